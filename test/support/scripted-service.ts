@@ -1,0 +1,67 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An answer to give; a `body` that is no text or bytes is sent as JSON. */
+export interface ScriptedAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Cuts the connection instead of answering. */
+  readonly cut?: boolean;
+  /** Never answers. */
+  readonly silent?: boolean;
+}
+
+/** A request as it arrived. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Exactly as it stood in the request line. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A real HTTP server on a loopback port, which answers what a test says and remembers what it was asked. */
+export interface ScriptedService extends AsyncDisposable {
+  /** Its base address, with the version segment. */
+  readonly url: string;
+  readonly requests: readonly SeenRequest[];
+}
+
+/** Starts a service that gives these answers in their order, and the last one again and again. */
+export async function scriptedService(...answers: readonly ScriptedAnswer[]): Promise<ScriptedService> {
+  const requests: SeenRequest[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { method = '', url: path = '', headers } = request;
+      requests.push({ method, path, headers, body: Buffer.concat(chunks).toString() });
+      const answer = answers[Math.min(requests.length, answers.length) - 1];
+      if (answer === undefined || answer.cut) return request.socket.destroy();
+      if (answer.silent) return undefined;
+      const { body } = answer;
+      const isBytes = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+      response.writeHead(answer.status, {
+        ...(isBytes ? {} : { 'content-type': 'application/json' }),
+        ...answer.headers,
+      });
+      return response.end(isBytes ? body : JSON.stringify(body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    requests,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** The environment that leads to a service, with a token and a list. */
+export function environmentFor(service: { readonly url: string }): Record<string, string> {
+  return { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
+}

@@ -1,0 +1,14 @@
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A folder of its own for one test; removed at the end of the block that holds it with `await using`. */
+export interface TemporaryFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Makes an empty folder that nobody else uses. */
+export async function temporaryFolder(): Promise<TemporaryFolder> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'listctl-test-')));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}

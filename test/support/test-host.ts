@@ -1,0 +1,94 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { Host, Output } from '../../src/host.ts';
+import { main } from '../../src/main.ts';
+
+/** What a test may say about the world; the rest is an empty environment, no terminal and no input. */
+export interface World {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stdin holds. */
+  readonly stdin?: string | Uint8Array;
+  /** The width of the terminal that all three streams are; undefined where there is none. */
+  readonly terminal?: number;
+  readonly signal?: AbortSignal;
+  /** Where it is started: a folder with nothing of ours above it, unless a test says otherwise. */
+  readonly cwd?: string;
+}
+
+/** A Host of plain values: what was printed is text to look at, and waits take no time. */
+export interface TestHost extends Host {
+  readonly printed: { stdout: string; stderr: string };
+  /** The waits that were asked for, in milliseconds. */
+  readonly sleptMs: number[];
+  /** Types into the terminal. */
+  type(text: string): void;
+}
+
+/** Makes the world for one run. */
+export function testHost({
+  env = {},
+  stdin = '',
+  terminal,
+  signal = new AbortController().signal,
+  cwd = '/',
+}: World = {}): TestHost {
+  const printed = { stdout: '', stderr: '' };
+  const sleptMs: number[] = [];
+  const keyboard = new PassThrough();
+  const isTTY = terminal !== undefined;
+  return {
+    // Whoever runs the tests may have settings of their own.
+    env: { LISTCTL_CONFIG_DIR: '/nonexistent/listctl', ...env },
+    platform: 'linux',
+    cwd,
+    uid: process.geteuid?.(),
+    processes: { own: process.pid, isRunning: (id) => id === process.pid },
+    signal,
+    printed,
+    sleptMs,
+    clock: {
+      now: () => Date.now(),
+      sleep: async (ms) => {
+        sleptMs.push(ms);
+      },
+    },
+    stdin: { isTTY, stream: isTTY ? keyboard : Readable.from([Buffer.from(stdin)]) },
+    stdout: outputInto(printed, 'stdout', terminal),
+    stderr: outputInto(printed, 'stderr', terminal),
+    type: (text) => keyboard.write(text),
+  };
+}
+
+/** How one run ended, and what it printed. */
+export interface Run {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly host: TestHost;
+}
+
+/** Runs the whole program in this process. */
+export async function run(argv: readonly string[], world: World = {}): Promise<Run> {
+  const host = testHost(world);
+  const exitCode = await main(argv, host);
+  return { exitCode, ...host.printed, host };
+}
+
+function outputInto(
+  printed: TestHost['printed'],
+  name: keyof TestHost['printed'],
+  columns: number | undefined,
+): Output {
+  const stream = new PassThrough();
+  stream.on('data', (chunk: Buffer) => {
+    printed[name] += chunk.toString();
+  });
+  return {
+    stream,
+    isTTY: columns !== undefined,
+    columns,
+    isClosed: false,
+    write: async (text) => {
+      printed[name] += Buffer.from(text).toString();
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import process from 'node:process';
+import { defineConfig } from 'vitest/config';
+
+// Where .ci/run wants the counts, in a form that a program can read.
+const reportFile = process.env['LISTCTL_TEST_REPORT'];
+
+/** One project for each kind of test, named after its folder. Those that run the program build it first. */
+function project(name: string, options: { testTimeout?: number; globalSetup?: string } = {}) {
+  return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...options } };
+}
+
+const built = { testTimeout: 30_000, globalSetup: './test/support/build.ts' };
+
+export default defineConfig({
+  // Node 20 has no `await using` of its own.
+  oxc: { target: 'node20' },
+  test: {
+    projects: [project('unit'), project('command'), project('binary', built), project('docs', built)],
+    reporters: reportFile === undefined ? ['default'] : ['default', ['json', { outputFile: reportFile }]],
+  },
+});
