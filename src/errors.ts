@@ -1,0 +1,69 @@
+/**
+ * Every way that listctl can end, and the exit status of each. `docs/` and the README print the same
+ * table, and a test compares them.
+ */
+export const exitCodes = {
+  done: 0,
+  refused: 1,
+  usage: 2,
+  credentials: 3,
+  'not-found': 4,
+  conflict: 5,
+  unavailable: 6,
+  unreachable: 7,
+  'in-doubt': 8,
+  incomplete: 9,
+  'local-file': 10,
+  locked: 11,
+  bug: 70,
+} as const;
+
+/** What kind of failure it is: what a script branches on, as an exit status or as `error.kind`. */
+export type FailureKind = Exclude<keyof typeof exitCodes, 'done' | 'bug'>;
+
+/** What became of the request that a failure is about (rulings, "Retries"). */
+export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
+
+/** What a failure tells beside its message; everything is optional. */
+export interface FailureDetails {
+  /** What to do next: at most two lines. */
+  readonly hint?: string | undefined;
+  readonly cause?: unknown;
+  /** The HTTP status of the answer. */
+  readonly status?: number | undefined;
+  readonly outcome?: Outcome | undefined;
+  /** The error code that the service gave. */
+  readonly serviceCode?: string | undefined;
+  /** The service's name for the request, for its operators. */
+  readonly requestId?: string | undefined;
+  /** The key of a create in doubt: sending it again is safe where the service honours it. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A failure that the user can act on. Anything else that is thrown is a bug in listctl. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly kind: FailureKind;
+  readonly details: FailureDetails;
+
+  constructor(kind: FailureKind, message: string, details: FailureDetails = {}) {
+    super(message, { cause: details.cause });
+    this.kind = kind;
+    this.details = details;
+  }
+}
+
+/** The signals that ask listctl to stop, and the exit status by which a shell reports each. */
+export const stopSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+export type StopSignal = keyof typeof stopSignals;
+
+/** Why `Host.signal` was aborted: somebody asked listctl to stop. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+  readonly signal: StopSignal;
+
+  constructor(signal: StopSignal) {
+    super(`stopped by ${signal}`);
+    this.signal = signal;
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * How the world comes in: one value made here for the real process, and from plain values by tests. Nothing
+ * else reads `process`, so nothing else can end it, print past a full pipe, or wait for real time.
+ */
+import { fstatSync, writeSync } from 'node:fs';
+import type { Readable, Writable } from 'node:stream';
+import { Failure, Stopped, type StopSignal, stopSignals } from './errors.ts';
+
+/** Time as the program sees it. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number;
+  /** Resolves after `ms` milliseconds of monotonic time; rejects with the signal's reason if it aborts first. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A stream that takes text: stdout or stderr. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** The width of the terminal in columns; undefined where there is none. */
+  readonly columns: number | undefined;
+  /** True once the reader has gone; what is written after that is dropped. */
+  readonly isClosed: boolean;
+  /** The stream itself, for prompts. */
+  readonly stream: Writable;
+  /**
+   * Resolves when the system has taken the text, so that nothing is lost when the process ends.
+   *
+   * @throws {Failure} local-file, when it can't be written (a full device). A reader that has gone is no failure.
+   */
+  write(text: string | Uint8Array): Promise<void>;
+}
+
+/** A stream that gives bytes: stdin. */
+export interface Input {
+  readonly isTTY: boolean;
+  readonly stream: Readable;
+}
+
+/** The processes of this machine, as locks need to know them. */
+export interface Processes {
+  /** The id of this one. */
+  readonly own: number;
+  /** Whether there is a process with this id. */
+  isRunning(id: number): boolean;
+}
+
+/** The process, as the rest of the program may know it. */
+export interface Host {
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly platform: NodeJS.Platform;
+  /** The folder that listctl was started in: an absolute path; empty where it is no longer there. */
+  readonly cwd: string;
+  /** Who runs listctl, as the system numbers users; undefined where it does not (Windows). */
+  readonly uid: number | undefined;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  /** Aborts, with a `Stopped` as its reason, when somebody asks listctl to stop. */
+  readonly signal: AbortSignal;
+}
+
+/** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
+export function hostFromProcess(process: NodeJS.Process): Host {
+  const env = { ...process.env };
+  // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
+  delete process.env['LISTCTL_TOKEN'];
+  const stdin = lazily(() => ({ isTTY: process.stdin.isTTY === true, stream: process.stdin }));
+  const stdout = lazily(() => outputTo(1, 'standard output', () => process.stdout));
+  const stderr = lazily(() => outputTo(2, 'standard error', () => process.stderr));
+  const signal = lazily(() => stopSignalOf(process));
+  return {
+    env,
+    platform: process.platform,
+    get cwd() {
+      return folderOf(process);
+    },
+    get uid() {
+      return process.geteuid?.();
+    },
+    processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
+    clock: { now: () => Date.now(), sleep },
+    get stdin() {
+      return stdin();
+    },
+    get stdout() {
+      return stdout();
+    },
+    get stderr() {
+      return stderr();
+    },
+    get signal() {
+      return signal();
+    },
+  };
+}
+
+function folderOf(process: NodeJS.Process): string {
+  try {
+    return process.cwd();
+  } catch {
+    // Somebody removed it.
+    return '';
+  }
+}
+
+function isRunning(process: NodeJS.Process, id: number): boolean {
+  try {
+    // Signal 0 asks, and sends nothing (kill(2)).
+    return process.kill(id, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * Ends the process, once everything is written, with this status. A process that was told to stop ends by that
+ * signal itself, as a shell expects.
+ */
+export function endProcess(process: NodeJS.Process, exitCode: number): void {
+  // Not process.exit(): a pipe would lose what it has not taken yet.
+  process.exitCode = exitCode;
+  for (const [signal, status] of Object.entries(stopSignals)) {
+    if (status !== exitCode) continue;
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  }
+}
+
+/**
+ * A stream of the process as an Output.
+ *
+ * What is no terminal is written straight to its descriptor: Node's stream for it would cost every start 3 ms. The
+ * stream takes over where the descriptor can't take more at once (EAGAIN, where a pipe does not block).
+ *
+ * @param stream makes Node's stream, when it is needed
+ */
+function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): Output {
+  let isClosed = false;
+  const mayBeTerminal = isCharacterDevice(descriptor);
+  const opened = lazily(() => {
+    const made = stream();
+    // Without a listener an error of the stream would end the process with a stack.
+    return made.on('error', () => {});
+  });
+  const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
+  const failed = (error: NodeJS.ErrnoException) => {
+    if (!isReaderGone(error)) {
+      throw new Failure('local-file', `cannot write to ${name}: ${reasonOf(error)}`, { cause: error });
+    }
+    isClosed = true;
+  };
+  return {
+    get stream() {
+      return opened();
+    },
+    get isTTY() {
+      return isTTY();
+    },
+    get columns() {
+      return isTTY() ? opened().columns : undefined;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    write: async (text) => {
+      try {
+        const rest = isTTY() ? Buffer.from(text) : writeNow(descriptor, Buffer.from(text));
+        if (!isClosed && rest.length > 0) await writeThrough(opened(), rest);
+      } catch (error) {
+        failed(error as NodeJS.ErrnoException);
+      }
+    },
+  };
+}
+
+function isCharacterDevice(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    // Closed before the start: writing to it tells.
+    return false;
+  }
+}
+
+/** Writes what the descriptor takes without waiting; gives back the rest. */
+function writeNow(descriptor: number, bytes: Buffer): Buffer {
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+  }
+  return bytes.subarray(written);
+}
+
+function writeThrough(stream: Writable, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function isReaderGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED' || error.code === 'EOF';
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOSPC') return 'no space left on the device';
+  return error.code ?? error.message;
+}
+
+function stopSignalOf(process: NodeJS.Process): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of Object.keys(stopSignals) as StopSignal[]) {
+    // Once: the second signal of a kind has Node's own effect, and ends the process at once.
+    process.once(signal, () => controller.abort(new Stopped(signal)));
+  }
+  return controller.signal;
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    // A longer delay than a 32-bit number of milliseconds would fire at once.
+    const timer = setTimeout(
+      () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      },
+      Math.min(ms, 2 ** 31 - 1),
+    );
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
