@@ -1,0 +1,189 @@
+/** The door to lmdb: texts by key, in one folder that several processes may share. Knows nothing of items. */
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import type { RootDatabase } from 'lmdb';
+import { Failure } from '../errors.ts';
+import { bytesFreeIn, refuseUnusableFiles } from './store-files.ts';
+
+/** Ordered part by part: numbers by value, texts by their code points; a key before every longer one it begins. */
+export type Key = readonly (string | number)[];
+
+/** What a write may do. It sees what it has written itself. */
+export interface Transaction {
+  get(key: Key): string | undefined;
+  put(key: Key, value: string): void;
+  remove(key: Key): void;
+  /** The first `limit` keys from `start` on that come before `end`, in their order. */
+  keysBetween(start: Key, end: Key, limit: number): readonly Key[];
+}
+
+/** An open store. */
+export interface Store {
+  /**
+   * What was last committed under a key, by any process.
+   *
+   * @throws {Failure} local-file, when the store can't be read
+   */
+  get(key: Key): string | undefined;
+  /**
+   * Runs `work` in a transaction that excludes every other writer, other processes included. Resolves when all of it
+   * is on disk; rejects when none of it is.
+   *
+   * Works that come in the same turn of the event loop share one transaction and one sync. When it fails each is run
+   * again, alone: so `work` must be plain steps on the transaction, with no effect elsewhere.
+   *
+   * @throws {Failure} local-file, when it can't be written (a full disk); else what `work` threw
+   */
+  write<T>(work: (transaction: Transaction) => T): Promise<T>;
+  /** Commits what is waiting and lets go of the folder. Calling it again does nothing. */
+  close(): Promise<void>;
+}
+
+/** Bytes that stay free on the disk, for the pages that LMDB needs for itself when it commits. */
+const reservedBytes = 1024 * 1024;
+
+/** The most that one change takes beside its value: the pages on the way to it are written anew, and may be split. */
+const bytesOfOneChange = 32 * 1024;
+
+/** One write that waits for its turn. Once it is run and committed, what it returned tells its caller. */
+interface Job {
+  readonly run: (transaction: Transaction) => () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Opens the store in a folder, which is made, for its owner alone, when it is not there.
+ *
+ * What is acknowledged is on disk. Not for network file systems: LMDB's locks do not hold there.
+ *
+ * @param bytesFree how many bytes may still be written where a folder lies
+ * @throws {Failure} usage, when the package lmdb is not installed; local-file, when the folder is unreadable or full,
+ *   or what is in it is damaged
+ */
+export function openStore(folder: string, bytesFree: (folder: string) => number = bytesFreeIn): Store {
+  const database = openDatabase(folder);
+  const roomToWrite = () => bytesFree(folder) - reservedBytes;
+  let waiting: Job[] = [];
+  const commitWaiting = (): void => {
+    const jobs = waiting;
+    waiting = [];
+    commit(database, roomToWrite, jobs);
+  };
+  let closed: Promise<void> | undefined;
+  return {
+    get: (key) => {
+      try {
+        // Else lmdb answers from the state at the first read of this turn, and another process may have written since.
+        database.resetReadTxn();
+        return database.get([...key]);
+      } catch (error) {
+        throw explanation(`cannot read the store in ${folder}`, error);
+      }
+    },
+    write: (work) =>
+      new Promise((resolve, reject) => {
+        if (closed !== undefined) throw new Error('the store is closed');
+        const run = (transaction: Transaction) => {
+          const result = work(transaction);
+          return () => resolve(result);
+        };
+        waiting.push({ run, reject: (error) => reject(explanation(`cannot write to the store in ${folder}`, error)) });
+        if (waiting.length === 1) setImmediate(commitWaiting);
+      }),
+    close: () => {
+      if (closed === undefined) commitWaiting();
+      closed ??= database.close();
+      return closed;
+    },
+  };
+}
+
+/**
+ * Runs jobs in one transaction. Not lmdb's `transaction()`: on a failure it prints to stderr from its own thread, it
+ * never ends when the transaction can't begin, and a group is no slower this way.
+ */
+function commit(database: RootDatabase<string>, roomToWrite: () => number, jobs: readonly Job[]): void {
+  if (jobs.length === 0) return;
+  let acknowledgements: readonly (() => void)[];
+  try {
+    const transaction = transactionOn(database, roomToWrite());
+    acknowledgements = database.transactionSync(() => jobs.map((job) => job.run(transaction)));
+  } catch (error) {
+    // One that is too large for the room that is left must not take the others with it.
+    for (const job of jobs) {
+      if (jobs.length === 1) job.reject(error);
+      else commit(database, roomToWrite, [job]);
+    }
+    return;
+  }
+  for (const acknowledge of acknowledgements) acknowledge();
+}
+
+/**
+ * The steps of one transaction, with `room` bytes to write in. The disk's end is ours to see: when a write fails, lmdb
+ * 3.5.6 describes it in a buffer that is too short (mdb.c, mdb_page_flush), and the process may die of it.
+ */
+function transactionOn(database: RootDatabase<string>, room: number): Transaction {
+  let left = room;
+  const spend = (bytes: number): void => {
+    left -= bytesOfOneChange + bytes;
+    if (left < 0) throw Object.assign(new Error('no space left on the device'), { code: constants.errno.ENOSPC });
+  };
+  return {
+    get: (key) => database.get([...key]),
+    put: (key, value) => {
+      spend(Buffer.byteLength(value));
+      database.putSync([...key], value);
+    },
+    remove: (key) => {
+      spend(0);
+      database.removeSync([...key]);
+    },
+    keysBetween: (start, end, limit) => [...database.getKeys({ start: [...start], end: [...end], limit })] as Key[],
+  };
+}
+
+function openDatabase(folder: string): RootDatabase<string> {
+  const { open } = loadLmdb();
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    refuseUnusableFiles(folder);
+    return open<string>({
+      path: folder,
+      // Else a folder with a dot in its name is taken for a file.
+      noSubdir: false,
+      // Commits are on disk when they return, not some time after.
+      overlappingSync: false,
+      // Spares a start the loading of msgpackr.
+      encoding: 'string',
+    });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure('local-file', `cannot open the store in ${folder}: ${reason}`, { cause: error });
+  }
+}
+
+function loadLmdb(): typeof import('lmdb') {
+  try {
+    // Not import(): it resolves to the ESM build, which costs a start more, and another copy of the native state.
+    return createRequire(import.meta.url)('lmdb') as typeof import('lmdb');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const isMissing = code === 'MODULE_NOT_FOUND';
+    throw new Failure(
+      'usage',
+      isMissing
+        ? 'the embedded service needs the package lmdb, which is not installed'
+        : `the embedded service needs the package lmdb, which cannot be loaded: ${message.split('\n', 1)[0]}`,
+      { hint: 'add it with npm install -g lmdb, or install listctl again without --omit=optional', cause: error },
+    );
+  }
+}
+
+/** An error of LMDB as a Failure that says what could not be done; any other, a bug, as it is. */
+function explanation(what: string, error: unknown): unknown {
+  // LMDB's errors have a number for a code, its own or the system's.
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return error;
+  return new Failure('local-file', `${what}: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,59 @@
+import { expect } from 'vitest';
+import { listItemService, type ServiceAnswer } from '../../../src/service/handle.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** An answer with its body read. */
+export interface ReadAnswer extends ServiceAnswer {
+  readonly json: unknown;
+}
+
+/** A service over a real store, by itself in a folder, and a clock that stands still until it is set. */
+export interface TestService extends AsyncDisposable {
+  readonly folder: string;
+  /** What the service takes for now, in milliseconds since 1970. */
+  now: number;
+  /** Sends a request; a body that is no text is sent as JSON, and what has a body is `application/json`. */
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ReadAnswer>;
+  /** Creates an item and returns its id. */
+  create(fields: unknown, list?: string): Promise<string>;
+  /** Closes the store and opens it again, as the next process would. */
+  reopen(): Promise<void>;
+}
+
+export const tasks = '/sites/home/lists/tasks/items';
+
+export async function serviceIn(given?: TemporaryFolder): Promise<TestService> {
+  const folder = given ?? (await temporaryFolder());
+  let store = openStore(folder.path);
+  const service: TestService = {
+    folder: folder.path,
+    now: Date.UTC(2026, 0, 1),
+    async send(method, path, body, headers = {}) {
+      const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(body));
+      const contentType = bytes.length > 0 ? { 'content-type': 'application/json' } : {};
+      const handle = listItemService(store, () => service.now);
+      const answer = await handle({ method, path, headers: { ...contentType, ...headers }, body: bytes });
+      return { ...answer, json: answer.body === '' ? undefined : JSON.parse(answer.body) };
+    },
+    async create(fields, list = tasks) {
+      const answer = await service.send('POST', list, { fields });
+      expect(answer.status).toBe(201);
+      return (answer.json as { id: string }).id;
+    },
+    async reopen() {
+      await store.close();
+      store = openStore(folder.path);
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close();
+      if (given === undefined) await folder[Symbol.asyncDispose]();
+    },
+  };
+  return service;
+}
+
+function textOf(body: unknown): string {
+  if (body === undefined) return '';
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}

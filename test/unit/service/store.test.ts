@@ -1,0 +1,241 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { Failure } from '../../../src/errors.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { serviceIn, tasks } from './service-in.ts';
+
+const runTypescript = join(import.meta.dirname, '../../support/run-typescript.js');
+const creatingProcess = join(import.meta.dirname, 'creating-process.ts');
+
+function creating(folder: string, count: number, bytes = 10, shell: readonly string[] = []) {
+  const [program, ...before] = [...shell, process.execPath];
+  const words = [...before, runTypescript, creatingProcess, folder, String(count), String(bytes)];
+  return execa(program ?? '', words, { reject: false });
+}
+
+function createdIn(stdout: string): readonly string[] {
+  return stdout.split('\n').flatMap((line) => (line.startsWith('201 ') ? [line.slice(4)] : []));
+}
+
+function failureOf(act: () => unknown): Failure {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('a store', () => {
+  test('is made in a folder for its owner alone, dots in its name or not', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'state', 'listctl.d');
+
+    await openStore(path).close();
+
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect(existsSync(join(path, 'data.mdb'))).toBe(true);
+  });
+
+  test('does all of a write or nothing of it', async () => {
+    await using folder = await temporaryFolder();
+    const store = openStore(folder.path);
+
+    const failing = store.write((transaction) => {
+      transaction.put(['a'], '1');
+      throw new Error('on second thought');
+    });
+    const passing = store.write((transaction) => transaction.put(['b'], '2'));
+
+    await expect(failing).rejects.toThrow('on second thought');
+    await passing;
+    expect([store.get(['a']), store.get(['b'])]).toEqual([undefined, '2']);
+    await store.close();
+  });
+
+  test('commits what waits when it is closed, and then takes no more', async () => {
+    await using folder = await temporaryFolder();
+    const store = openStore(folder.path);
+
+    const write = store.write((transaction) => transaction.put(['a'], '1'));
+    await store.close();
+    await store.close();
+
+    await write;
+    await expect(store.write(() => undefined)).rejects.toThrow('the store is closed');
+    const next = openStore(folder.path);
+    expect(next.get(['a'])).toBe('1');
+    await next.close();
+  });
+
+  test('orders its keys part by part, numbers by value', async () => {
+    await using folder = await temporaryFolder();
+    const store = openStore(folder.path);
+
+    const keys = await store.write((transaction) => {
+      for (const key of [['e', 10, 'a'], ['e', 9], ['e', 2 ** 41, ''], ['f'], ['d', 1]]) transaction.put(key, '');
+      return transaction.keysBetween(['e'], ['e', 2 ** 41], 10);
+    });
+
+    expect(keys).toEqual([
+      ['e', 9],
+      ['e', 10, 'a'],
+    ]);
+    await store.close();
+  });
+
+  test('is shared: what one process was told is there for another', async () => {
+    await using service = await serviceIn();
+    await service.create({ by: 'us' });
+    expect((await service.send('GET', `${tasks}/2`)).status).toBe(404);
+
+    const others = await Promise.all([1, 2, 3].map(() => creating(service.folder, 60, 3_000)));
+    const ours = await Promise.all(Array.from({ length: 20 }, () => service.create({ by: 'us' })));
+
+    const theirs = others.flatMap(({ stdout }) => createdIn(stdout));
+    const ids = ['1', ...theirs, ...ours].map(Number).toSorted((one, other) => one - other);
+    expect(ids).toEqual(Array.from({ length: 201 }, (_, at) => at + 1));
+    for (const id of theirs) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
+  }, 30_000);
+
+  test('holds all that a process was told, when the process is killed', async () => {
+    await using folder = await temporaryFolder();
+    const running = creating(folder.path, 1_000_000);
+    let told = 0;
+    running.stdout.on('data', (chunk: Buffer) => {
+      told += chunk.toString().split('\n').length - 1;
+      if (told > 100) running.kill('SIGKILL');
+    });
+
+    const { stdout, signal } = await running;
+
+    expect(signal).toBe('SIGKILL');
+    await using service = await serviceIn(folder);
+    const ids = createdIn(stdout);
+    expect(ids.length).toBeGreaterThan(100);
+    for (const id of ids) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
+    expect(ids).not.toContain(await service.create({}));
+  }, 30_000);
+
+  test('lets a disk that is nearly full not be filled', async () => {
+    await using folder = await temporaryFolder();
+    let free = 1.5 * 1024 * 1024;
+    const store = openStore(folder.path, () => free);
+    const put = (key: string, bytes: number) => store.write((transaction) => transaction.put([key], 'x'.repeat(bytes)));
+
+    const outcomes = await Promise.allSettled([put('a', 10), put('b', 1_000_000), put('c', 10)]);
+    free = 1024 * 1024;
+
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    await expect(put('d', 10)).rejects.toMatchObject({
+      kind: 'local-file',
+      message: `cannot write to the store in ${folder.path}: no space left on the device`,
+    });
+    expect(['a', 'b', 'c', 'd'].map((key) => store.get([key])?.length)).toEqual([10, undefined, 10, undefined]);
+    await store.close();
+  });
+
+  // A limit on the size of a file stands in for what free space does not tell of, a quota: writes beyond it fail.
+  // Odd, so that it lies inside a page: a write that fails in its middle does lmdb no harm.
+  test.skipIf(process.platform === 'win32')(
+    'that can grow no more says so, and has not half of an item',
+    async () => {
+      await using folder = await temporaryFolder();
+      const limited = ['sh', '-c', 'ulimit -f 4001 && exec "$0" "$@"'];
+
+      const { stdout, stderr, exitCode } = await creating(folder.path, 1_000, 50_000, limited);
+
+      const ids = createdIn(stdout);
+      expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+      expect(stdout.split('\n').at(-1)).toBe('507 undefined');
+      await using service = await serviceIn(folder);
+      for (const id of ids) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
+      expect(await service.create({})).toBe(String(ids.length + 1));
+    },
+    30_000,
+  );
+
+  test('lets those of a group through that there is room for', async () => {
+    await using folder = await temporaryFolder();
+    const store = openStore(folder.path);
+    // Too long for a key of LMDB, which fails the transaction that it is in.
+    const tooLong = 'x'.repeat(5_000);
+
+    const outcomes = await Promise.allSettled(
+      ['a', tooLong, 'b'].map((name) => store.write((transaction) => transaction.put([name], name))),
+    );
+
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([store.get(['a']), store.get(['b'])]).toEqual(['a', 'b']);
+    await store.close();
+  });
+});
+
+describe('a folder that cannot be used is named, with the reason', () => {
+  test('a file', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'file');
+    writeFileSync(path, 'text');
+
+    expect(failureOf(() => openStore(path))).toMatchObject({
+      kind: 'local-file',
+      message: expect.stringContaining(`cannot open the store in ${path}: EEXIST`),
+    });
+    expect(failureOf(() => openStore(join(path, 'below')))).toMatchObject({ kind: 'local-file' });
+  });
+
+  test.each([
+    ['text', Buffer.from('not a store'), 'data.mdb is not a store of listctl'],
+    ['noise', Buffer.alloc(40_000, 0x5a), 'data.mdb is not a store of listctl'],
+  ])('%s in the place of the data', async (_, bytes, reason) => {
+    await using folder = await temporaryFolder();
+    writeFileSync(join(folder.path, 'data.mdb'), bytes);
+
+    expect(failureOf(() => openStore(folder.path))).toMatchObject({
+      kind: 'local-file',
+      message: `cannot open the store in ${folder.path}: ${reason}`,
+    });
+  });
+
+  test.each([
+    [100, 'data.mdb is not a store of listctl'],
+    [4_200, 'data.mdb is damaged: its head is cut short'],
+    [20_000, 'data.mdb is damaged: it is cut short'],
+  ])('data cut short at %i bytes', async (bytes, reason) => {
+    await using folder = await temporaryFolder();
+    const copy = join(folder.path, 'copy');
+    {
+      await using service = await serviceIn();
+      for (let at = 0; at < 50; at += 1) await service.create({ Text: 'x'.repeat(2_000) });
+      cpSync(service.folder, copy, { recursive: true });
+    }
+    truncateSync(join(copy, 'data.mdb'), bytes);
+
+    expect(failureOf(() => openStore(copy)).message).toBe(`cannot open the store in ${copy}: ${reason}`);
+  });
+
+  test('an empty file, left by a process that ended early, is begun anew', async () => {
+    await using folder = await temporaryFolder();
+    writeFileSync(join(folder.path, 'data.mdb'), '');
+    await using service = await serviceIn(folder);
+
+    expect(await service.create({})).toBe('1');
+  });
+
+  // Nothing is closed to root.
+  test.skipIf(process.getuid?.() === 0)('a folder without access', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'closed');
+    mkdirSync(path);
+    chmodSync(path, 0o500);
+
+    expect(failureOf(() => openStore(path)).message).toContain('EACCES: permission denied');
+    expect(failureOf(() => openStore(join(path, 'below'))).message).toContain('EACCES: permission denied');
+    chmodSync(path, 0o700);
+  });
+});
