@@ -1,0 +1,117 @@
+/** The way of results to stdout: made once for a command, before anything is sent. */
+import { Failure } from '../errors.ts';
+import type { Output } from '../host.ts';
+import { batched } from './batch.ts';
+import { idLayout, jsonLayout, lineLayout, silentLayout } from './json-layout.ts';
+import { type Layout, listLayout, wholeLayout } from './layout.ts';
+import { csvStyleOf, type PrinterOptions } from './printer-options.ts';
+import { rowOf } from './row.ts';
+import type { View } from './view.ts';
+
+/** Prints the results of one command. */
+export interface Printer<T> {
+  /**
+   * Takes one result, and prints what can be printed already.
+   *
+   * @throws {Failure} local-file, when stdout or a temporary file can't be written; refused, when the query does not
+   *   fit the value
+   */
+  print(value: T): Promise<void>;
+  /** Prints what is left. Also after a failure, so that what was begun is whole; without any result, prints nothing. */
+  end(): Promise<void>;
+}
+
+/**
+ * Makes a printer. Formats but `json`, `jsonl`, `id` and `none` load what they need here.
+ *
+ * @throws {Failure} usage, when the query is no JMESPath expression, or the values have no form as curl
+ */
+export async function openPrinter<T>(
+  view: View<T>,
+  options: PrinterOptions,
+  output: Pick<Output, 'write' | 'isClosed'>,
+): Promise<Printer<T>> {
+  const layout = await layoutFor(view, options);
+  const batch = batched(output);
+  return {
+    print: async (value) => {
+      if (output.isClosed) return;
+      const text = layout.add(value);
+      if (text !== '') await batch.write(text);
+    },
+    end: async () => {
+      await layout.end((text) => (output.isClosed ? Promise.resolve() : batch.write(text)));
+      await batch.flush();
+    },
+  };
+}
+
+function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> | Layout<T> {
+  const { format, query, isSeveral, screen, columns } = options;
+  // Without results there is nothing to ask either, but a bad question is one all the same.
+  if (query !== undefined) return queryLayout(view, query, options);
+  switch (format) {
+    case 'none':
+      return silentLayout;
+    case 'curl':
+      return curlLayout(view);
+    case 'json':
+      return jsonLayout(view, isSeveral);
+    case 'jsonl':
+      return lineLayout(view);
+    case 'id':
+      return idLayout(view, screen);
+    case 'yaml':
+      return yamlLayout(view, isSeveral);
+    case 'csv':
+    case 'tsv':
+      return csvLayout(view, options);
+    case 'pretty':
+      if (columns !== undefined) return columnsLayout(view, columns, options);
+      return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
+  }
+}
+
+function curlLayout<T>({ curl }: View<T>): Layout<T> {
+  if (curl !== undefined) return { add: (value) => `${curl(value)}\n`, end: async () => {} };
+  throw new Failure('usage', 'only a request that is not sent can be printed as curl', {
+    hint: 'pass --dry-run, or another --output',
+  });
+}
+
+async function queryLayout<T>(view: View<T>, query: string, options: PrinterOptions): Promise<Layout<T>> {
+  if (options.format === 'curl') throw new Failure('usage', '--query cannot be asked of a curl command');
+  const { queriedLayout } = await import('./query-layout.ts');
+  return queriedLayout(view, query, options);
+}
+
+async function yamlLayout<T>({ json }: View<T>, isSeveral: boolean): Promise<Layout<T>> {
+  const { yamlDocument, yamlElement } = await import('./yaml-text.ts');
+  return listLayout(isSeveral, {
+    one: (value: T) => yamlDocument(json(value)),
+    element: (value) => yamlElement(json(value)),
+    ...{ open: '', separator: '', close: '' },
+  });
+}
+
+async function csvLayout<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
+  const { rowsLayout } = await import('./csv-layout.ts');
+  const { add, end } = rowsLayout(options.columns, csvStyleOf(options));
+  return { add: (value) => add(rowOf(value, view)), end };
+}
+
+async function columnsLayout<T>(
+  view: View<T>,
+  columns: readonly string[],
+  { screen, isSeveral }: PrinterOptions,
+): Promise<Layout<T>> {
+  const { drawRows } = await import('./row-table.ts');
+  return wholeLayout((values) => {
+    const rows = values.map((value) => rowOf(value, view));
+    return endLine(drawRows(rows, screen, columns, isSeveral || rows.length > 1));
+  });
+}
+
+function endLine(text: string): string {
+  return text === '' ? '' : `${text}\n`;
+}

@@ -1,0 +1,162 @@
+/** Tables without borders. The door to cli-table3 and string-width: `import()` it, and only where a table is shown. */
+import Table from 'cli-table3';
+import stringWidth from 'string-width';
+import { type ColumnNeed, columnWidths, gapWidth } from './column-widths.ts';
+import { cutText } from './cut-text.ts';
+import { printable } from './printable.ts';
+import type { Screen } from './view.ts';
+
+/** What stands in one place of a table. Any text will do: the table makes it printable. */
+export interface Cell {
+  readonly text: string;
+  /** Applied last, to what is left of the text. */
+  readonly paint?: ((text: string) => string) | undefined;
+}
+
+/** One column: its name, and its cell of each row. */
+export interface Column<T> {
+  readonly name: string;
+  readonly cell: (row: T) => Cell;
+  /** Never cut unless it is wider than the whole terminal; columns behind it are left out instead. */
+  readonly isWhole?: boolean;
+}
+
+/** A cell that is ready to be placed. */
+interface Placed {
+  readonly text: string;
+  readonly width: number;
+  readonly paint: (text: string) => string;
+}
+
+/** Where nothing is cut: one cell wider than this stands out of its column, rather than widening every line by it. */
+const columnWidthMax = 10_000;
+
+/** cli-table3 compares every cell with all that stand before it, so that a large table is drawn in parts. */
+const cellsAtOnce = 300;
+
+const noBorders = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
+  ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '' },
+};
+
+/** The width to assume of a terminal that says 0: a serial line, some continuous integration systems. */
+const usualTerminalWidth = 80;
+
+let emojiPattern: RegExp | undefined;
+
+/**
+ * A header and one line for each row; no newline at the end, no blanks at the ends of lines.
+ *
+ * On a terminal no line is wider than it: long cells are cut with `…`, and columns that don't fit are left out, which
+ * a last line tells. Without a terminal everything is there.
+ */
+export function drawTable<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  screen: Screen,
+  { hasHeader = true } = {},
+): string {
+  const widthMax = terminalWidth(screen);
+  // A column takes three places at least, so that no more than these can fit, and the others need no measuring.
+  const candidates = widthMax === undefined ? columns : columns.slice(0, Math.ceil(widthMax / (1 + gapWidth)));
+  const header = candidates.map(({ name }) => place({ text: name, paint: screen.style.bold }));
+  const grid = [...(hasHeader ? [header] : []), ...rows.map((row) => candidates.map(({ cell }) => place(cell(row))))];
+  const needs = measure(grid, (at) => candidates[at]?.isWhole === true);
+  const widths = widthMax === undefined ? unlimited(needs) : columnWidths(needs, widthMax);
+  const lines = layOut(grid, widths, widthMax !== undefined);
+  const leftOut = columns.length - widths.length;
+  if (leftOut > 0 && widthMax !== undefined) lines.push(screen.style.dim(noteOfMore(leftOut, widthMax)));
+  return lines.join('\n');
+}
+
+/**
+ * Names and values, one pair a line, without a header; cut as in `drawTable`, but never left out.
+ */
+export function drawPairs(pairs: readonly (readonly [name: string, value: Cell])[], screen: Screen): string {
+  const widthMax = terminalWidth(screen);
+  const grid = pairs.map(([name, value]) => [place({ text: name, paint: screen.style.bold }), place(value)]);
+  const needs = measure(grid, () => false);
+  const widths = widthMax === undefined ? unlimited(needs) : columnWidths(needs, widthMax, 2);
+  return layOut(grid, widths, widthMax !== undefined).join('\n');
+}
+
+function terminalWidth({ columns }: Screen): number | undefined {
+  if (columns === undefined) return undefined;
+  return columns > 0 ? columns : usualTerminalWidth;
+}
+
+function place({ text, paint = (plain) => plain }: Cell): Placed {
+  const shown = printable(text);
+  return { text: shown, width: widthOf(shown), paint };
+}
+
+function measure(grid: readonly (readonly Placed[])[], isWhole: (at: number) => boolean): ColumnNeed[] {
+  const widths: number[] = [];
+  for (const row of grid) {
+    for (const [at, { width }] of row.entries()) widths[at] = Math.max(widths[at] ?? 1, width);
+  }
+  return widths.map((width, at) => ({ width, isWhole: isWhole(at) }));
+}
+
+function unlimited(needs: readonly ColumnNeed[]): number[] {
+  return needs.map(({ width }) => Math.min(width, columnWidthMax));
+}
+
+function noteOfMore(count: number, widthMax: number): string {
+  const note = `… and ${count} more field${count === 1 ? '' : 's'}`;
+  const advice = `${note}: use --output json`;
+  return widthOf(advice) <= widthMax ? advice : cutText(note, widthMax, widthOf);
+}
+
+function layOut(grid: readonly (readonly Placed[])[], widths: readonly number[], isCut: boolean): string[] {
+  const lines: string[] = [];
+  const rowsAtOnce = Math.ceil(cellsAtOnce / widths.length);
+  for (let start = 0; start < grid.length; start += rowsAtOnce) {
+    const rows = grid
+      .slice(start, start + rowsAtOnce)
+      .map((row) => row.slice(0, widths.length).map((cell, at) => (isCut ? cutCell(cell, widths[at] ?? 1) : cell)));
+    lines.push(...drawLines(rows, widths));
+  }
+  return lines;
+}
+
+function cutCell(cell: Placed, widthMax: number): Placed {
+  if (cell.width <= widthMax) return cell;
+  const text = cutText(cell.text, widthMax, widthOf);
+  return { ...cell, text, width: widthOf(text) };
+}
+
+/**
+ * cli-table3 gets stand-ins, each as wide as its text. The texts themselves it would measure without knowing newer
+ * emoji and most combining marks, and a long wide one takes it quadratic time.
+ */
+function drawLines(rows: readonly (readonly Placed[])[], widths: readonly number[]): string[] {
+  const table = new Table({
+    chars: noBorders,
+    style: { 'padding-left': 0, 'padding-right': gapWidth, head: [], border: [], compact: true },
+    colWidths: widths.map((width) => width + gapWidth),
+  });
+  table.push(...rows.map((row) => row.map((cell, at) => standInFor(cell, widths[at] ?? 1))));
+  const lines = table.toString().split('\n');
+  return rows.map((row, at) => {
+    const texts = row.filter(({ text }) => text !== '').map(({ text, paint }) => paint(text));
+    const line = lines[at] ?? '';
+    return line.replace(/<-*/g, () => texts.shift() ?? '').trimEnd();
+  });
+}
+
+function standInFor({ text, width }: Placed, widthMax: number): string {
+  return text === '' ? '' : '<'.padEnd(Math.min(width, widthMax), '-');
+}
+
+/**
+ * The columns that a printable text takes on a terminal: two for a wide character or an emoji, flags and joined ones
+ * included, none for a mark that combines with what stands before it (UAX #11; wcwidth for marks).
+ */
+function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  // biome-ignore lint/complexity/useRegexLiterals: tsc has no v flag before es2024; Node has had it since 20.0
+  emojiPattern ??= new RegExp('\\p{RGI_Emoji}', 'gv');
+  // string-width 4 knows the emoji of 2019, and the combining marks of Latin only.
+  return stringWidth(text.replace(emojiPattern, '  ').replace(/[\p{Mn}\p{Me}\u1160-\u11ff\u200c\u200d]/gu, ''));
+}

@@ -1,0 +1,35 @@
+/** What can be printed, and in which formats. */
+import type { JsonValue } from '../json.ts';
+import type { Style } from './style.ts';
+
+/** What `--output` may be. */
+export const outputFormats = ['pretty', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'id', 'none'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** What `--output` may be where `--dry-run` is given, too. */
+export const dryRunFormats = [...outputFormats, 'curl'] as const;
+export type PrintFormat = (typeof dryRunFormats)[number];
+
+/** What the text is made for. */
+export interface Screen {
+  /** The width of the terminal in columns, 0 where it does not say; undefined where there is no terminal. */
+  readonly columns: number | undefined;
+  readonly style: Style;
+}
+
+/** What stands in one line of a table: a value for each column, in order. A map, since objects sort names like `7`. */
+export type Row = ReadonlyMap<string, JsonValue>;
+
+/** How one kind of value looks. */
+export interface View<T> {
+  /** Text for a person, printable, without a final newline; never asked about no values at all. */
+  readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
+  /** What `json`, `jsonl` and `yaml` print, and what `--query` is asked of. */
+  readonly json: (value: T) => JsonValue;
+  /** What a later command would name the value by, if anything. */
+  readonly id: (value: T) => string | undefined;
+  /** The cells of `csv`, `tsv` and of tables with `--columns`; without it, the members of `json`. */
+  readonly row?: (value: T) => Row;
+  /** The value as a line for a shell, where it has such a form; without a final newline. */
+  readonly curl?: (value: T) => string;
+}

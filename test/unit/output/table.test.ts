@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest';
+import { loadStyle, plainStyle } from '../../../src/output/style.ts';
+import { type Column, drawPairs, drawTable } from '../../../src/output/table.ts';
+
+type Row = Readonly<Record<string, string>>;
+
+const nowhere = { columns: undefined, style: plainStyle };
+const terminal = (columns: number) => ({ columns, style: plainStyle });
+
+/** Columns by name; the first is the id. */
+function columnsOf(...names: string[]): Column<Row>[] {
+  return names.map((name, at) => ({ name, isWhole: at === 0, cell: (row) => ({ text: row[name] ?? '' }) }));
+}
+
+const tasks: Row[] = [
+  { id: '7', Title: 'Buy milk', Note: 'two bottles, the ones with the blue cap, not the green one', Status: 'open' },
+  { id: '1024', Title: 'Call', Note: '', Status: 'done' },
+];
+const taskColumns = columnsOf('id', 'Title', 'Note', 'Status');
+
+test('without a terminal everything is there, two blanks between columns and none at the ends', () => {
+  expect(drawTable(tasks, columnsOf('id', 'Title', 'Note'), nowhere).split('\n')).toEqual([
+    'id    Title     Note',
+    '7     Buy milk  two bottles, the ones with the blue cap, not the green one',
+    '1024  Call',
+  ]);
+});
+
+test.each([
+  {
+    columns: 20,
+    lines: ['id    Title   Note', '7     Buy m…  two b…', '1024  Call', '… and 1 more field'],
+  },
+  {
+    columns: 40,
+    lines: [
+      'id    Title     Note              Status',
+      '7     Buy milk  two bottles, th…  open',
+      '1024  Call                        done',
+    ],
+  },
+  {
+    columns: 80,
+    lines: [
+      'id    Title     Note                                                      Status',
+      '7     Buy milk  two bottles, the ones with the blue cap, not the green …  open',
+      '1024  Call                                                                done',
+    ],
+  },
+  {
+    columns: 200,
+    lines: [
+      'id    Title     Note                                                        Status',
+      '7     Buy milk  two bottles, the ones with the blue cap, not the green one  open',
+      '1024  Call                                                                  done',
+    ],
+  },
+])('a table fits a terminal of $columns columns', ({ columns, lines }) => {
+  const drawn = drawTable(tasks, taskColumns, terminal(columns)).split('\n');
+
+  expect(drawn).toEqual(lines);
+  expect(Math.max(...drawn.map((line) => line.length))).toBeLessThanOrEqual(columns);
+});
+
+test('columns that do not fit are left out, and a last line says how many and what to do', () => {
+  const names = Array.from({ length: 30 }, (_, at) => `Field${at}`);
+  const row = Object.fromEntries(names.map((name) => [name, 'some value']));
+  const drawn = drawTable([{ id: '7', ...row }], columnsOf('id', ...names), terminal(40)).split('\n');
+
+  expect(drawn).toEqual([
+    'id  Field0    Field1    Field2   Field3',
+    '7   some va…  some va…  some v…  some v…',
+    '… and 26 more fields: use --output json',
+  ]);
+});
+
+test('a terminal that does not say how wide it is counts as 80 columns', () => {
+  expect(drawTable(tasks, taskColumns, terminal(0))).toBe(drawTable(tasks, taskColumns, terminal(80)));
+});
+
+test.each([
+  ['CJK', '日本語', 6],
+  ['a combining mark', 'e\u0301e\u0301', 2],
+  ['Thai marks', 'ที่นี่', 2],
+  ['decomposed Korean', '\u1112\u1161\u11ab', 2],
+  ['a joined emoji', '👨‍👩‍👧', 2],
+  ['a flag', '🇩🇪', 2],
+  ['a heart with its selector', '❤\ufe0f', 2],
+  ['an emoji of 2022', '🫨', 2],
+  ['a keycap', '1\ufe0f\u20e3', 2],
+  ['Persian with a ZWNJ', 'می\u200cخ', 3],
+])('%s does not move the columns behind it', (_name, text, width) => {
+  const rows = [
+    { id: text, mark: 'X' },
+    { id: '1234567890', mark: 'X' },
+  ];
+
+  expect(drawTable(rows, columnsOf('id', 'mark'), nowhere).split('\n')[1]).toBe(`${text}${' '.repeat(12 - width)}X`);
+});
+
+test('a wide cell is cut between characters, and what is behind it stays aligned', () => {
+  const rows = [
+    { id: '1', Title: '日'.repeat(10_000), Status: 'open' },
+    { id: '2', Title: '👨‍👩‍👧'.repeat(10_000), Status: 'done' },
+    { id: '3', Title: 'x'.repeat(10_000), Status: 'done' },
+  ];
+
+  expect(
+    drawTable(rows, columnsOf('id', 'Title', 'Status'), terminal(24))
+      .split('\n')
+      .slice(1),
+  ).toEqual([`1   ${'日'.repeat(5)}…   open`, `2   ${'👨‍👩‍👧'.repeat(5)}…   done`, `3   ${'x'.repeat(11)}…  done`]);
+});
+
+test('without a terminal a cell of 10,000 characters is whole, and aligned', () => {
+  const rows = [
+    { id: '1', Title: '日'.repeat(5_000), Status: 'open' },
+    { id: '2', Title: 'x', Status: 'done' },
+  ];
+  const [, first, second] = drawTable(rows, columnsOf('id', 'Title', 'Status'), nowhere).split('\n');
+
+  expect(first).toBe(`1   ${'日'.repeat(5_000)}  open`);
+  expect(second).toBe(`2   ${'x'.padEnd(10_002)}done`);
+});
+
+test('one enormous cell does not widen every other line', () => {
+  const rows = [
+    { id: '1', Title: 'x'.repeat(1_000_000), Status: 'open' },
+    ...Array.from({ length: 99 }, (_, at) => ({ id: String(at + 2), Title: '', Status: 'done' })),
+  ];
+  const drawn = drawTable(rows, columnsOf('id', 'Title', 'Status'), nowhere);
+
+  expect(drawn.split('\n')[1]).toBe(`1    ${'x'.repeat(1_000_000)}  open`);
+  expect(drawn.length).toBeLessThan(2_100_000);
+});
+
+test('many rows are one table', () => {
+  const rows = Array.from({ length: 2_500 }, (_, at) => ({ id: String(at), Title: 'x' }));
+  const drawn = drawTable(rows, columnsOf('id', 'Title'), nowhere).split('\n');
+
+  expect(drawn).toEqual(['id    Title', ...rows.map(({ id }) => `${id.padEnd(4)}  x`)]);
+});
+
+test.each([
+  ['a newline', 'one\ntwo', 'one⏎two'],
+  ['a tab', 'one\ttwo', 'one\\ttwo'],
+  ['an escape sequence', '\x1b[31mred', '\\x1b[31mred'],
+  ['an override', '\u202eabc', '\\u{202e}abc'],
+])('%s stays inside its cell, and inside a column name', (_name, text, shown) => {
+  const drawn = drawTable([{ id: text }], [{ name: text, cell: ({ id }: Row) => ({ text: id ?? '' }) }], nowhere);
+
+  expect(drawn).toBe(`${shown}\n${shown}`);
+});
+
+test('text that looks like what the layout uses itself comes through', () => {
+  expect(drawTable([{ id: '<--', Title: '$& <-' }], columnsOf('id', 'Title'), nowhere)).toBe('id   Title\n<--  $& <-');
+});
+
+test('in colour the header is bold, and colours do not change the layout', async () => {
+  const screen = { columns: 80, style: await loadStyle(1) };
+  const drawn = drawTable([{ id: '7', Title: 'milk' }], columnsOf('id', 'Title'), screen);
+
+  expect(drawn).toBe('\x1b[1mid\x1b[22m  \x1b[1mTitle\x1b[22m\n7   milk');
+});
+
+test('the note of left out columns is dim in colour', async () => {
+  const screen = { columns: 20, style: await loadStyle(1) };
+
+  expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… and 1 more field\x1b[22m');
+});
+
+test('pairs are aligned, without a header', () => {
+  const pairs = [['id', { text: '7' }] as const, ['Title', { text: 'Buy milk' }] as const];
+
+  expect(drawPairs(pairs, nowhere)).toBe('id     7\nTitle  Buy milk');
+});
+
+test.each([1, 5, 20, 40])('pairs never lose their values, not even in %i columns', (columns) => {
+  const drawn = drawPairs([['Description', { text: 'x'.repeat(300) }]], terminal(columns));
+
+  expect(drawn).toMatch(/^\S+ {2}x*…$/);
+  expect(drawn.length).toBeLessThanOrEqual(Math.max(4, columns));
+});
