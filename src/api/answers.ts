@@ -1,0 +1,120 @@
+/** Answers: bytes that a stranger sent, checked once and typed after. */
+import { isUtf8 } from 'node:buffer';
+import type { Item } from '../item.ts';
+import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../json.ts';
+import type { Answer } from './transport.ts';
+
+/** What an error answer says, cleaned by whoever prints it. */
+export interface ServiceError {
+  readonly text: string | undefined;
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+/**
+ * Reads the body as JSON.
+ *
+ * @throws {SyntaxError} with a reason for people, when it is not JSON in UTF-8
+ */
+export function jsonOf(answer: Answer): JsonValue {
+  const encoding = answer.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') throw new SyntaxError('the answer is compressed');
+  const text = textOf(answer);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? error.message : String(error);
+    throw new SyntaxError(`the answer is not usable JSON (${reason})`, { cause: error });
+  }
+}
+
+/**
+ * Reads the body as an item.
+ *
+ * @param ref the id that was asked for, where the answer need not repeat it
+ * @throws {SyntaxError} with a reason for people, when there is no item in it
+ */
+export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
+  const members = readMembers(answer);
+  const id = idOf(members['id']) ?? ref?.id;
+  if (id === undefined) throw new SyntaxError('the answer has no "id"');
+  const fields = members['fields'];
+  return {
+    id,
+    fields: isObject(fields) ? fields : objectFrom([]),
+    members: Object.hasOwn(members, 'id')
+      ? objectFrom(withId(members, id))
+      : objectFrom([['id', id], ...entries(members)]),
+    etag: answer.headers['etag'],
+  };
+}
+
+/** An item of which only the id is known. */
+export function bareItem(id: string): Item {
+  return { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
+}
+
+/** What the service says of an error: its own text, in the order of the rulings, else the first line of the body. */
+export function errorOf(answer: Answer): ServiceError {
+  const requestId = answer.headers['request-id'] ?? answer.headers['x-request-id'];
+  const body = membersOrNothing(answer);
+  if (body === undefined) return { text: firstLineOf(answer), code: undefined, requestId };
+  const { error } = body;
+  const nested = isObject(error) ? error : body;
+  const text = [error, nested['message'], body['message'], body['detail'], body['title']].find(isText);
+  const code = [nested['code'], body['code']].find(isText);
+  return { text: text?.slice(0, 500), code, requestId };
+}
+
+function readMembers(answer: Answer): JsonObject {
+  const value = jsonOf(answer);
+  if (!isObject(value)) throw new SyntaxError('the answer is not a JSON object');
+  return value;
+}
+
+function membersOrNothing(answer: Answer): JsonObject | undefined {
+  try {
+    return readMembers(answer);
+  } catch {
+    // Not JSON: then its first line is all there is to show.
+    return undefined;
+  }
+}
+
+function textOf({ body }: Answer): string {
+  // Strict: a replacement character must never be taken for what was stored.
+  if (!isUtf8(body)) throw new SyntaxError('the answer is not UTF-8');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    .toString()
+    .replace(/^\uFEFF/, '');
+}
+
+function firstLineOf(answer: Answer): string | undefined {
+  if (isHtml(answer)) return undefined;
+  const [line = ''] = Buffer.from(answer.body.subarray(0, 4096)).toString().trim().split(/\r?\n/, 1);
+  return line === '' ? undefined : line.slice(0, 500);
+}
+
+/** Whether the answer is a page for people: a login, a gateway's error, a captive portal. */
+export function isHtml(answer: Answer): boolean {
+  return /html/i.test(answer.headers['content-type'] ?? '');
+}
+
+/** An id may come as a number; its digits are the id (rulings, "Responses"). */
+function idOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'number') return String(value);
+  if (value instanceof NumberToken) return value.digits;
+  return isText(value) ? value : undefined;
+}
+
+function withId(members: JsonObject, id: string): [string, JsonValue][] {
+  return entries(members).map(([name, value]) => [name, name === 'id' ? id : value]);
+}
+
+function entries(members: JsonObject): [string, JsonValue][] {
+  return Object.entries(members);
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}

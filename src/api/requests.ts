@@ -1,0 +1,49 @@
+/** The four requests of the service document, as plain data. */
+import { checkId, type Fields, type ItemRef, type ListRef } from '../item.ts';
+import { printJson } from '../json.ts';
+import type { ApiRequest } from './transport.ts';
+
+/** POST: adds an item. The key, where there is one, is the same on each attempt for the same item (reliability, C4). */
+export function createRequest(list: ListRef, fields: Fields, idempotencyKey: string | undefined): ApiRequest {
+  return {
+    method: 'POST',
+    path: listPath(list),
+    headers: { ...sendsJson, ...(idempotencyKey === undefined ? {} : { 'idempotency-key': `"${idempotencyKey}"` }) },
+    body: bodyOf(fields),
+  };
+}
+
+/** GET: reads an item. */
+export function getRequest(ref: ItemRef): ApiRequest {
+  return { method: 'GET', path: itemPath(ref), headers: takesJson };
+}
+
+/** PATCH: sets the named fields and leaves the others; `null` clears one. */
+export function updateRequest(ref: ItemRef, fields: Fields): ApiRequest {
+  return { method: 'PATCH', path: itemPath(ref), headers: sendsJson, body: bodyOf(fields) };
+}
+
+/** DELETE: removes an item. */
+export function deleteRequest(ref: ItemRef): ApiRequest {
+  return { method: 'DELETE', path: itemPath(ref), headers: takesJson };
+}
+
+const takesJson = { accept: 'application/json' } as const;
+const sendsJson = { ...takesJson, 'content-type': 'application/json' } as const;
+
+function bodyOf(fields: Fields): string {
+  return printJson({ fields });
+}
+
+function listPath({ site, list }: ListRef): string {
+  return `/sites/${segment(site, 'site')}/lists/${segment(list, 'list')}/items`;
+}
+
+function itemPath(ref: ItemRef): string {
+  return `${listPath(ref)}/${segment(ref.id, 'item')}`;
+}
+
+/** An id as exactly one segment of a path. Commas stay readable: ids of sites are made of them. */
+function segment(id: string, name: string): string {
+  return encodeURIComponent(checkId(id, name)).replaceAll('%2C', ',');
+}

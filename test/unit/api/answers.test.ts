@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { errorOf, itemOf } from '../../../src/api/answers.ts';
+import type { Answer } from '../../../src/api/transport.ts';
+
+const answer = (body: string | Uint8Array, headers = {}): Answer => ({ status: 400, headers, body: Buffer.from(body) });
+
+test.each([
+  { body: '{"error":"x"}', text: 'x' },
+  { body: '{"error":{"code":"c","message":"m","innerError":{"code":"d"}}}', text: 'm', code: 'c' },
+  { body: '{"type":"about:blank","title":"t","detail":"d"}', text: 'd' },
+  { body: '{"title":"t"}', text: 't' },
+  { body: '{"message":"m","code":"c"}', text: 'm', code: 'c' },
+  { body: '{"error":"","message":"m"}', text: 'm' },
+  { body: '{"error":5}', text: undefined },
+  { body: 'plain text\nmore', text: 'plain text' },
+  { body: '{"error": "cut', text: '{"error": "cut' },
+  { body: '', text: undefined },
+  { body: 'x'.repeat(1000), text: 'x'.repeat(500) },
+  { body: JSON.stringify({ error: 'x'.repeat(1000) }), text: 'x'.repeat(500) },
+])('of the error body $body the text is $text', ({ body, text, code }) => {
+  expect(errorOf(answer(body))).toEqual({ text, code, requestId: undefined });
+});
+
+test('a page for people has no text worth showing, and the request id is taken where it is', () => {
+  expect(errorOf(answer('<h1>no</h1>', { 'content-type': 'text/html' })).text).toBeUndefined();
+  expect(errorOf(answer('', { 'request-id': 'a', 'x-request-id': 'b' })).requestId).toBe('a');
+  expect(errorOf(answer('', { 'x-request-id': 'b' })).requestId).toBe('b');
+});
+
+test('an item has an id, by whatever name it was asked for, and fields', () => {
+  expect(itemOf(answer('{"id":7,"fields":{"a":1}}', { etag: '"1"' }))).toEqual({
+    id: '7',
+    fields: { a: 1 },
+    members: { id: '7', fields: { a: 1 } },
+    etag: '"1"',
+  });
+  expect(itemOf(answer('{"x":1}'), { id: '9' })).toMatchObject({ id: '9', fields: {}, members: { id: '9', x: 1 } });
+  expect(itemOf(answer('\uFEFF{"id":"7"}'))).toMatchObject({ id: '7' });
+});
+
+test.each([
+  { body: '{}', says: 'no "id"' },
+  { body: '{"id":""}', says: 'no "id"' },
+  { body: '{"id":{}}', says: 'no "id"' },
+  { body: '[]', says: 'not a JSON object' },
+  { body: new Uint8Array([0xff, 0xfe, 0x7b, 0]), says: 'not UTF-8' },
+])('an answer is no item when it $says', ({ body, says }) => {
+  expect(() => itemOf(answer(body))).toThrow(says);
+});
+
+test('a compressed answer is not taken for text', () => {
+  expect(() => itemOf(answer('{"id":"1"}', { 'content-encoding': 'br' }))).toThrow('compressed');
+});

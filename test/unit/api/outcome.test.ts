@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { outcomeOf } from '../../../src/api/outcome.ts';
+import type { Attempt, Method } from '../../../src/api/transport.ts';
+
+const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
+const failed = (wasSent: boolean): Attempt => ({ fault: { kind: 'lost', reason: 'lost' }, wasSent });
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const methods: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE'];
+
+test.each([
+  { because: 'no byte was written', attempts: [failed(false)], outcome: 'not-sent' },
+  { because: 'there is no answer', attempts: [failed(true)], outcome: 'unknown' },
+  { because: 'a complete 2xx', attempts: range(200, 299).map((status) => answered(status)), outcome: 'applied' },
+  { because: 'a complete no', attempts: range(400, 499).map((status) => answered(status)), outcome: 'refused' },
+  {
+    because: 'a complete no',
+    attempts: [301, 307, 308, 501, 505].map((status) => answered(status)),
+    outcome: 'refused',
+  },
+  { because: 'a throttle says for how long', attempts: [answered(503, { 'retry-after': '1' })], outcome: 'refused' },
+  {
+    because: 'a gateway may have lost it',
+    attempts: [500, 502, 503, 504, 599].map((status) => answered(status)),
+    outcome: 'unknown',
+  },
+] as const)('$outcome: $because', ({ attempts, outcome }) => {
+  for (const method of methods)
+    expect(attempts.map((attempt) => outcomeOf(method, attempt))).toEqual(attempts.map(() => outcome));
+});
+
+test('a redirect that turns a write into a read leaves the write unknown', () => {
+  const outcomes = methods.map((method) => [302, 303].map((status) => outcomeOf(method, answered(status))));
+
+  expect(outcomes).toEqual([
+    ['refused', 'refused'],
+    ['unknown', 'unknown'],
+    ['unknown', 'unknown'],
+    ['unknown', 'unknown'],
+  ]);
+});
