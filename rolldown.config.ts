@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig, type OutputOptions, type Plugin } from 'rolldown';
 
 /**
@@ -13,13 +15,16 @@ export default defineConfig([
     external: ['lmdb'],
     // Chunks may take what they share with the entry from the entry: each further file costs a start 0.3 ms.
     preserveEntrySignatures: 'allow-extension',
-    plugins: [commanderWithoutChildProcesses(), hashInTheLastLine()],
+    plugins: [commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences(), hashInTheLastLine()],
     output: {
       ...outputOf(),
       cleanDir: true,
       codeSplitting: {
         groups: [
-          { name: 'listctl', test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/(commander|lossless-json)\// },
+          {
+            name: 'listctl',
+            test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/(commander|lossless-json)\//,
+          },
         ],
       },
     },
@@ -34,7 +39,20 @@ function outputOf(): OutputOptions {
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
     sourcemap: true,
+    // Lines and names are enough for a stack; the sources themselves would double what is installed.
+    sourcemapExcludeSources: true,
     minify: { mangle: { keepNames: true }, compress: true, codegen: true },
+  };
+}
+
+/** conf checks settings against a JSON schema where it is given one. It is given none here, so ajv stays at home: 190 kB. */
+function confWithoutSchemas(): Plugin {
+  const nothing = '\0no-schemas';
+  return {
+    name: 'conf-without-schemas',
+    resolveId: (source, importer) =>
+      /^ajv(-formats$|\/)/.test(source) && importer?.includes('/node_modules/conf/') ? nothing : null,
+    load: (id) => (id === nothing ? 'export const Ajv2020 = undefined;\nexport default undefined;' : null),
   };
 }
 
@@ -63,4 +81,24 @@ function hashInTheLastLine(): Plugin {
       program.code += `\n// ${hash.slice(0, 32)}\n`;
     },
   };
+}
+
+/** What is bundled keeps its licence: the texts of all packages in the bundle, in one file beside it. */
+function thirdPartyLicences(): Plugin {
+  return {
+    name: 'third-party-licences',
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? Object.keys(file.modules) : []));
+      const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []));
+      const source = [...folders].sort().map(licenceOf).join('\n');
+      this.emitFile({ type: 'asset', fileName: 'third-party-licences.txt', source });
+    },
+  };
+}
+
+function licenceOf(folder: string): string {
+  const { name, version, license, homepage } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
+  const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
+  return `${name} ${version} (${license}), ${homepage ?? `https://www.npmjs.com/package/${name}`}\n\n${text}\n`;
 }

@@ -58,6 +58,8 @@ export interface Host {
   readonly uid: number | undefined;
   readonly processes: Processes;
   readonly clock: Clock;
+  /** A number from 0 up to, not including, 1: for waits that differ from one client to the next. Holds no secret. */
+  random(): number;
   /** Aborts, with a `Stopped` as its reason, when somebody asks listctl to stop. */
   readonly signal: AbortSignal;
 }
@@ -82,6 +84,7 @@ export function hostFromProcess(process: NodeJS.Process): Host {
     },
     processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
     clock: { now: () => Date.now(), sleep },
+    random: () => Math.random(),
     get stdin() {
       return stdin();
     },
@@ -222,8 +225,13 @@ function reasonOf(error: NodeJS.ErrnoException): string {
 function stopSignalOf(process: NodeJS.Process): AbortSignal {
   const controller = new AbortController();
   for (const signal of Object.keys(stopSignals) as StopSignal[]) {
-    // Once: the second signal of a kind has Node's own effect, and ends the process at once.
-    process.once(signal, () => controller.abort(new Stopped(signal)));
+    const stop = () => {
+      controller.abort(new Stopped(signal));
+      // The second signal of a kind has Node's own effect, and ends the process at once. Not sooner: who else listens
+      // to this one (Inquirer, with a terminal to restore) would take itself for the last, and end the process now.
+      setImmediate(() => process.off(signal, stop));
+    };
+    process.on(signal, stop);
   }
   return controller.signal;
 }
@@ -231,18 +239,23 @@ function stopSignalOf(process: NodeJS.Process): AbortSignal {
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
+    const endAt = performance.now() + ms;
+    let timer: NodeJS.Timeout;
     const stop = () => {
       clearTimeout(timer);
       reject(signal.reason);
     };
-    // A longer delay than a 32-bit number of milliseconds would fire at once.
-    const timer = setTimeout(
-      () => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      },
-      Math.min(ms, 2 ** 31 - 1),
-    );
+    const wait = () => {
+      const leftMs = Math.ceil(endAt - performance.now());
+      if (leftMs > 0) {
+        // In parts: a delay beyond 32 bits would fire at once. And again at the end: a timer may fire a little early.
+        timer = setTimeout(wait, Math.min(leftMs, 2 ** 31 - 1));
+        return;
+      }
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
     signal.addEventListener('abort', stop, { once: true });
+    wait();
   });
 }

@@ -4,7 +4,6 @@ import type { Style } from './style.ts';
 
 /** What `--output` may be. */
 export const outputFormats = ['pretty', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'id', 'none'] as const;
-export type OutputFormat = (typeof outputFormats)[number];
 
 /** What `--output` may be where `--dry-run` is given, too. */
 export const dryRunFormats = [...outputFormats, 'curl'] as const;

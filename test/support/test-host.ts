@@ -12,6 +12,8 @@ export interface World {
   readonly signal?: AbortSignal;
   /** Where it is started: a folder with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
+  /** What stands for chance: always the middle, unless a test says otherwise. */
+  readonly random?: () => number;
 }
 
 /** A Host of plain values: what was printed is text to look at, and waits take no time. */
@@ -30,6 +32,7 @@ export function testHost({
   terminal,
   signal = new AbortController().signal,
   cwd = '/',
+  random = () => 0.5,
 }: World = {}): TestHost {
   const printed = { stdout: '', stderr: '' };
   const sleptMs: number[] = [];
@@ -45,9 +48,11 @@ export function testHost({
     signal,
     printed,
     sleptMs,
+    random,
     clock: {
       now: () => Date.now(),
-      sleep: async (ms) => {
+      sleep: async (ms, stop) => {
+        stop.throwIfAborted();
         sleptMs.push(ms);
       },
     },
@@ -79,6 +84,8 @@ function outputInto(
   columns: number | undefined,
 ): Output {
   const stream = new PassThrough();
+  // As with the real ones: the end of a pipe into it ends nothing.
+  stream.end = () => stream;
   stream.on('data', (chunk: Buffer) => {
     printed[name] += chunk.toString();
   });

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-const ground = ['errors', 'item', 'json', 'host'];
+const ground = ['start', 'errors', 'item', 'json', 'host'];
 const rooms = ['seed', 'bulk', 'rows', 'api', 'output', 'settings', 'service'];
 
 /** What each part of the house may import, apart from itself, and what is said when it imports anything else. */
@@ -63,6 +63,8 @@ const places = [
   'src/settings/conf-file.ts',
   'src/output/style.ts',
   'src/output/table.ts',
+  'src/output/yaml-text.ts',
+  'src/output/jmespath.ts',
   'src/service/store.ts',
   ...ground.map((part) => `src/${part}.ts`),
 ];
@@ -93,6 +95,11 @@ const doors: Readonly<Record<string, { readonly at: RegExp; readonly sentence: s
   chalk: { at: /^src\/output\/style\.ts/, sentence: "chalk's door is src/output/style.ts." },
   'cli-table3': { at: /^src\/output\/table\.ts/, sentence: "cli-table3's door is src/output/table.ts." },
   'string-width': { at: /^src\/output\/table\.ts/, sentence: "string-width's door is src/output/table.ts." },
+  yaml: { at: /^src\/output\/yaml-text\.ts/, sentence: "yaml's door is src/output/yaml-text.ts." },
+  '@jmespath-community/jmespath': {
+    at: /^src\/output\/jmespath\.ts/,
+    sentence: "@jmespath-community/jmespath's door is src/output/jmespath.ts.",
+  },
   lmdb: { at: /^src\/service\/store\.ts/, sentence: "lmdb's door is src/service/store.ts." },
   'node:http': wire,
   'node:https': wire,

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+'use strict';
+
+const { resolve } = require('node:path');
+
+require('../dist/start.cjs').start(process, resolve(__dirname, '../dist/listctl.cjs'));
