@@ -1,0 +1,158 @@
+/** A settings file is replaced as a whole or stays as it was: conf writes it, between three steps of ours (reliability, C7). */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { writeConfFile } from './conf-file.ts';
+import { resolved, type StoredObject } from './stored-file.ts';
+
+/** How a settings file is kept. */
+export interface KeepOptions {
+  /** Whether the version before stays beside it, as `.bak`; of secrets there is one copy. */
+  readonly keepsBackup: boolean;
+}
+
+/**
+ * Makes the folder of the settings, closed to others.
+ *
+ * @throws {Failure} local-file
+ */
+export function makeSettingsFolder(folder: string): void {
+  tryToWrite(folder, () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  });
+}
+
+/**
+ * Replaces a settings file, mode 0600; a link to it stays one. The caller holds the lock and has seen that what is
+ * there now is good.
+ *
+ * @throws {Failure} local-file, when it could not be written; the file is then byte for byte what it was
+ */
+export function replaceKeptFile(file: string, content: StoredObject, { keepsBackup }: KeepOptions): void {
+  const target = resolved(file);
+  const backup = `${target}.bak`;
+  const text = `${JSON.stringify(content, undefined, 2)}\n`;
+  tryToWrite(file, () => {
+    removeStrays(target);
+    const hadBefore = copyWhole(target, backup);
+    try {
+      writeConfFile(target, content, text);
+      if (readFileSync(target, 'utf8') !== text) throw shortWrite();
+      syncFolder(dirname(target));
+    } catch (error) {
+      putBack(target, backup, hadBefore);
+      throw error;
+    } finally {
+      removeStrays(target);
+      if (!keepsBackup) rmSync(backup, { force: true });
+    }
+  });
+}
+
+/** Copies a file so that the copy is whole and on the disk, or is not there; false where there is nothing to copy. */
+function copyWhole(file: string, copy: string): boolean {
+  const bytes = readIfThere(file);
+  if (bytes === undefined) {
+    // A copy without its file is from before somebody removed that.
+    rmSync(copy, { force: true });
+    return false;
+  }
+  const whole = `${copy}.tmp-listctl`;
+  rmSync(whole, { force: true });
+  try {
+    const descriptor = openSync(whole, 'wx', 0o600);
+    try {
+      // A disk that is nearly full takes a part, without an error.
+      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(whole, copy);
+  } catch (error) {
+    rmSync(whole, { force: true });
+    throw error;
+  }
+  return true;
+}
+
+/** Undoes what conf did, if it did anything: a rename needs no room on a full disk. */
+function putBack(target: string, backup: string, hadBefore: boolean): void {
+  const isUntouched = hadBefore && readIfThere(target)?.equals(readFileSync(backup)) === true;
+  if (isUntouched) return;
+  if (hadBefore) renameSync(backup, target);
+  else rmSync(target, { force: true });
+  syncFolder(dirname(target));
+}
+
+/** Removes what a writer that was killed left behind: conf's and our own half-written files (reliability, P06). */
+function removeStrays(target: string): void {
+  const folder = dirname(target);
+  const names = [`${basename(target)}.tmp-`, `${basename(target)}.bak.tmp-`];
+  for (const name of readdirSync(folder)) {
+    if (names.some((start) => name.startsWith(start))) rmSync(join(folder, name), { force: true });
+  }
+}
+
+function syncFolder(folder: string): void {
+  try {
+    const descriptor = openSync(folder, 'r');
+    try {
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    // Windows opens no folder; there the system sees to it.
+    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+function readIfThere(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function shortWrite(): NodeJS.ErrnoException {
+  return Object.assign(new Error('it was not written whole'), { code: 'ENOSPC' });
+}
+
+function tryToWrite(file: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const reason = writeErrors[code] ?? (code || message);
+    throw new Failure('local-file', `cannot write ${file}: ${reason}`, {
+      hint: 'what was there is as it was; LISTCTL_CONFIG_DIR names another folder',
+      cause: error,
+    });
+  }
+}
+
+const writeErrors: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left on the device',
+  EDQUOT: 'no space left for this user',
+  EFBIG: 'it would be larger than the system allows',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOTDIR: 'a part of its path is no folder',
+};

@@ -1,0 +1,141 @@
+/**
+ * A lock between processes (reliability, C9). Each one makes an entry of its own in the lock's folder, then looks
+ * whose entries there are: with another live one it takes its own back. Both may give way, never both go on; nothing
+ * is taken over, so there is no race for that.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { entryOf, type Holder, holderOf, isDead, isFromHere, thisHolder } from './lock-holder.ts';
+
+/** A lock that is held. */
+export interface Lock {
+  /** Lets others in. Never fails: what is left behind belongs to a process that is gone. */
+  release(): void;
+}
+
+/** How a lock is asked for. */
+export interface LockOptions {
+  /** How long others are waited for, in milliseconds; 0 for not at all. */
+  readonly waitMs: number;
+  /** Removes entries of other machines first: only after somebody said that those are gone. */
+  readonly breaksForeign?: boolean;
+}
+
+/**
+ * Takes a lock.
+ *
+ * @param path the lock's folder: `NAME.lock`, beside what it guards, in a folder that is there
+ * @throws {Failure} locked, naming who holds it, when that takes longer than `waitMs`; local-file, when nothing can
+ *   be written there
+ * @throws {Stopped} when the host's signal aborts while it waits
+ */
+export async function takeLock(
+  path: string,
+  { waitMs, breaksForeign = false }: LockOptions,
+  host: Pick<Host, 'clock' | 'signal' | 'processes'>,
+): Promise<Lock> {
+  const own = entryOf(thisHolder(host.processes));
+  for (let waitedMs = 0; ; ) {
+    const release = () => giveBack(path, own);
+    const others = tryToEnter(path, own, breaksForeign, host);
+    const [other] = others;
+    if (other === undefined) return { release };
+    release();
+    if (waitedMs >= waitMs) throw locked(path, other);
+    // Random, so that two that gave way do not meet again.
+    const delayMs = 50 + Math.random() * 200;
+    await host.clock.sleep(delayMs, host.signal);
+    waitedMs += delayMs;
+  }
+}
+
+/** Makes the own entry, and gives the live ones of others. */
+function tryToEnter(
+  path: string,
+  own: string,
+  breaksForeign: boolean,
+  { clock, processes }: Pick<Host, 'clock' | 'processes'>,
+): readonly Holder[] {
+  try {
+    const said = { host: hostname(), since: new Date(clock.now()).toISOString() };
+    enter(path, own, JSON.stringify(said));
+    return readdirSync(path).flatMap((entry) => {
+      const holder = entry === own ? undefined : holderOf(entry);
+      if (holder === undefined) return [];
+      const isGone = isFromHere(holder) ? isDead(holder, processes) : breaksForeign;
+      if (!isGone) return [holder];
+      remove(path, entry);
+      return [];
+    });
+  } catch (error) {
+    giveBack(path, own);
+    throw cannotLock(path, error);
+  }
+}
+
+function enter(path: string, own: string, said: string): void {
+  for (let left = 100; ; left -= 1) {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+    try {
+      writeFileSync(join(path, own), said, { flag: 'wx', mode: 0o600 });
+      return;
+    } catch (error) {
+      // Whoever left last took the folder away in between.
+      if (codeOf(error) !== 'ENOENT' || left === 0) throw error;
+    }
+  }
+}
+
+function giveBack(path: string, own: string): void {
+  remove(path, own);
+  try {
+    rmdirSync(path);
+  } catch {
+    // Somebody else is in it, or it is gone.
+  }
+}
+
+function remove(path: string, entry: string): void {
+  try {
+    unlinkSync(join(path, entry));
+  } catch {
+    // Anyone may remove the entry of a process that is gone, so somebody has.
+  }
+}
+
+function locked(path: string, holder: Holder): Failure {
+  const { host = 'a host', since = 'some time ago' } = saidBy(path, holder);
+  const hint = isFromHere(holder)
+    ? 'run it again when that is done'
+    : `if that host is gone for good, remove ${join(path, entryOf(holder))}`;
+  return new Failure('locked', `${path} is held by process ${holder.pid} on ${host}, since ${since}`, { hint });
+}
+
+function saidBy(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {
+  try {
+    return JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
+  } catch {
+    // Only the name of an entry counts; what is in it is for people.
+    return {};
+  }
+}
+
+function cannotLock(path: string, error: unknown): Failure {
+  const code = codeOf(error);
+  const reason = { ENOSPC: 'no space left on the device', EROFS: 'it is read-only', EACCES: 'permission denied' }[code];
+  return new Failure('local-file', `cannot write ${path}: ${reason ?? code}`, {
+    hint: 'nothing was changed',
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error);
+}

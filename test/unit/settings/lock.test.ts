@@ -1,0 +1,125 @@
+/** The lock between processes (reliability, C9). */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Stopped } from '../../../src/errors.ts';
+import { takeLock } from '../../../src/settings/lock.ts';
+import { entryOf, type Holder, thisHolder } from '../../../src/settings/lock-holder.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { testHost } from '../../support/test-host.ts';
+
+const atOnce = { waitMs: 0 };
+/** The real processes of this machine. */
+const processes = { own: process.pid, isRunning };
+
+test('one at a time: the second is told who holds it, and gets in when that is done', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'a.lock');
+  const first = await takeLock(path, atOnce, testHost());
+
+  await expect(takeLock(path, atOnce, testHost())).rejects.toMatchObject({
+    kind: 'locked',
+    message: expect.stringMatching(new RegExp(`a\\.lock is held by process ${process.pid} on .+, since 20`)),
+  });
+  first.release();
+  const second = await takeLock(path, atOnce, testHost());
+  second.release();
+
+  expect(existsSync(path)).toBe(false);
+});
+
+test('who waits asks again after 50 to 250 ms, and gives up when its time is over', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'a.lock');
+  const host = testHost();
+  await takeLock(path, atOnce, testHost());
+
+  await expect(takeLock(path, { waitMs: 1000 }, host)).rejects.toMatchObject({ kind: 'locked' });
+
+  expect(host.sleptMs.length).toBeGreaterThanOrEqual(4);
+  expect(host.sleptMs.every((ms) => ms >= 50 && ms <= 250)).toBe(true);
+  expect(readdirSync(path)).toHaveLength(1);
+});
+
+test('whoever waits stops when it is told to', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'a.lock');
+  await takeLock(path, atOnce, testHost());
+  const host = testHost();
+  const clock = { ...host.clock, sleep: (_: number, signal: AbortSignal) => Promise.reject(signal.reason) };
+  const signal = AbortSignal.abort(new Stopped('SIGINT'));
+
+  await expect(takeLock(path, { waitMs: 1000 }, { ...host, clock, signal })).rejects.toBeInstanceOf(Stopped);
+});
+
+describe('what others left behind', () => {
+  test('the entry of a process that is gone is removed', async () => {
+    await using folder = await temporaryFolder();
+    const gone = spawnSync('true').pid;
+    leave(folder.path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
+
+    await takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+
+    expect(readdirSync(join(folder.path, 'a.lock'))).toHaveLength(1);
+  });
+
+  test.skipIf(process.platform !== 'linux')('so is that of a process whose number another one has now', async () => {
+    await using folder = await temporaryFolder();
+    leave(folder.path, { ...thisHolder(processes), startedAt: '1' });
+
+    await takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+  });
+
+  test('that of a living process is respected, however old it is', async () => {
+    await using folder = await temporaryFolder();
+    leave(folder.path, thisHolder(processes));
+
+    const taking = takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+
+    await expect(taking).rejects.toMatchObject({ kind: 'locked', message: expect.stringContaining(`${process.pid}`) });
+  });
+
+  test('that of another machine is taken for alive, until somebody says that it is gone', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.lock');
+    leave(folder.path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
+
+    await expect(takeLock(path, atOnce, { ...testHost(), processes })).rejects.toMatchObject({
+      kind: 'locked',
+      details: { hint: expect.stringContaining('if that host is gone for good') },
+    });
+    await takeLock(path, { waitMs: 0, breaksForeign: true }, { ...testHost(), processes });
+  });
+
+  test('a file that is no entry counts for nothing', async () => {
+    await using folder = await temporaryFolder();
+    mkdirSync(join(folder.path, 'a.lock'));
+    writeFileSync(join(folder.path, 'a.lock', 'README'), '');
+
+    await takeLock(join(folder.path, 'a.lock'), atOnce, testHost());
+  });
+});
+
+test('a lock that cannot be made is a local file, named', async () => {
+  await using folder = await temporaryFolder();
+  writeFileSync(join(folder.path, 'file'), '');
+
+  await expect(takeLock(join(folder.path, 'file', 'a.lock'), atOnce, testHost())).rejects.toMatchObject({
+    kind: 'local-file',
+    message: expect.stringContaining('a.lock'),
+  });
+});
+
+function leave(folder: string, holder: Holder): void {
+  mkdirSync(join(folder, 'a.lock'));
+  writeFileSync(join(folder, 'a.lock', entryOf(holder)), '');
+}
+
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+}

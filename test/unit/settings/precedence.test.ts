@@ -1,0 +1,149 @@
+/** Which source of a setting wins (cli.md, "Options that every command understands"). */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { addressSetting } from '../../../src/settings/address.ts';
+import { findSetting } from '../../../src/settings/setting.ts';
+import { openSources } from '../../../src/settings/sources.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { testHost } from '../../support/test-host.ts';
+
+const site = { flag: '--site', variable: 'LISTCTL_SITE', parse: (text: string) => text };
+const idempotency = { flag: '--idempotency', variable: 'LISTCTL_IDEMPOTENCY', parse: (text: string) => text };
+
+/** Every source at once, each with its own value; a test leaves some out. */
+const everything = {
+  flag: 'from the flag',
+  named: 'from the named profile',
+  variable: 'from the environment',
+  project: 'from the project',
+  fallback: 'from the default profile',
+};
+type Source = keyof typeof everything;
+
+describe('the first of these that has a value wins', () => {
+  test.each<{ has: Source[]; wins: Source | undefined; source: string | undefined }>([
+    { has: ['flag', 'named', 'variable', 'project'], wins: 'flag', source: '--site' },
+    { has: ['named', 'variable', 'project'], wins: 'named', source: 'profile named' },
+    { has: ['variable', 'project', 'fallback'], wins: 'variable', source: 'LISTCTL_SITE' },
+    { has: ['project', 'fallback'], wins: 'project', source: '/.listctl.json' },
+    { has: ['fallback'], wins: 'fallback', source: 'profile fallback' },
+    { has: [], wins: undefined, source: undefined },
+  ])('$has: $wins', async ({ has, wins, source }) => {
+    await using folder = await temporaryFolder();
+    const values = Object.fromEntries(has.map((name) => [name, everything[name]]));
+    const sources = await sourcesIn(folder.path, values);
+
+    const found = findSetting(site, sources);
+
+    expect(found?.value).toBe(wins && everything[wins]);
+    if (source?.startsWith('/')) expect(found?.source).toBe(folder.path + source);
+    else expect(found?.source).toBe(source);
+  });
+
+  test('what the named profile leaves open is not taken from the default one: it was not meant', async () => {
+    await using folder = await temporaryFolder();
+    await keep(folder.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: {} } });
+    const host = testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } });
+
+    expect(findSetting(site, openSources({}, host))?.value).toBe('dev');
+    expect(findSetting(site, openSources({ '--profile': 'prod' }, host))).toBeUndefined();
+  });
+
+  test('LISTCTL_PROFILE chooses the default profile, and stands below the environment', async () => {
+    await using folder = await temporaryFolder();
+    await keep(folder.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: { site: 'prod' } } });
+    const env = { LISTCTL_CONFIG_DIR: folder.path, LISTCTL_PROFILE: 'prod' };
+
+    const alone = openSources({}, testHost({ env }));
+    const beside = openSources({}, testHost({ env: { ...env, LISTCTL_SITE: 'env' } }));
+
+    expect(findSetting(site, alone)).toEqual({ value: 'prod', source: 'profile prod' });
+    expect(alone.profile()).toMatchObject({ name: 'prod', chosenBy: 'LISTCTL_PROFILE', isNamed: false });
+    expect(findSetting(site, beside)).toEqual({ value: 'env', source: 'LISTCTL_SITE' });
+  });
+});
+
+describe('what a profile says of its own service is not said of another', () => {
+  const profiles = {
+    bound: { baseUrl: 'https://own.example/v1.0', idempotency: 'honoured' },
+    free: { idempotency: 'none' },
+  };
+
+  test.each([
+    { profile: 'bound', env: {}, value: 'honoured', because: 'its own address is in force' },
+    {
+      profile: 'bound',
+      env: { LISTCTL_BASE_URL: 'https://own.example/v2.0' },
+      value: 'honoured',
+      because: 'the same origin',
+    },
+    {
+      profile: 'bound',
+      env: { LISTCTL_BASE_URL: 'https://other.example' },
+      value: undefined,
+      because: 'another origin',
+    },
+    { profile: 'bound', env: { LISTCTL_BASE_URL: 'local:' }, value: undefined, because: 'the embedded service' },
+    {
+      profile: 'free',
+      env: { LISTCTL_BASE_URL: 'https://other.example' },
+      value: 'none',
+      because: 'it names no address',
+    },
+  ])('$because', async ({ profile, env, value }) => {
+    await using folder = await temporaryFolder();
+    await keep(folder.path, { current: profile, profiles });
+
+    const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path, ...env } }));
+
+    expect(findSetting(idempotency, sources)?.value).toBe(value);
+  });
+});
+
+test('a malformed value in a profile is named, with its profile', async () => {
+  await using folder = await temporaryFolder();
+  await keep(folder.path, { current: 'dev', profiles: { dev: { baseUrl: 'ftp://me:verysecret@host' } } });
+  const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } }));
+
+  expect(() => findSetting(addressSetting, sources)).toThrowError(
+    /^profile dev: baseUrl: expected an address such as [^@]*, or local:$/,
+  );
+});
+
+test('where every value is given elsewhere, no file is read', async () => {
+  await using folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'config.json'), 'damaged');
+  const sources = openSources({ '--site': 'typed' }, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } }));
+
+  expect(findSetting(site, sources)?.value).toBe('typed');
+  expect(() => findSetting(idempotency, sources)).toThrowError('is damaged');
+});
+
+async function sourcesIn(folder: string, values: Partial<Record<Source, string>>) {
+  const config = join(folder, 'config');
+  await mkdir(config);
+  await keep(config, {
+    current: 'fallback',
+    profiles: {
+      ...{ named: 'named' in values ? { site: values.named } : {} },
+      ...{ fallback: 'fallback' in values ? { site: values.fallback } : {} },
+    },
+  });
+  if (values.project !== undefined) {
+    await writeFile(join(folder, '.listctl.json'), JSON.stringify({ site: values.project }));
+  }
+  const env = {
+    LISTCTL_CONFIG_DIR: config,
+    ...(values.variable === undefined ? {} : { LISTCTL_SITE: values.variable }),
+  };
+  const flags = {
+    ...(values.flag === undefined ? {} : { '--site': values.flag }),
+    ...(values.named === undefined ? {} : { '--profile': 'named' }),
+  };
+  return openSources(flags, testHost({ env, cwd: folder }));
+}
+
+function keep(folder: string, config: unknown): Promise<void> {
+  return writeFile(join(folder, 'config.json'), JSON.stringify({ version: 1, ...(config as object) }));
+}

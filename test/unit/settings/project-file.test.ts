@@ -1,0 +1,58 @@
+/** `.listctl.json`: what it may say, and whose it must be. */
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findProjectFile } from '../../../src/settings/project-file.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const uid = process.geteuid?.();
+
+test('the nearest one upwards is taken, and it alone', async () => {
+  await using folder = await temporaryFolder();
+  const deep = join(folder.path, 'a/b/c');
+  mkdirSync(deep, { recursive: true });
+  write(folder.path, { site: 'outer', list: 'outer' });
+  write(join(folder.path, 'a'), { site: 'inner' });
+
+  const found = findProjectFile({ cwd: deep, uid });
+
+  expect(found).toEqual({ file: join(folder.path, 'a/.listctl.json'), values: { site: 'inner' } });
+});
+
+test('there need be none', async () => {
+  await using folder = await temporaryFolder();
+
+  expect(findProjectFile({ cwd: folder.path, uid })).toBeUndefined();
+  expect(findProjectFile({ cwd: '', uid })).toBeUndefined();
+});
+
+test.each([
+  { content: { baseUrl: 'https://evil.example' }, says: 'sets "baseUrl"', kind: 'usage' },
+  { content: { site: 'home', token: 'x' }, says: 'sets "token"', kind: 'usage' },
+  { content: { tokenCommand: 'touch /tmp/owned' }, says: 'sets "tokenCommand"', kind: 'usage' },
+  { content: { profile: 'prod' }, says: 'sets "profile"', kind: 'usage' },
+  { content: JSON.parse('{"__proto__": "x"}'), says: 'sets "__proto__"', kind: 'usage' },
+  { content: { site: 17 }, says: 'site is no text', kind: 'usage' },
+  { content: { list: '' }, says: 'list is no text', kind: 'usage' },
+  { content: [], says: 'is damaged: it holds no JSON object', kind: 'local-file' },
+])('$content is refused, and the file is named', async ({ content, says, kind }) => {
+  await using folder = await temporaryFolder();
+  write(folder.path, content);
+
+  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(
+    expect.objectContaining({ kind, message: expect.stringContaining(says) }),
+  );
+  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(join(folder.path, '.listctl.json'));
+});
+
+test.skipIf(uid !== 0)("somebody else's is refused", async () => {
+  await using folder = await temporaryFolder();
+  write(folder.path, { site: 'theirs' });
+  chownSync(join(folder.path, '.listctl.json'), 12_345, 12_345);
+
+  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError('belongs to another user (its uid is 12345)');
+});
+
+function write(folder: string, content: unknown): void {
+  writeFileSync(join(folder, '.listctl.json'), JSON.stringify(content));
+}
