@@ -1,0 +1,11 @@
+import type { Host } from '../host.ts';
+
+/** What every command is given. */
+export interface Context {
+  readonly host: Host;
+  /** The command line, without the program's name. */
+  readonly words: readonly string[];
+  readonly version: string;
+  /** How errors are printed: as JSON where JSON was asked for. Known better as more of the command line is read. */
+  readonly errors: { asJson: boolean; color: 'auto' | 'always' | 'never' };
+}

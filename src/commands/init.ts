@@ -1,0 +1,135 @@
+import { Failure } from '../errors.ts';
+import { checkId } from '../item.ts';
+import { type Address, addressText, parseAddress, refuseOpenHttp } from '../settings/address.ts';
+import { checkProfileName } from '../settings/profile.ts';
+import { findSetting, InvalidValue } from '../settings/setting.ts';
+import { problemWithToken } from '../settings/token.ts';
+import { storeLogin } from './auth/store-login.ts';
+import { addHelpNotes, type SetUp } from './command.ts';
+import { connect } from './connect.ts';
+import type { Context } from './context.ts';
+import { settings } from './options/shared.ts';
+import { profileView } from './profile/profile-view.ts';
+import { settingsExitCodes } from './profile/settings-exit-codes.ts';
+import { askSecret, askText, confirm } from './prompts.ts';
+import { type Session, withSession } from './session.ts';
+import { tryOut } from './try-out.ts';
+
+/** `listctl init` */
+export const setUpInit: SetUp = (command, context) => {
+  command.action(() => withSession(context, command, (session) => init(session, context), { makesProfile: true }));
+  addHelpNotes(command, {
+    examples: ['listctl init', 'listctl init -p prod'],
+    exitCodes: {
+      0: 'kept',
+      1: 'not the list service',
+      3: 'the token may not be used there',
+      7: 'not reached',
+      ...settingsExitCodes,
+    },
+  });
+};
+
+/** What was answered, and what is known of it so far. */
+interface Answers {
+  readonly address: Address;
+  readonly site: string;
+  readonly list: string;
+}
+
+async function init(session: Session, context: Context): Promise<void> {
+  if (!session.mayPrompt()) {
+    throw new Failure('usage', 'init asks questions, and may not ask here', {
+      hint: 'instead: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
+    });
+  }
+  const profile = checkProfileName(session.sources.flags['--profile'] ?? 'default');
+  await session.printing(profileView, false, async (print) => {
+    const answers = await askAll(profile, session);
+    const token = await askUntilGood(answers, session, context);
+    const { address, site, list } = answers;
+    const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
+    const values = {
+      ...{ baseUrl: addressText(address), site, list },
+      ...(isOpen && session.allowsHttp ? { allowHttp: true } : {}),
+    };
+    const { isCurrent } = await storeLogin({ profile, address, values, token }, session);
+    await print({ name: profile, isCurrent, values });
+  });
+}
+
+/** Asks for everything but the token; Enter alone keeps what the profile or the environment says. */
+async function askAll(profile: string, { sources, host, allowsHttp }: Session): Promise<Answers> {
+  const known = sources.user.profiles().byName.get(profile) ?? {};
+  const initial = (flag: string, key: string, variable: string) => {
+    const value = sources.flags[flag] ?? known[key] ?? host.env[variable];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const isIdOf = (name: string) => (answer: string) => problemOf(() => checkId(answer, name));
+  const baseUrl = await askText(
+    'Address of the service, version segment included',
+    {
+      initial: initial('--base-url', 'baseUrl', 'LISTCTL_BASE_URL'),
+      problem: (answer) => problemOf(() => refuseOpenHttp(parseAddress(answer), allowsHttp)),
+    },
+    host,
+  );
+  const site = await askText(
+    'Site',
+    { initial: initial('--site', 'site', 'LISTCTL_SITE'), problem: isIdOf('site') },
+    host,
+  );
+  const list = await askText(
+    'List',
+    { initial: initial('--list', 'list', 'LISTCTL_LIST'), problem: isIdOf('list') },
+    host,
+  );
+  return { address: parseAddress(baseUrl), site, list };
+}
+
+/** Asks for the token until the service takes it; gives it, or undefined where none is needed. */
+async function askUntilGood(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
+  const { address } = answers;
+  const { host } = session;
+  for (;;) {
+    const token =
+      address.kind === 'local'
+        ? undefined
+        : await askSecret(`Token for ${addressText(address)}`, problemWithToken, host);
+    const failure = await tryWith(token, answers, session, context);
+    if (failure === undefined) {
+      await session.say('the service answers, and takes the token');
+      return token;
+    }
+    await session.report(failure);
+    if (failure.kind === 'credentials' && token !== undefined) continue;
+    if (await confirm('Keep these settings all the same?', host)) return token;
+    throw new Failure('usage', 'not confirmed: nothing was kept');
+  }
+}
+
+async function tryWith(
+  token: string | undefined,
+  { address, ...list }: Answers,
+  { sources, host }: Session,
+  context: Context,
+): Promise<Failure | undefined> {
+  const timeoutMs = findSetting(settings.timeout, sources)?.value ?? 30_000;
+  const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
+  const transport = await connect(address, async () => given, context);
+  try {
+    return await tryOut(transport, list, { timeoutMs, signal: host.signal });
+  } finally {
+    await transport.close();
+  }
+}
+
+function problemOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure || error instanceof InvalidValue) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+import { createRequest } from '../../api/requests.ts';
+import type { Fields, ListRef } from '../../item.ts';
+import { itemView } from '../../output/item-view.ts';
+import { addHelpNotes, type CommandSpec } from '../command.ts';
+import { showDryRun } from '../dry-run.ts';
+import { checkIdempotencyKey, newIdempotencyKey } from '../idempotency-key.ts';
+import { addFieldOptions, type FieldFlags, readFields } from '../options/fields.ts';
+import { type Session, withSession } from '../session.ts';
+
+interface CreateFlags extends FieldFlags {
+  readonly dryRun?: boolean;
+  readonly idempotencyKey?: string;
+}
+
+/** What `items create` was asked to do: checked, with every default filled in. */
+interface CreateOptions {
+  readonly list: ListRef;
+  readonly fields: Fields;
+  readonly idempotencyKey: string | undefined;
+}
+
+/** `listctl items create` */
+export const createCommand: CommandSpec = {
+  name: 'create',
+  summary: 'add an item to a list',
+  setUp: (command, context) => {
+    addFieldOptions(command);
+    command
+      .optionsGroup('Sending:')
+      .option('--idempotency-key <key>', 'send a create that was in doubt again, with its own key')
+      .option('--dry-run', 'print the request and send nothing')
+      .action((flags: CreateFlags) =>
+        withSession(context, command, async (session) => {
+          const options = await readOptions(flags, session);
+          if (flags.dryRun)
+            return showDryRun([createRequest(options.list, options.fields, options.idempotencyKey)], session);
+          return createItem(options, session);
+        }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl items create -s home -l tasks -f Title="Buy milk" -f Count:=2',
+        'listctl items create -s home -l tasks --fields item.json -o id',
+        'listctl items create -s home -l tasks -f Body@=note.txt --dry-run',
+      ],
+      exitCodes: {
+        0: 'created',
+        1: 'refused',
+        2: 'wrong usage, nothing sent',
+        3: 'credentials',
+        4: 'no such list',
+        6: 'throttled or unavailable',
+        7: 'not reached',
+        8: 'in doubt: it may have been created',
+      },
+    });
+  },
+};
+
+async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
+  const fields = await readFields(flags, session);
+  const given = flags.idempotencyKey === undefined ? undefined : checkIdempotencyKey(flags.idempotencyKey);
+  return { list: session.list(), fields, idempotencyKey: given ?? (await newKey(session)) };
+}
+
+async function newKey({ sendsKeys }: Session): Promise<string | undefined> {
+  if (!sendsKeys) return undefined;
+  return newIdempotencyKey();
+}
+
+function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
+  return session.printing(itemView, false, async (print) => {
+    const api = await session.api();
+    await print(await api.create(list, fields, idempotencyKey));
+  });
+}

@@ -1,0 +1,80 @@
+import type { ItemsApi } from '../../api/items.ts';
+import { deleteRequest } from '../../api/requests.ts';
+import { Failure } from '../../errors.ts';
+import type { ItemRef } from '../../item.ts';
+import { deletedView } from '../../output/item-view.ts';
+import { addHelpNotes, type CommandSpec } from '../command.ts';
+import { showDryRun } from '../dry-run.ts';
+import { confirm } from '../prompts.ts';
+import { type Session, withSession } from '../session.ts';
+import { forEachItem } from './each.ts';
+import { itemRefs } from './refs.ts';
+
+interface DeleteFlags {
+  readonly dryRun?: boolean;
+  readonly ignoreMissing?: boolean;
+  readonly yes?: boolean;
+}
+
+/** `listctl items delete` */
+export const deleteCommand: CommandSpec = {
+  name: 'delete',
+  summary: 'remove items',
+  setUp: (command, context) => {
+    command
+      .argument('<id...>', 'the items to delete')
+      .optionsGroup('Sending:')
+      .option('-y, --yes', 'do not ask')
+      .option('--ignore-missing', 'an item that is not there counts as deleted')
+      .option('--dry-run', 'print the requests and send nothing')
+      .action((ids: readonly string[], flags: DeleteFlags) =>
+        withSession(context, command, async (session) => {
+          const refs = itemRefs(ids, session);
+          if (flags.dryRun) return showDryRun(refs.map(deleteRequest), session);
+          if (!flags.yes && session.mayPrompt()) await askBefore(refs, session);
+          const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
+          return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
+        }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl items delete -s home -l tasks 17',
+        'listctl items delete -s home -l tasks 17 18 --yes --ignore-missing',
+      ],
+      exitCodes: {
+        0: 'deleted',
+        1: 'refused',
+        2: 'wrong usage, or not confirmed: nothing sent',
+        3: 'credentials',
+        4: 'not found',
+        5: 'conflict',
+        6: 'throttled or unavailable',
+        7: 'not reached',
+        8: 'in doubt: it may have been deleted',
+        9: 'some of several were not deleted',
+      },
+    });
+  },
+};
+
+async function deleteItem(ref: ItemRef, ignoresMissing: boolean, api: ItemsApi): Promise<{ id: string }> {
+  try {
+    await api.delete(ref);
+  } catch (error) {
+    const isMissing = error instanceof Failure && error.kind === 'not-found';
+    if (!isMissing || !ignoresMissing) throw error;
+  }
+  return { id: ref.id };
+}
+
+async function askBefore(refs: readonly ItemRef[], session: Session): Promise<void> {
+  const [first] = refs;
+  const shown = refs.slice(0, 10).map(({ id }) => id);
+  const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
+  const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
+  const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
+  if (await confirm(question, session.host)) return;
+  throw new Failure('usage', 'not confirmed: nothing was deleted', {
+    hint: 'pass --yes to delete without being asked',
+  });
+}

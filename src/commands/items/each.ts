@@ -1,0 +1,81 @@
+import type { ItemsApi } from '../../api/items.ts';
+import { Failure, Stopped } from '../../errors.ts';
+import type { ItemRef } from '../../item.ts';
+import type { View } from '../../output/view.ts';
+import type { Session } from '../session.ts';
+
+/** How many typed items are worked on at once. */
+const atOnceMax = 8;
+
+/** One request for each item that was typed. */
+export interface EachItem<T> {
+  readonly refs: readonly ItemRef[];
+  /** What could not be done, for the summary: `read`, `deleted`. */
+  readonly done: string;
+  readonly view: View<T>;
+  readonly act: (ref: ItemRef, api: ItemsApi) => Promise<T>;
+}
+
+/**
+ * Works on one item, or on several at once, and prints what came of it in the order in which they were typed. Every
+ * one is tried, whatever becomes of the others.
+ *
+ * @throws {Failure} what the one item ended in; of several, in-doubt if one of them is, else incomplete
+ */
+export async function forEachItem<T>(each: EachItem<T>, session: Session): Promise<void> {
+  const { refs, view, act } = each;
+  const [only] = refs;
+  const failures: Failure[] = [];
+  await session.printing(view, refs.length > 1, async (print) => {
+    const api = await session.api();
+    if (refs.length === 1 && only) return print(await act(only, api));
+    for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
+      const ended = await result;
+      if ('value' in ended) await print(ended.value);
+      else if (ended.error instanceof Failure) failures.push(ended.error);
+      // Told to stop: what was done before is printed first.
+      else if (!(ended.error instanceof Stopped)) throw ended.error;
+    }
+  });
+  await reportAll(failures, each, session);
+  session.host.signal.throwIfAborted();
+}
+
+type Result<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Starts all, some at once, in their order; none of the promises rejects. */
+function startAll<T>(
+  refs: readonly ItemRef[],
+  act: (ref: ItemRef) => Promise<T>,
+  signal: AbortSignal,
+): readonly Promise<Result<T>>[] {
+  const slots: Promise<unknown>[] = Array.from({ length: atOnceMax }, () => Promise.resolve());
+  return refs.map((ref, index) => {
+    const started = Promise.resolve(slots[index % atOnceMax]).then(() => {
+      signal.throwIfAborted();
+      return act(ref);
+    });
+    const result = started.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    slots[index % atOnceMax] = result;
+    return result;
+  });
+}
+
+async function reportAll(
+  failures: readonly Failure[],
+  { refs, done }: Pick<EachItem<unknown>, 'refs' | 'done'>,
+  session: Session,
+): Promise<void> {
+  for (const failure of failures) await session.report(failure);
+  if (failures.length === 0) return;
+  const inDoubtCount = failures.filter(({ kind }) => kind === 'in-doubt').length;
+  const failedCount = failures.length - inDoubtCount;
+  const doubt = inDoubtCount > 0 ? `, ${inDoubtCount} in doubt` : '';
+  throw new Failure(
+    inDoubtCount > 0 ? 'in-doubt' : 'incomplete',
+    `${failedCount} of ${refs.length} items could not be ${done}${doubt}`,
+  );
+}

@@ -1,0 +1,43 @@
+import { getRequest } from '../../api/requests.ts';
+import { itemView } from '../../output/item-view.ts';
+import { addHelpNotes, type CommandSpec } from '../command.ts';
+import { showDryRun } from '../dry-run.ts';
+import { withSession } from '../session.ts';
+import { forEachItem } from './each.ts';
+import { itemRefs } from './refs.ts';
+
+/** `listctl items get` */
+export const getCommand: CommandSpec = {
+  name: 'get',
+  summary: 'read items',
+  setUp: (command, context) => {
+    command
+      .argument('<id...>', 'the items to read')
+      .optionsGroup('Sending:')
+      .option('--dry-run', 'print the requests and send nothing')
+      .action((ids: readonly string[], flags: { readonly dryRun?: boolean }) =>
+        withSession(context, command, async (session) => {
+          const refs = itemRefs(ids, session);
+          if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
+          return forEachItem({ refs, done: 'read', view: itemView, act: (ref, api) => api.get(ref) }, session);
+        }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl items get -s home -l tasks 17',
+        'listctl items get -s home -l tasks 17 18 19 -o jsonl',
+        'listctl items get -s home -l tasks 17 | jq -r .fields.Title',
+      ],
+      exitCodes: {
+        0: 'read',
+        1: 'refused, or an answer that cannot be used',
+        2: 'wrong usage, nothing sent',
+        3: 'credentials',
+        4: 'not found',
+        6: 'throttled or unavailable',
+        7: 'not reached, or no complete answer',
+        9: 'some of several could not be read',
+      },
+    });
+  },
+};

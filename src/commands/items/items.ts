@@ -1,0 +1,15 @@
+import { addCommands, type CommandSpec } from '../command.ts';
+import { createCommand } from './create.ts';
+import { deleteCommand } from './delete.ts';
+import { getCommand } from './get.ts';
+import { listLesson } from './list.ts';
+import { updateCommand } from './update.ts';
+
+/** `listctl items`: the verbs on items, in the order of help. */
+export const itemsCommand: CommandSpec = {
+  name: 'items',
+  aliases: ['item'],
+  summary: 'create, get, update and delete items',
+  setUp: (items, context) =>
+    addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, listLesson]),
+};

@@ -1,0 +1,59 @@
+import { updateRequest } from '../../api/requests.ts';
+import { itemView } from '../../output/item-view.ts';
+import { addHelpNotes, type CommandSpec } from '../command.ts';
+import { showDryRun } from '../dry-run.ts';
+import { addFieldOptions, collect, type FieldFlags, readFields } from '../options/fields.ts';
+import { withSession } from '../session.ts';
+import { forEachItem } from './each.ts';
+import { itemRefs } from './refs.ts';
+
+interface UpdateFlags extends FieldFlags {
+  readonly dryRun?: boolean;
+}
+
+/** `listctl items update` */
+export const updateCommand: CommandSpec = {
+  name: 'update',
+  summary: 'set fields of items',
+  setUp: (command, context) => {
+    command.argument('<id...>', 'the items to update');
+    addFieldOptions(command);
+    command
+      .option('--unset <key>', 'clear a field; repeatable', collect)
+      .optionsGroup('Sending:')
+      .option('--dry-run', 'print the requests and send nothing')
+      .action((ids: readonly string[], flags: UpdateFlags) =>
+        withSession(context, command, async (session) => {
+          const refs = itemRefs(ids, session);
+          const fields = await readFields(flags, session);
+          if (flags.dryRun)
+            return showDryRun(
+              refs.map((ref) => updateRequest(ref, fields)),
+              session,
+            );
+          return forEachItem(
+            { refs, done: 'updated', view: itemView, act: (ref, api) => api.update(ref, fields) },
+            session,
+          );
+        }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl items update -s home -l tasks 17 -f Status=Done',
+        'listctl items update -s home -l tasks 17 18 -f Count:=3 --unset Note',
+      ],
+      exitCodes: {
+        0: 'updated',
+        1: 'refused',
+        2: 'wrong usage, nothing sent',
+        3: 'credentials',
+        4: 'not found',
+        5: 'conflict',
+        6: 'throttled or unavailable',
+        7: 'not reached',
+        8: 'in doubt: it may have been updated',
+        9: 'some of several were not updated',
+      },
+    });
+  },
+};

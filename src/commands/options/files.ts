@@ -1,0 +1,91 @@
+/** Files that are named on the command line: `-` is stdin. */
+import { isUtf8 } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { Failure } from '../../errors.ts';
+import type { Host } from '../../host.ts';
+import { type JsonValue, parseJson } from '../../json.ts';
+
+/**
+ * Reads a file as text, exactly as it is.
+ *
+ * @throws {Failure} usage, when it is not UTF-8 or stdin is a terminal; local-file, when it can't be read
+ */
+export async function readTextFile(file: string, host: Host): Promise<string> {
+  const bytes = await readBinaryFile(file, host);
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new Failure('usage', `${nameOf(file)} is not UTF-8 text: its byte ${firstBadByte(bytes)} is not`, {
+    hint: 'convert it to UTF-8 first; nothing was sent',
+  });
+}
+
+/**
+ * Reads a file as one JSON value, digits kept.
+ *
+ * @throws {Failure} usage, when it is not JSON, or as `readTextFile`
+ */
+export async function readJsonFile(file: string, host: Host): Promise<JsonValue> {
+  const text = await readTextFile(file, host);
+  try {
+    return parseJson(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure('usage', `${nameOf(file)} is not JSON: ${error.message}`, {
+      hint: 'nothing was sent',
+      cause: error,
+    });
+  }
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' }[
+      code ?? ''
+    ];
+    // A file that is not there is a slip of the command line; one that can't be read is to be mended.
+    const kind = code === 'ENOENT' || code === 'EISDIR' ? 'usage' : 'local-file';
+    throw new Failure(kind, `cannot read ${file}: ${reason ?? message}`, { hint: 'nothing was sent', cause: error });
+  }
+}
+
+/**
+ * Reads a file as the bytes that it is.
+ *
+ * @throws {Failure} as `readTextFile`, but for what is in it
+ */
+export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
+  return file === '-' ? readStdin(host) : readBytes(file);
+}
+
+async function readStdin({ stdin }: Host): Promise<Buffer> {
+  if (stdin.isTTY) {
+    throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stdin.stream) chunks.push(chunk as Uint8Array);
+  return Buffer.concat(chunks);
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : file;
+}
+
+/** The offset, from 0, of the first byte that is not UTF-8. */
+function firstBadByte(bytes: Buffer): number {
+  const text = bytes.toString();
+  let offset = 0;
+  let from = 0;
+  for (let at = text.indexOf('\uFFFD'); at !== -1; at = text.indexOf('\uFFFD', from)) {
+    // All before it was good, so its length in bytes is what it was in the file.
+    offset += Buffer.byteLength(text.slice(from, at));
+    const isGenuine = bytes.subarray(offset, offset + 3).equals(replacementCharacter);
+    if (!isGenuine) return offset;
+    offset += replacementCharacter.length;
+    from = at + 1;
+  }
+  return offset;
+}
+
+const replacementCharacter = Buffer.from('\uFFFD');

@@ -1,0 +1,51 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { curlLine } from '../output/curl-line.ts';
+import { isLoopbackHost } from '../service/loopback-host.ts';
+import type { Context } from './context.ts';
+
+/** A service that others may use now. */
+export interface Serving {
+  readonly url: string;
+  /** What it listens on. */
+  readonly host: string;
+  readonly token: string;
+  /** It was made here: nobody knows it yet. */
+  readonly isTokenNew: boolean;
+  readonly tokenFile: string | undefined;
+}
+
+/**
+ * Prints the address and the lines that use it; where JSON was asked for, `{"url":…}` on a line. A new token is on
+ * stderr, and nowhere else: what is kept of stdout may be seen by others.
+ */
+export async function announce(serving: Serving, { host: { stdout, stderr }, errors }: Context): Promise<void> {
+  const { url, token, isTokenNew } = serving;
+  if (!isLoopbackHost(serving.host)) await stderr.write(networkWarning(serving));
+  const first = errors.asJson ? JSON.stringify({ url }) : `${url}\n\nexport LISTCTL_BASE_URL=${shellWord(url)}`;
+  await stdout.write(`${first}\n`);
+  if (isTokenNew) await stderr.write(`export LISTCTL_TOKEN=${token}\n`);
+  if (!errors.asJson) await stdout.write(linesToPaste(serving));
+}
+
+function linesToPaste({ url, tokenFile }: Serving): string {
+  const isFile = tokenFile !== undefined && tokenFile !== '-';
+  const isRemote = !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  const lines = [
+    ...(isFile ? [`export LISTCTL_TOKEN="$(cat ${shellWord(resolve(tokenFile))})"`] : []),
+    `listctl items create -s home -l tasks -f Title="Buy milk"${isRemote ? ' --allow-http' : ''}`,
+    curlLine({ method: 'POST', url: `${url}/sites/home/lists/tasks/items`, body: { fields: { Title: 'Buy milk' } } }),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function networkWarning({ url, host }: Serving): string {
+  const isEverywhere = host === '0.0.0.0' || host === '::';
+  const elsewhere = isEverywhere ? `; other machines use http://${hostname()}:${new URL(url).port}/v1.0` : '';
+  return `listctl: http shows the token and the items to the network${elsewhere}\n`;
+}
+
+/** A word for a POSIX shell. */
+function shellWord(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,63 @@
+/** From a command line to an exit code. */
+import packageJson from '../package.json' with { type: 'json' };
+import type { Context } from './commands/context.ts';
+import { exitCodes, Failure, Stopped, stopSignals } from './errors.ts';
+import { endProcess, type Host, hostFromProcess } from './host.ts';
+import { reportError, runProgram } from './program.ts';
+
+/** The front door: runs listctl in the real process, and ends it with the right status. */
+export async function run(process: NodeJS.Process): Promise<void> {
+  const host = hostFromProcess(process);
+  endProcess(process, await main(process.argv.slice(2), host));
+}
+
+/**
+ * Runs one command line and gives its exit code. Never rejects: a failure is printed on stderr.
+ *
+ * May be called more than once in a process; it leaves nothing behind but what the command did.
+ */
+export async function main(argv: readonly string[], host: Host): Promise<number> {
+  const { version } = packageJson;
+  const context: Context = { host, words: argv, version, errors: { asJson: asksForJson(argv, host), color: 'auto' } };
+  try {
+    if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
+      // Needs no command tree: scripts ask for it, and it shows what a start costs.
+      await host.stdout.write(`${version}\n`);
+    } else {
+      await runProgram(context);
+    }
+    return exitCodes.done;
+  } catch (error) {
+    return exitCodeFor(error, context);
+  }
+}
+
+/** The last catch: the one place where a failure becomes an exit code. */
+async function exitCodeFor(error: unknown, context: Context): Promise<number> {
+  if (error instanceof Stopped) return stopSignals[error.signal];
+  try {
+    await reportError(error, context);
+  } catch {
+    // stderr can't take it either: the status is all that is left to say it with.
+  }
+  if (!(error instanceof Failure)) return exitCodes.bug;
+  const stop: unknown = context.host.signal.aborted ? context.host.signal.reason : undefined;
+  return stop instanceof Stopped ? stopSignals[stop.signal] : exitCodes[error.kind];
+}
+
+/**
+ * Whether errors are wanted as JSON, as far as the bare words tell: a command line that does not parse has no
+ * options yet. What follows `-f` is a value, whatever it looks like.
+ */
+function asksForJson(argv: readonly string[], { env }: Host): boolean {
+  let format = env['LISTCTL_OUTPUT'];
+  for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {
+    const [word = '', next] = argv.slice(at);
+    if (word === '-f' || word === '--field') at += 1;
+    else if (word === '--json') format = 'json';
+    else if (word === '-o' || word === '--output') format = next;
+    else if (word.startsWith('--output=')) format = word.slice('--output='.length);
+    else if (/^-o./.test(word)) format = word.slice('-o'.length);
+  }
+  return format === 'json' || format === 'jsonl';
+}

@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { run } from '../support/test-host.ts';
+
+test('any other request goes out with the same token and care', async () => {
+  await using service = await scriptedService({ status: 200, body: '{"value":[1.10,"\\u009b"]}' });
+
+  const { exitCode, stdout } = await run(['api', 'get', 'sites/S/lists/L/items?expand=fields&a=%2F', '-o', 'jsonl'], {
+    env: environmentFor(service),
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '{"value":[1.10,"\\u009b"]}\n' });
+  expect(service.requests).toMatchObject([
+    {
+      method: 'GET',
+      path: '/v1.0/sites/S/lists/L/items?expand=fields&a=%2F',
+      headers: { authorization: 'Bearer test-token' },
+    },
+  ]);
+});
+
+test('a body is a file as it is, or the members that --field builds', async () => {
+  await using service = await scriptedService({ status: 201, body: { ok: true } });
+  const env = environmentFor(service);
+
+  await run(['api', 'POST', 'x', '--input', '-', '--header', 'Content-Type: text/plain', '--header', 'X-A: b'], {
+    env,
+    stdin: new Uint8Array([0xff, 0x00]),
+  });
+  await run(['api', 'POST', 'x', '-f', 'a=1', '-f', 'b:={"c":1.10}'], { env });
+  await run(['api', 'PATCH', '/x', '-f', 'a=1'], { env });
+
+  const [bytes, members, patch] = service.requests;
+  expect(bytes?.headers).toMatchObject({ 'content-type': 'text/plain', 'x-a': 'b', 'content-length': '2' });
+  expect(members).toMatchObject({ body: '{"a":"1","b":{"c":1.10}}', headers: { 'content-type': 'application/json' } });
+  expect(members?.headers['idempotency-key']).toMatch(/^"[a-z2-7]{26}"$/);
+  expect(patch).toMatchObject({ path: '/v1.0/x' });
+  expect(patch?.headers).not.toHaveProperty('idempotency-key');
+});
+
+test('an answer that is not JSON goes out as bytes, and on a terminal as text that drives nothing', async () => {
+  await using service = await scriptedService({
+    status: 200,
+    body: 'a\u001b[31m\nb\n',
+    headers: { 'content-type': 'text/plain' },
+  });
+  const env = environmentFor(service);
+
+  const piped = await run(['api', 'GET', 'x'], { env });
+  const shown = await run(['api', 'GET', 'x'], { env, terminal: 80 });
+
+  expect(piped.stdout).toBe('a\u001b[31m\nb\n');
+  expect(shown.stdout).toBe('a\\x1b[31m\nb\n');
+});
+
+test('--include prints the status and the headers first', async () => {
+  await using service = await scriptedService({ status: 201, body: { id: '1' }, headers: { etag: '"1"' } });
+
+  const { stdout } = await run(['api', 'POST', 'x', '-f', 'a=1', '--include', '-o', 'jsonl'], {
+    env: environmentFor(service),
+  });
+
+  expect(stdout).toMatch(/^HTTP\/1\.1 201\n(.+\n)*etag: "1"\n(.+\n)*\n\{"id":"1"\}\n$/);
+});
+
+test('an error status prints nothing on stdout, and a write that may have happened is in doubt', async () => {
+  await using refusing = await scriptedService({ status: 422, body: { error: 'no' } });
+  await using broken = await scriptedService({ status: 500, body: { error: 'oops' } });
+
+  const refused = await run(['api', 'PUT', 'x', '-f', 'a=1', '--include'], { env: environmentFor(refusing) });
+  const missing = await run(['api', 'GET', 'x'], { env: environmentFor(broken) });
+  const doubtful = await run(['api', 'POST', 'x', '-f', 'a=1', '--json', '--idempotency-key', 'k1'], {
+    env: environmentFor(broken),
+  });
+
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('HTTP 422: no') });
+  expect(missing).toMatchObject({ exitCode: 6, stdout: '' });
+  expect(doubtful).toMatchObject({ exitCode: 8, stdout: '' });
+  expect(JSON.parse(doubtful.stderr)).toMatchObject({ error: { kind: 'in-doubt', idempotencyKey: 'k1' } });
+});
+
+test('an empty answer prints nothing', async () => {
+  await using service = await scriptedService({ status: 204 });
+
+  expect(await run(['api', 'DELETE', 'x'], { env: environmentFor(service) })).toMatchObject({
+    exitCode: 0,
+    stdout: '',
+    stderr: '',
+  });
+});
+
+test.each([
+  { words: ['GET', 'https://elsewhere.example/x'], says: 'names an origin of its own' },
+  { words: ['GET', '//elsewhere.example/x'], says: 'names an origin of its own' },
+  { words: ['GET', 'mailto:x'], says: 'names an origin of its own' },
+  { words: ['GET', 'sites/../x'], says: '. or .. segment' },
+  { words: ['GET', 'sites/%2E%2e/x'], says: '. or .. segment' },
+  { words: ['GET', './x'], says: '. or .. segment' },
+  { words: ['GET', 'x/.%2e?a'], says: '. or .. segment' },
+  { words: ['GET', 'sites\\x'], says: 'backslash' },
+  { words: ['GET', 'x#y'], says: 'fragment' },
+  { words: ['GET', 'x\ny'], says: 'control characters' },
+  { words: ['GET', 'x%zz'], says: 'no escape' },
+  { words: ['GET', '/'], says: 'is empty' },
+  { words: ['GET', '?a'], says: 'is empty' },
+  { words: ['FETCH', 'x'], says: 'is not a method' },
+  { words: ['GET', 'x', '-f', 'a=1'], says: 'GET has no body' },
+  { words: ['POST', 'x', '-f', 'a=1', '--input', '-'], says: 'only one makes the body' },
+  { words: ['GET', 'x', '--header', 'Authorization: Bearer verysecret'], says: "listctl's own" },
+  { words: ['GET', 'x', '--header', 'HOST: elsewhere.example'], says: "listctl's own" },
+  { words: ['GET', 'x', '--header', 'Content-Length: 1'], says: "listctl's own" },
+  { words: ['GET', 'x', '--header', 'verysecret'], says: 'expected Name: value' },
+  { words: ['GET', 'x', '--header', 'A: b\r\nC: verysecret'], says: 'expected Name: value' },
+  { words: ['GET', 'x', '--header', 'A: b', '--header', 'a: c'], says: 'set twice' },
+])('$words is refused before anything is sent: $says', async ({ words, says }) => {
+  await using service = await scriptedService({ status: 200, body: {} });
+
+  const { exitCode, stdout, stderr } = await run(['api', ...words], { env: environmentFor(service) });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(says);
+  expect(stderr).not.toContain('verysecret');
+  expect(service.requests).toEqual([]);
+});
+
+test('letters beyond ASCII are encoded, what is encoded stays', async () => {
+  await using service = await scriptedService({ status: 200, body: {} });
+
+  await run(['api', 'GET', "sites/zoë's list/x?q=a b&r=%C3%A9"], { env: environmentFor(service) });
+
+  expect(service.requests[0]?.path).toBe("/v1.0/sites/zo%C3%AB's%20list/x?q=a%20b&r=%C3%A9");
+});
+
+test('a dry run sends nothing', async () => {
+  const env = { LISTCTL_BASE_URL: 'https://lists.example/v1.0' };
+
+  const { exitCode, stdout } = await run(['api', 'POST', 'x', '-f', 'a=1', '--dry-run', '-o', 'jsonl'], { env });
+
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: '{"method":"POST","url":"https://lists.example/v1.0/x","body":{"a":"1"}}\n',
+  });
+});

@@ -1,0 +1,261 @@
+/** `listctl auth` (cli.md, "auth, profile, api, serve, doctor"). */
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
+import { settingsFolder } from '../support/settings-folder.ts';
+import { run, type TestHost, testHost } from '../support/test-host.ts';
+
+const url = 'https://lists.example/v1.0';
+const origin = 'https://lists.example';
+const token = 'canary-0123456789-abcdefghij';
+
+describe('auth login', () => {
+  test('with --base-url and --with-token makes the profile default, and says once where the token is', async () => {
+    await using folder = await settingsFolder();
+
+    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--base-url', url, '--with-token'], {
+      ...folder,
+      stdin: `${token}\n`,
+    });
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: `stored the token of profile default, for ${origin}\n`,
+    });
+    expect(stderr).toBe(`the token is stored in clear in ${folder.credentials}, which only you can read\n`);
+    expect(folder.read()).toMatchObject({ current: 'default', profiles: { default: { baseUrl: url } } });
+    expect(folder.tokens()).toEqual({ default: { origin, token } });
+    expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
+  });
+
+  test('names a profile with -p, new or known; another one stays in use', async () => {
+    await using folder = await settingsFolder({
+      current: 'dev',
+      profiles: { dev: { baseUrl: 'local:' }, prod: { baseUrl: url } },
+    });
+    const words = ['auth', 'login', '--with-token', '-p'];
+
+    const known = await run([...words, 'prod'], { ...folder, stdin: token });
+    const made = await run([...words, 'new', '--base-url', 'https://new.example'], { ...folder, stdin: token });
+
+    expect([known.exitCode, made.exitCode]).toEqual([0, 0]);
+    expect(made.stderr).toContain('profile new is not the one in use: pass -p new');
+    expect(folder.read()).toMatchObject({ current: 'dev', profiles: { new: { baseUrl: 'https://new.example' } } });
+    expect(folder.tokens()).toEqual({ prod: { origin, token }, new: { origin: 'https://new.example', token } });
+  });
+
+  test('without either is for the profile in use, whatever address the environment has', async () => {
+    await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { baseUrl: url } } });
+    const env = { ...folder.env, LISTCTL_BASE_URL: 'https://other.example' };
+
+    await run(['auth', 'login', '--with-token'], { env, stdin: token });
+
+    expect(folder.tokens()).toEqual({ prod: { origin, token } });
+    expect(folder.read().profiles).toEqual({ prod: { baseUrl: url } });
+  });
+
+  test.each([
+    { words: [], stdin: token, says: 'has no address' },
+    { words: ['-p', 'typo'], stdin: token, says: 'profile typo has no address' },
+    { words: ['--local'], stdin: token, says: 'the embedded service needs no token' },
+    { words: ['--base-url', 'http://lists.example'], stdin: token, says: 'would show the token to the network' },
+    { words: ['--base-url', url], stdin: '', says: 'the token from standard input is empty' },
+    { words: ['--base-url', url], stdin: '\n', says: 'the token from standard input is empty' },
+    { words: ['--base-url', url], stdin: `${token}\n\n`, says: 'the token from standard input has' },
+    { words: ['--base-url', url], stdin: `${token} x`, says: 'the token from standard input has' },
+    { words: ['--base-url', url], stdin: `${token}\u0000`, says: 'the token from standard input has' },
+    { words: ['--base-url', url], stdin: `${token}é`, says: 'the token from standard input has' },
+  ])('$words with $stdin stores nothing: $says', async ({ words, stdin, says }) => {
+    await using folder = await settingsFolder();
+
+    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--with-token', ...words], { ...folder, stdin });
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain('canary');
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('asks on a terminal, without a trace of what was typed', async () => {
+    await using folder = await settingsFolder();
+    const host = testHost({ ...folder, terminal: 100 });
+
+    const running = main(['auth', 'login', '--base-url', url], host);
+    await asked(host);
+    host.type(`${token}\n`);
+
+    expect(await running).toBe(0);
+    expect(host.printed.stderr).toContain(`Token for ${url}`);
+    expect(host.printed.stderr + host.printed.stdout).not.toMatch(/canary|\*/);
+    expect(folder.tokens()).toEqual({ default: { origin, token } });
+  });
+
+  test('what is no token is asked for again', async () => {
+    await using folder = await settingsFolder();
+    const host = testHost({ ...folder, terminal: 100 });
+
+    const running = main(['auth', 'login', '--base-url', url], host);
+    await asked(host);
+    host.type('not a canary\n');
+    await asked(host, 'has spaces');
+    // Ctrl-U empties the line.
+    host.type(`\u0015${token}\n`);
+
+    expect(await running).toBe(0);
+    expect(host.printed.stderr).not.toContain('canary');
+    expect(folder.tokens()).toEqual({ default: { origin, token } });
+  });
+
+  test.each([
+    { typed: '\u0003', exit: 130, because: 'Ctrl-C' },
+    { typed: 'half-a-canary\u0003', exit: 130, because: 'Ctrl-C in the middle' },
+    { typed: '\u0004', exit: 2, because: 'an end of input' },
+  ])('$because at the prompt stores nothing', async ({ typed, exit }) => {
+    await using folder = await settingsFolder();
+    const host = testHost({ ...folder, terminal: 100 });
+
+    const running = main(['auth', 'login', '--base-url', url], host);
+    await asked(host);
+    host.type(typed);
+
+    expect(await running).toBe(exit);
+    expect(host.printed.stdout).toBe('');
+    expect(host.printed.stderr).not.toContain('canary');
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test.each([
+    { world: {}, words: [] },
+    { world: { terminal: 80 }, words: ['--no-input'] },
+    { world: { terminal: 80, env: { CI: '1' } }, words: [] },
+  ])('where it may not ask it says what to do instead: $world $words', async ({ world, words }) => {
+    await using folder = await settingsFolder();
+
+    const { exitCode, stderr } = await run(['auth', 'login', '--base-url', url, ...words], {
+      ...world,
+      env: { ...folder.env, ...world.env },
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--with-token < token.txt');
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe('auth logout', () => {
+  const kept = {
+    current: 'prod',
+    profiles: { prod: { baseUrl: url }, dev: { baseUrl: url } },
+    tokens: { prod: { origin, token }, dev: { origin, token: 'another-canary' } },
+  };
+
+  test('forgets the token of the profile in use, and leaves no copy of it', async () => {
+    await using folder = await settingsFolder(kept);
+
+    const { exitCode, stdout } = await run(['auth', 'logout'], folder);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'forgot the token of profile prod\n' });
+    expect(folder.tokens()).toEqual({ dev: kept.tokens.dev });
+    expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'credentials.json']);
+  });
+
+  test('of a named one; and again, when there is none', async () => {
+    await using folder = await settingsFolder(kept);
+
+    await run(['auth', 'logout', '-p', 'dev'], folder);
+    const again = await run(['auth', 'logout', '-p', 'dev', '-o', 'json'], folder);
+
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(again.stdout)).toEqual({ profile: 'dev', hadToken: false });
+    expect(folder.tokens()).toEqual({ prod: kept.tokens.prod });
+  });
+});
+
+describe('auth status and auth token', () => {
+  const kept = { current: 'prod', profiles: { prod: { baseUrl: url } }, tokens: { prod: { origin, token } } };
+
+  test.each([
+    { from: 'the profile', env: {}, words: [], source: 'profile prod (auth login)', value: token },
+    {
+      from: 'the environment',
+      env: { LISTCTL_TOKEN: 'env-0123456789-0123456' },
+      words: [],
+      source: 'LISTCTL_TOKEN',
+      value: 'env-0123456789-0123456',
+    },
+    {
+      from: 'the named profile',
+      env: { LISTCTL_TOKEN: 'env' },
+      words: ['-p', 'prod'],
+      source: 'profile prod (auth login)',
+      value: token,
+    },
+  ])('tell the token from $from', async ({ env, words, source, value }) => {
+    await using folder = await settingsFolder(kept);
+    const world = { env: { ...folder.env, ...env } };
+
+    const status = await run(['auth', 'status', '-o', 'json', ...words], world);
+    const printed = await run(['auth', 'token', ...words], world);
+
+    expect(JSON.parse(status.stdout)).toEqual({ profile: 'prod', address: url, source, ending: value.slice(-4) });
+    expect(status.stdout).not.toContain(value.slice(-5));
+    expect(printed).toMatchObject({ exitCode: 0, stdout: `${value}\n`, stderr: '' });
+  });
+
+  test('from a file, read when it is used, without its last newline', async () => {
+    await using folder = await settingsFolder();
+    const file = join(folder.path, 'token.txt');
+    writeFileSync(file, 'file-0123456789-0123456\n');
+    const env = { ...folder.env, LISTCTL_TOKEN_FILE: file };
+
+    expect((await run(['auth', 'token'], { env })).stdout).toBe('file-0123456789-0123456\n');
+    expect((await run(['auth', 'status'], { env })).stdout).toContain(`LISTCTL_TOKEN_FILE (${file})`);
+    expect((await run(['auth', 'token'], { env: { ...env, LISTCTL_TOKEN: 'env' } })).stdout).toBe('env\n');
+  });
+
+  test.each([
+    { content: undefined, exit: 2, says: 'there is no such file' },
+    { content: '', exit: 2, says: 'is empty' },
+    { content: 'a canary', exit: 2, says: 'has spaces' },
+    { content: 'canary\n\n', exit: 2, says: 'has spaces' },
+  ])('a file with $content is refused: $says', async ({ content, exit, says }) => {
+    await using folder = await settingsFolder();
+    const file = join(folder.path, 'token.txt');
+    if (content !== undefined) writeFileSync(file, content);
+
+    const { exitCode, stderr } = await run(['auth', 'token'], { env: { ...folder.env, LISTCTL_TOKEN_FILE: file } });
+
+    expect(exitCode).toBe(exit);
+    expect(stderr).toContain(says);
+    expect(stderr).toContain('LISTCTL_TOKEN_FILE');
+    expect(stderr).not.toContain('canary');
+  });
+
+  test('nothing is shown of a token under 20 characters', async () => {
+    const { stdout } = await run(['auth', 'status', '-o', 'json'], { env: { LISTCTL_TOKEN: '0123456789012345678' } });
+
+    expect(JSON.parse(stdout)).toEqual({ source: 'LISTCTL_TOKEN' });
+  });
+
+  test('there is none: exit 3, with what to do', async () => {
+    for (const verb of ['status', 'token']) {
+      const { exitCode, stdout, stderr } = await run(['auth', verb]);
+
+      expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '' });
+      expect(stderr).toContain('listctl auth login');
+    }
+  });
+
+  test('the embedded service needs none', async () => {
+    expect((await run(['auth', 'status', '--local'])).stdout).toContain('needs no token');
+    expect(await run(['auth', 'token', '--local'])).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+});
+
+/** Waits until the question, or the text, stands on the terminal. */
+async function asked(host: TestHost, text = 'Token for'): Promise<void> {
+  for (let turn = 0; turn < 3000 && !host.printed.stderr.includes(text); turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -1,0 +1,150 @@
+/** `listctl init`: asks, tries, keeps. */
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
+import { scriptedService } from '../support/scripted-service.ts';
+import { settingsFolder } from '../support/settings-folder.ts';
+import { run, type TestHost, testHost } from '../support/test-host.ts';
+
+const missing = { status: 404, body: { error: 'there is no such item' } };
+const token = 'canary-0123456789-abcdefghij';
+
+test('asks for address, site, list and token, tries them with one GET, and keeps them', async () => {
+  await using service = await scriptedService(missing);
+  await using folder = await settingsFolder();
+  const host = testHost({ ...folder, terminal: 120 });
+
+  const running = main(['init'], host);
+  await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token });
+
+  expect(await running).toBe(0);
+  expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
+    ['GET', `Bearer ${token}`],
+  ]);
+  expect(service.requests[0]?.path).toMatch(/^\/v1\.0\/sites\/home\/lists\/tasks\/items\/[^/]+$/);
+  expect(folder.read()).toMatchObject({
+    current: 'default',
+    profiles: { default: { baseUrl: service.url, site: 'home', list: 'tasks' } },
+  });
+  expect(folder.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
+  expect(host.printed.stderr).toContain('the service answers, and takes the token');
+  expect(host.printed.stderr).toContain(folder.credentials);
+  expect(host.printed.stderr + host.printed.stdout).not.toContain('canary');
+});
+
+test('with -p it makes that profile; Enter alone keeps what is known', async () => {
+  await using service = await scriptedService({ status: 200, body: { id: 'x', fields: {} } });
+  await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { site: 'home', list: 'old' } } });
+  const host = testHost({ env: { ...folder.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
+
+  const running = main(['init', '-p', 'prod', '--list', 'tasks'], host);
+  await answer(host, { 'Address of': '', Site: '', List: '', 'Token for': token });
+
+  expect(await running).toBe(0);
+  expect(folder.read()).toMatchObject({
+    profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks' } },
+  });
+});
+
+test('a token that the service refuses is asked for again', async () => {
+  await using service = await scriptedService({ status: 401, body: { error: 'expired' } }, missing);
+  await using folder = await settingsFolder();
+  const host = testHost({ ...folder, terminal: 120 });
+
+  const running = main(['init'], host);
+  await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': 'old-canary' });
+  await answer(host, { expired: token });
+
+  expect(await running).toBe(0);
+  expect(host.printed.stderr).not.toContain('canary');
+  expect(Object.values(folder.tokens()).map((kept) => kept.token)).toEqual([token]);
+});
+
+test('what is no address or no id is asked for again', async () => {
+  await using service = await scriptedService(missing);
+  await using folder = await settingsFolder();
+  const host = testHost({ ...folder, terminal: 120 });
+
+  const running = main(['init'], host);
+  await answer(host, { 'Address of': 'lists.example', 'expected an address': `\u0015${service.url}` });
+  await answer(host, { Site: '..', 'would address something else': '\u0015home', List: 'tasks', 'Token for': token });
+
+  expect(await running).toBe(0);
+});
+
+describe('an address where no list service answers', () => {
+  test.each([
+    {
+      answerOf: { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } },
+      because: 'a page',
+    },
+    { answerOf: { status: 404, body: 'not found' }, because: 'text' },
+    {
+      answerOf: { status: 200, body: '<html>sign in</html>', headers: { 'content-type': 'text/html' } },
+      because: 'a login page',
+    },
+    { answerOf: { status: 200, body: [] }, because: 'another shape' },
+    { answerOf: { status: 500, body: { error: 'broken' } }, because: 'a service that is broken' },
+    { answerOf: { status: 200, cut: true }, because: 'nothing' },
+  ])('is explained, and kept only if that is wanted: $because', async ({ answerOf }) => {
+    await using service = await scriptedService(answerOf);
+    await using folder = await settingsFolder();
+    const endings = [];
+
+    for (const typed of ['n', 'y']) {
+      const host = testHost({ ...folder, terminal: 120 });
+      const running = main(['init'], host);
+      await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token, Keep: typed });
+      endings.push([await running, readdirSync(folder.path).length > 0]);
+      expect(host.printed.stderr).toContain('listctl:');
+    }
+
+    expect(endings).toEqual([
+      [2, false],
+      [0, true],
+    ]);
+  });
+});
+
+test.each([
+  { at: { 'Address of': '\u0003' }, exit: 130 },
+  { at: { 'Address of': '\u0004' }, exit: 2 },
+  { at: { 'Address of': 'https://a.example', Site: '\u0003' }, exit: 130 },
+  { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' }, exit: 130 },
+  { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' }, exit: 2 },
+])('left at $at it keeps nothing', async ({ at, exit }) => {
+  await using folder = await settingsFolder();
+  const host = testHost({ ...folder, terminal: 120 });
+
+  const running = main(['init'], host);
+  await answer(host, at);
+
+  expect(await running).toBe(exit);
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test.each([
+  { world: {} },
+  { world: { terminal: 80 }, words: ['--no-input'] },
+  { world: { terminal: 80 }, env: { CI: 'yes' } },
+])('where it may not ask it says what to do instead: $world $words $env', async ({ world, words = [], env = {} }) => {
+  await using folder = await settingsFolder();
+
+  const { exitCode, stdout, stderr } = await run(['init', ...words], { ...world, env: { ...folder.env, ...env } });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('listctl auth login --with-token --base-url URL -s SITE -l LIST');
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+/** Types each answer when its question stands on the terminal. */
+async function answer(host: TestHost, answers: Readonly<Record<string, string>>): Promise<void> {
+  for (const [question, typed] of Object.entries(answers)) {
+    for (let turn = 0; turn < 3000 && !host.printed.stderr.includes(question); turn += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    // A new prompt listens from the next turn on.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    host.type(typed.endsWith('\u0003') || typed.endsWith('\u0004') ? typed : `${typed}\n`);
+  }
+}

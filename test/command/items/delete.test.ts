@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { main } from '../../../src/main.ts';
+import { environmentFor, scriptedService } from '../../support/scripted-service.ts';
+import { run, testHost } from '../../support/test-host.ts';
+
+test('a delete off a terminal does what was typed, as rm does', async () => {
+  await using service = await scriptedService({ status: 204 });
+
+  const { exitCode, stdout } = await run(['items', 'delete', '17', '18'], { env: environmentFor(service) });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '{"id":"17"}\n{"id":"18"}\n' });
+  expect(service.requests.map(({ method, body }) => [method, body])).toEqual([
+    ['DELETE', ''],
+    ['DELETE', ''],
+  ]);
+});
+
+test('an item that is not there is exit code 4, and success where that was asked for', async () => {
+  await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
+  const env = environmentFor(service);
+
+  const missing = await run(['items', 'delete', '17'], { env });
+  const ignored = await run(['items', 'delete', '17', '--ignore-missing', '-o', 'jsonl'], { env });
+
+  expect(missing).toMatchObject({ exitCode: 4, stdout: '' });
+  expect(ignored).toMatchObject({ exitCode: 0, stdout: '{"id":"17"}\n', stderr: '' });
+});
+
+test.each([
+  { typed: 'y\n', exit: 0, requests: 1, because: 'yes' },
+  { typed: 'n\n', exit: 2, requests: 0, because: 'no' },
+  { typed: '\n', exit: 2, requests: 0, because: 'no is the default' },
+  { typed: '\u0003', exit: 130, requests: 0, because: 'Ctrl-C' },
+])('on a terminal a delete asks first, naming the items: $because', async ({ typed, exit, requests }) => {
+  await using service = await scriptedService({ status: 204 });
+  const host = testHost({ env: environmentFor(service), terminal: 200 });
+
+  const running = main(['items', 'delete', '17'], host);
+  await asked(host);
+  host.type(typed);
+
+  expect(await running).toBe(exit);
+  expect(service.requests).toHaveLength(requests);
+  expect(host.printed.stderr).toContain('Delete item 17 of list tasks');
+});
+
+test.each([
+  { world: { terminal: 80 }, more: ['--yes'] },
+  { world: { terminal: 80 }, more: ['--no-input'] },
+  { world: { terminal: 80 }, env: { CI: 'true' }, more: [] },
+])('nothing is asked with $more $env', async ({ world, more, env = {} }) => {
+  await using service = await scriptedService({ status: 204 });
+
+  const { exitCode } = await run(['items', 'delete', '17', ...more], {
+    ...world,
+    env: { ...environmentFor(service), ...env },
+  });
+
+  expect(exitCode).toBe(0);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a page for people is no answer to a delete: it is in doubt', async () => {
+  await using service = await scriptedService({
+    status: 200,
+    body: '<html>',
+    headers: { 'content-type': 'text/html' },
+  });
+
+  const { exitCode, stderr } = await run(['items', 'delete', '17'], { env: environmentFor(service) });
+
+  expect(exitCode).toBe(8);
+  expect(stderr).toContain('not the list service');
+});
+
+/** Waits until the question stands on the terminal. */
+async function asked(host: ReturnType<typeof testHost>): Promise<void> {
+  for (let turn = 0; turn < 2000 && !host.printed.stderr.includes('?'); turn += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}

@@ -1,0 +1,229 @@
+/** `listctl profile` (cli.md, "auth, profile, api, serve, doctor"). */
+import { chmodSync, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { settingsFolder } from '../support/settings-folder.ts';
+import { run } from '../support/test-host.ts';
+
+const url = 'https://lists.example/v1.0';
+
+describe('profile set', () => {
+  test('keeps what was typed, and shows it; the first one is the current one', async () => {
+    await using folder = await settingsFolder();
+    const words = `profile set prod --base-url ${url} --site home --list tasks --idempotency honoured --protected`;
+
+    const { exitCode, stdout, stderr } = await run(words.split(' '), folder);
+    const second = await run(['profile', 'set', 'dev', '--local', '-o', 'json'], folder);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toContain('name         prod\n');
+    expect(stdout).toContain(`baseUrl      ${url}\n`);
+    expect(JSON.parse(second.stdout)).toEqual({ name: 'dev', current: false, baseUrl: 'local:' });
+    expect(folder.read()).toEqual({
+      version: 1,
+      current: 'prod',
+      profiles: {
+        prod: { baseUrl: url, site: 'home', list: 'tasks', idempotency: 'honoured', protected: true },
+        // `-o` says how this command prints, and is not kept.
+        dev: { baseUrl: 'local:' },
+      },
+    });
+  });
+
+  test('takes each of its flags', async () => {
+    await using folder = await settingsFolder();
+    const words = ['--token-command', 'pass show lists', '--ca-file', 'ca.pem', '--allow-http', '--timeout', '5'];
+    const format = ['--default-output', 'jsonl'];
+
+    await run(['profile', 'set', 'a', ...words, ...format], { ...folder, cwd: '/work' });
+
+    expect(folder.read().profiles['a']).toEqual({
+      ...{ tokenCommand: 'pass show lists', caFile: '/work/ca.pem', allowHttp: true, timeout: '5', output: 'jsonl' },
+    });
+  });
+
+  test('changes only what it names, and --unset removes', async () => {
+    await using folder = await settingsFolder({
+      current: 'a',
+      profiles: { a: { baseUrl: url, site: 'home', list: 'tasks', protected: true, allowHttp: true, future: 1 } },
+    });
+
+    const words = ['--site', 'work', '--unset', 'list', '--unset', 'allow-http', '--unset', 'protected'];
+    const { exitCode } = await run(['profile', 'set', 'a', ...words], folder);
+
+    expect(exitCode).toBe(0);
+    // A member that a newer listctl wrote stays.
+    expect(folder.read().profiles['a']).toEqual({ baseUrl: url, site: 'work', future: 1 });
+  });
+
+  test('the embedded service in a folder is found again from anywhere', async () => {
+    await using folder = await settingsFolder();
+
+    await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...folder, cwd: '/work' });
+
+    expect(folder.read().profiles['a']).toEqual({ baseUrl: 'local:/work/data' });
+  });
+
+  test.each(['a.b', 'constructor', 'toString', 'Ünïcode', '7', 'me@work'])(
+    '%s is a name like any other',
+    async (name) => {
+      await using folder = await settingsFolder();
+
+      const set = await run(['profile', 'set', name, '--site', 'home'], folder);
+      const shown = await run(['profile', 'show', name, '-o', 'json'], folder);
+
+      expect([set.exitCode, shown.exitCode]).toEqual([0, 0]);
+      expect(JSON.parse(shown.stdout)).toEqual({ name, current: true, site: 'home' });
+      expect(folder.read().profiles).toEqual({ [name]: { site: 'home' } });
+    },
+  );
+
+  test.each([
+    { words: ['__proto__', '--site', 'x'], says: 'a profile is named by' },
+    { words: ['', '--site', 'x'], says: 'a profile is named by' },
+    { words: ['a b', '--site', 'x'], says: 'a profile is named by' },
+    { words: ['a\u001b[31m', '--site', 'x'], says: 'a profile is named by' },
+    { words: ['x'.repeat(65), '--site', 'x'], says: 'a profile is named by' },
+    { words: ['a'], says: 'nothing to set' },
+    { words: ['a', '--site', ''], says: '--site: no value' },
+    { words: ['a', '--base-url', 'https://me:verysecret@host'], says: 'no user name or password' },
+    { words: ['a', '--base-url', 'lists.example'], says: '--base-url: expected an address' },
+    { words: ['a', '--idempotency', 'yes'], says: '--idempotency: expected one of' },
+    { words: ['a', '--timeout', 'soon'], says: '--timeout: expected a number of seconds' },
+    { words: ['a', '--default-output', 'xml'], says: '--default-output: expected one of' },
+    { words: ['a', '--unset', 'sight'], says: 'a profile has no "sight"' },
+    { words: ['a', '--token', 'verysecret'], says: 'unknown option --token' },
+  ])('$words is wrong usage, and nothing is kept', async ({ words, says }) => {
+    await using folder = await settingsFolder();
+
+    const { exitCode, stdout, stderr } = await run(['profile', 'set', ...words], folder);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain('verysecret');
+    expect(existsSync(folder.config)).toBe(false);
+  });
+
+  test('files are 0600 in a folder of 0700, whatever the umask is', async () => {
+    await using folder = await settingsFolder();
+    const inside = join(folder.path, 'deep/listctl');
+    const env = { LISTCTL_CONFIG_DIR: inside };
+    const umask = process.umask(0);
+
+    try {
+      await run(['profile', 'set', 'a', '--site', 'x'], { env });
+      await run(['profile', 'set', 'a', '--site', 'y'], { env });
+    } finally {
+      process.umask(umask);
+    }
+
+    expect(modeOf(inside)).toBe('700');
+    expect(modeOf(join(inside, 'config.json'))).toBe('600');
+    expect(modeOf(join(inside, 'config.json.bak'))).toBe('600');
+  });
+});
+
+test('a folder that others may look into is closed when something is kept in it', async () => {
+  await using folder = await settingsFolder();
+  chmodSync(folder.path, 0o755);
+
+  await run(['profile', 'list'], folder);
+  expect(modeOf(folder.path)).toBe('755');
+
+  await run(['profile', 'set', 'a', '--site', 'x'], folder);
+  expect(modeOf(folder.path)).toBe('700');
+});
+
+describe('profile list, show, use, remove', () => {
+  const kept = { current: 'prod', profiles: { prod: { baseUrl: url, site: 'home' }, dev: { baseUrl: 'local:' } } };
+
+  test('list shows every one, as text off a terminal too', async () => {
+    await using folder = await settingsFolder(kept);
+
+    const table = await run(['profile', 'list'], folder);
+    const json = await run(['profile', 'list', '--json'], folder);
+    const ids = await run(['profile', 'list', '-o', 'id'], folder);
+
+    expect(table.stdout.split('\n').slice(0, 3)).toEqual([
+      expect.stringMatching(/^name +current +baseUrl +site$/),
+      expect.stringMatching(/^prod +true +https:\/\/lists\.example\/v1\.0 +home$/),
+      expect.stringMatching(/^dev +false +local:$/),
+    ]);
+    expect(JSON.parse(json.stdout)).toEqual([
+      { name: 'prod', current: true, baseUrl: url, site: 'home' },
+      { name: 'dev', current: false, baseUrl: 'local:' },
+    ]);
+    expect(ids.stdout).toBe('prod\ndev\n');
+  });
+
+  test('list of none is no failure, and makes no file', async () => {
+    await using folder = await settingsFolder();
+
+    expect(await run(['profile', 'list'], folder)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect(existsSync(folder.config)).toBe(false);
+  });
+
+  test('show without a name shows the one in use', async () => {
+    await using folder = await settingsFolder(kept);
+    const shown = async (words: string[], env = {}) =>
+      (await run(['profile', 'show', '-o', 'id', ...words], { env: { ...folder.env, ...env } })).stdout;
+
+    expect(await shown([])).toBe('prod\n');
+    expect(await shown(['dev'])).toBe('dev\n');
+    expect(await shown(['-p', 'dev'])).toBe('dev\n');
+    expect(await shown([], { LISTCTL_PROFILE: 'dev' })).toBe('dev\n');
+  });
+
+  test('use changes which one is in use', async () => {
+    await using folder = await settingsFolder(kept);
+
+    expect(await run(['profile', 'use', 'dev'], folder)).toMatchObject({ exitCode: 0, stderr: '' });
+
+    expect(folder.read().current).toBe('dev');
+    expect((await run(['profile', 'show', '-o', 'id'], folder)).stdout).toBe('dev\n');
+  });
+
+  test('remove forgets the profile and its token; no other one takes its place', async () => {
+    await using folder = await settingsFolder({
+      ...kept,
+      tokens: { prod: { origin: 'https://lists.example', token: 'x' } },
+    });
+
+    expect(await run(['profile', 'remove', 'prod'], folder)).toMatchObject({ exitCode: 0 });
+
+    expect(folder.read()).toEqual({ version: 1, profiles: { dev: { baseUrl: 'local:' } } });
+    expect(folder.tokens()).toEqual({});
+    expect(await run(['profile', 'show'], folder)).toMatchObject({ exitCode: 2 });
+  });
+
+  test.each([
+    { words: ['profile', 'show', 'prdo'], meant: 'did you mean prod?' },
+    { words: ['profile', 'use', 'Dev'], meant: 'did you mean dev?' },
+    { words: ['profile', 'remove', 'qqqqqqqq'], meant: 'there are: prod, dev' },
+    { words: ['items', 'get', '1', '-p', 'prdo'], meant: 'did you mean prod?' },
+    { words: ['auth', 'status', '-p', 'prdo'], meant: 'did you mean prod?' },
+  ])('$words: a profile that is not there is exit 2, with the nearest name', async ({ words, meant }) => {
+    await using folder = await settingsFolder(kept);
+
+    const { exitCode, stdout, stderr } = await run(words, folder);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^listctl: no profile is called/);
+    expect(stderr).toContain(meant);
+    expect(folder.read()).toEqual({ version: 1, ...kept });
+  });
+
+  test('LISTCTL_PROFILE that names none is an error that says so', async () => {
+    await using folder = await settingsFolder(kept);
+
+    const { exitCode, stderr } = await run(['items', 'get', '1'], { env: { ...folder.env, LISTCTL_PROFILE: 'pord' } });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('"pord" (LISTCTL_PROFILE)');
+    expect(stderr).toContain('did you mean prod?');
+  });
+});
+
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}

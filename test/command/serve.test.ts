@@ -1,0 +1,249 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Stopped } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { sendHttp } from '../support/send-http.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run, type TestHost, testHost } from '../support/test-host.ts';
+
+const token = 'the-token-of-these-tests';
+const path = '/sites/home/lists/tasks/items';
+
+/** `listctl serve`, at work in this process. */
+interface Serving extends AsyncDisposable {
+  readonly url: string;
+  readonly host: TestHost;
+  /** Asks it to stop, and gives its exit code. */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number>;
+}
+
+async function serving(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const folder = await temporaryFolder();
+  const controller = new AbortController();
+  const host = testHost({ env: { LISTCTL_DATA_DIR: folder.path, ...env }, signal: controller.signal });
+  const exitCode = main(['serve', '--port', '0', ...args], host);
+  const ended = exitCode.then((code) => {
+    throw new Error(`serve ended with ${code}: ${host.printed.stderr}`);
+  });
+  // Both streams: the token is printed last of what a client must know.
+  const isReady = () => host.printed.stdout.includes('/v1.0') && /curl|^{.*}$/m.test(host.printed.stdout);
+  while (!isReady()) await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1))]);
+  const stop = (signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') => {
+    controller.abort(new Stopped(signal));
+    ended.catch(() => {});
+    return exitCode;
+  };
+  return {
+    url: /http:[^\s"]*/.exec(host.printed.stdout)?.[0] ?? '',
+    host,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
+
+describe('what it prints', () => {
+  test('is its address and the lines that use it; the token that it made stands on stderr alone, once', async () => {
+    await using server = await serving([]);
+    const { stdout, stderr } = server.host.printed;
+
+    const made = /^export LISTCTL_TOKEN=(?<token>[\w-]{43})\n$/.exec(stderr)?.groups?.['token'] ?? '';
+    expect(stdout).not.toContain(made);
+    expect(stdout.split('\n')).toEqual([
+      server.url,
+      '',
+      `export LISTCTL_BASE_URL=${server.url}`,
+      'listctl items create -s home -l tasks -f Title="Buy milk"',
+      expect.stringMatching(/^curl .*"Authorization: Bearer \$LISTCTL_TOKEN".*'{"fields":{"Title":"Buy milk"}}'$/),
+      '',
+    ]);
+    expect((await sendHttp(server.url + path, { fields: {}, ...bearer(made) })).status).toBe(201);
+    expect((await sendHttp(server.url + path, { fields: {}, ...bearer('wrong') })).status).toBe(401);
+    expect(server.host.printed).toEqual({ stdout, stderr });
+  });
+
+  test.each(['json', 'jsonl'])('with -o %s is one line of JSON', async (format) => {
+    await using server = await serving(['-o', format]);
+
+    expect(server.host.printed.stdout).toBe(`${JSON.stringify({ url: server.url })}\n`);
+    expect(server.host.printed.stderr).toMatch(/^export LISTCTL_TOKEN=.*\n$/);
+  });
+
+  test('is another token every time', async () => {
+    await using one = await serving([]);
+    await using other = await serving([]);
+
+    expect(one.host.printed.stderr).not.toBe(other.host.printed.stderr);
+  });
+});
+
+describe('the token', () => {
+  test('is LISTCTL_TOKEN, and then it is not printed', async () => {
+    await using server = await serving([], { LISTCTL_TOKEN: token });
+
+    expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
+    expect((await sendHttp(`${server.url}${path}/1`, bearer('wrong'))).status).toBe(401);
+    expect(JSON.stringify(server.host.printed)).not.toContain(token);
+    expect(server.host.printed.stderr).toBe('');
+  });
+
+  test('is that of --token-file before it, and the lines read it from there', async () => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, "it's the token");
+    writeFileSync(file, `${token}\n`);
+    await using server = await serving(['--token-file', file], { LISTCTL_TOKEN: 'another' });
+
+    expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
+    expect((await sendHttp(`${server.url}${path}/1`, bearer('another'))).status).toBe(401);
+    const quoted = `'${file.replace("'", "'\\''")}'`;
+    expect(server.host.printed.stdout).toContain(`\nexport LISTCTL_TOKEN="$(cat ${quoted})"\n`);
+    expect(JSON.stringify(server.host.printed)).not.toContain(token);
+  });
+
+  test.each(['', 'two words', 'secret\nsecret', 'sécret'])('%j is none, and is not repeated', async (text) => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'token');
+    writeFileSync(file, text);
+
+    const { exitCode, stdout, stderr } = await run(['serve', '--port', '0', '--token-file', file]);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('the token from --token-file');
+    expect(stderr).not.toMatch(/two words|s.cret\b/);
+  });
+});
+
+describe('its items', () => {
+  test('are where --data says, and there when it is started again', async () => {
+    await using folder = await temporaryFolder();
+    const data = join(folder.path, 'items');
+    const env = { LISTCTL_TOKEN: token };
+    const first = await serving(['--data', data], env);
+    const created = await sendHttp(first.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
+
+    expect(await first.stop()).toBe(143);
+    await using second = await serving(['--data', data], env);
+
+    expect(await sendHttp(`${second.url}${path}/1`, bearer(token))).toMatchObject({ status: 200, body: created.body });
+  });
+
+  test('are those of local: otherwise', async () => {
+    await using folder = await temporaryFolder();
+    const env = { LISTCTL_DATA_DIR: folder.path, LISTCTL_TOKEN: token };
+    const world = { env: { ...env, LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' } };
+    await using server = await serving([], env);
+    await sendHttp(server.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
+
+    expect(await run(['items', 'get', '1', '-o', 'jsonl'], world)).toMatchObject({
+      exitCode: 0,
+      stdout: '{"id":"1","fields":{"Title":"Buy milk"}}\n',
+    });
+  });
+});
+
+describe('a bad day', () => {
+  test('is as slow, as throttled and as broken as it was asked to be', async () => {
+    const env = { LISTCTL_TOKEN: token };
+    await using slow = await serving(['--latency', '250'], env);
+    await using throttled = await serving(['--throttle', '1/m'], env);
+    await using broken = await serving(['--fail-rate', '1', '--seed', '5'], env);
+    const statusOf = async ({ url }: Serving) => {
+      const answer = await sendHttp(url + path, { fields: {}, ...bearer(token) }).catch(() => undefined);
+      return answer?.status;
+    };
+
+    expect([await statusOf(slow), slow.host.sleptMs]).toEqual([201, [250]]);
+    expect([await statusOf(throttled), await statusOf(throttled)]).toEqual([201, 429]);
+    const failed = [await statusOf(broken), await statusOf(broken), await statusOf(broken), await statusOf(broken)];
+    expect([500, 503, 504, undefined]).toEqual(expect.arrayContaining(failed));
+  });
+});
+
+describe('it ends', () => {
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('by %s with %i, and says nothing', async (signal, code) => {
+    await using server = await serving([], { LISTCTL_TOKEN: token });
+
+    expect(await server.stop(signal)).toBe(code);
+
+    expect(server.host.printed.stderr).toBe('');
+    await expect(sendHttp(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  test('with 10 on a port that is taken, and lets go of its store', async () => {
+    await using server = await serving([]);
+    await using folder = await temporaryFolder();
+    const { port } = new URL(server.url);
+
+    const { exitCode, stdout, stderr } = await run(['serve', '--port', port, '--data', folder.path]);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
+    expect(stderr).toBe(
+      `listctl: cannot listen on 127.0.0.1 port ${port}: another program does\n` +
+        '  pass another --port, or --port 0 for one that is free\n',
+    );
+  });
+
+  test('with 10 where the store cannot be opened', async () => {
+    await using folder = await temporaryFolder();
+    const data = join(folder.path, 'items');
+    mkdirSync(data);
+    writeFileSync(join(data, 'data.mdb'), 'x'.repeat(10_000));
+
+    const result = await run(['serve', '--port', '0', '--data', data]);
+
+    expect(result).toMatchObject({ exitCode: 10, stdout: '' });
+    expect(result.stderr).toContain('is not a store of listctl');
+  });
+});
+
+describe('other machines', () => {
+  test.each(['0.0.0.0', '::', '192.0.2.1', 'lists.example'])('reach %s only with --token-file', async (host) => {
+    await using folder = await temporaryFolder();
+    const env = { LISTCTL_TOKEN: token, LISTCTL_DATA_DIR: join(folder.path, 'data') };
+
+    const result = await run(['serve', '--port', '0', '--host', host], { env });
+
+    expect(result).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(result.stderr).toContain('--token-file');
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('may, where there is one, and the danger is told', async () => {
+    await using folder = await temporaryFolder();
+    writeFileSync(join(folder.path, 'token'), token);
+    await using server = await serving(['--host', '0.0.0.0', '--token-file', join(folder.path, 'token')]);
+
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0$/);
+    expect(server.host.printed.stderr).toMatch(/^listctl: http shows the token and the items to the network; .*\n$/);
+    expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
+  });
+});
+
+test.each([
+  ['--port', '65536'],
+  ['--port', '-1'],
+  ['--port', 'http'],
+  ['--host', ''],
+  ['--data', ''],
+  ['--latency', '-1'],
+  ['--latency', '1s'],
+  ['--throttle', '0'],
+  ['--throttle', '10/d'],
+  ['--throttle', 'fast'],
+  ['--fail-rate', '1.1'],
+  ['--fail-rate', '5%'],
+  ['--seed', 'x'],
+])('%s %j is wrong usage', async (flag, value) => {
+  const { exitCode, stdout, stderr } = await run(['serve', '--port', '0', flag, value]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(`${flag}: expected`);
+});

@@ -1,0 +1,172 @@
+/** The files that settings are kept in: damaged, other people's, open to others, denied (reliability, B2). */
+import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { scriptedService } from '../support/scripted-service.ts';
+import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run } from '../support/test-host.ts';
+
+const milk = { id: '17', fields: {} };
+const get = ['items', 'get', '17'];
+
+/** Files as they may be found (reliability, P12): each with what is said of it. */
+const damages = [
+  { content: '', says: 'is damaged: it is empty' },
+  { content: '{"version":1,"profiles":{"prod":{"ba', says: 'is damaged: it is not JSON' },
+  { content: '\0\0\0\0', says: 'is damaged: it is not JSON' },
+  { content: '[]', says: 'is damaged: it holds no JSON object' },
+  { content: 'null', says: 'is damaged: it holds no JSON object' },
+  { content: '{"version":"1"}', says: 'is damaged: its version is no number' },
+  { content: '{"version":2}', says: 'was written by a newer listctl' },
+];
+const configDamages = [
+  ...damages,
+  { content: '{"profiles":[]}', says: 'is damaged: profiles is no object' },
+  { content: '{"profiles":{"a":1}}', says: 'is damaged: profiles.a is no object' },
+  { content: '{"profiles":{"a":{"site":{}}}}', says: 'is damaged: profiles.a.site is no text' },
+  { content: '{"profiles":{"a":{"protected":"no"}}}', says: 'is damaged: profiles.a.protected is neither' },
+  { content: '{"current":1}', says: 'is damaged: current is no text' },
+];
+const credentialDamages = [
+  ...damages,
+  { content: '{"tokens":[]}', says: 'is damaged: tokens is no object' },
+  { content: '{"tokens":{"prod":{"token":"canary"}}}', says: 'is damaged: tokens.prod has no origin and token' },
+  { content: '{"tokens":{"prod":"canary"}}', says: 'is damaged: tokens.prod has no origin and token' },
+];
+
+describe('a damaged file is named, and left as it is', () => {
+  test.each(configDamages)('config.json: $content', async ({ content, says }) => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    writeFileSync(folder.config, content);
+    writeFileSync(`${folder.config}.bak`, '{}');
+
+    for (const words of [get, ['profile', 'list'], ['profile', 'set', 'a', '--site', 'x'], ['auth', 'logout']]) {
+      const { exitCode, stdout, stderr } = await run(words, folder);
+
+      expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 10, stdout: '' });
+      expect(stderr).toContain(`${folder.config} ${says}`);
+      if (says.includes('damaged')) expect(stderr).toContain(`${folder.config}.bak`);
+    }
+    expect(readFileSync(folder.config, 'utf8')).toBe(content);
+    expect(service.requests).toEqual([]);
+  });
+
+  test.each(credentialDamages)('credentials.json: $content', async ({ content, says }) => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    writeFileSync(folder.credentials, content);
+    const login = ['auth', 'login', '-p', 'prod', '--with-token'];
+
+    for (const words of [get, ['auth', 'token'], ['auth', 'logout'], login]) {
+      const { exitCode, stdout, stderr } = await run(words, { ...folder, stdin: 'x' });
+
+      expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 10, stdout: '' });
+      expect(stderr).toContain(`${folder.credentials} ${says}`);
+      expect(stderr).not.toContain('canary');
+    }
+    expect(readFileSync(folder.credentials, 'utf8')).toBe(content);
+    expect(service.requests).toEqual([]);
+  });
+});
+
+describe('whose they are, and who may read them (reliability, P13)', () => {
+  test('loose credentials are warned about, and closed at the next write', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    chmodSync(folder.credentials, 0o644);
+
+    const read = await run(get, folder);
+    const quiet = await run([...get, '--quiet'], folder);
+    await run(['auth', 'login', '--with-token'], { ...folder, stdin: 'new-token' });
+
+    expect(read).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`${folder.credentials} can be read by`),
+    });
+    expect(quiet).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
+    expect((await run(get, folder)).stderr).toBe('');
+  });
+
+  test.skipIf(process.geteuid?.() !== 0)("another user's are refused", async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+
+    for (const file of [folder.credentials, folder.config]) {
+      chownSync(file, 12_345, 12_345);
+      const { exitCode, stderr } = await run(get, folder);
+
+      expect(exitCode).toBe(10);
+      expect(stderr).toContain(`${file} belongs to another user`);
+    }
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a file that is a link stays one, and what it leads to is replaced', async () => {
+    await using folder = await settingsFolder();
+    await using dotfiles = await temporaryFolder();
+    const target = join(dotfiles.path, 'listctl.json');
+    writeFileSync(target, '{"profiles":{}}');
+    symlinkSync(target, folder.config);
+
+    expect((await run(['profile', 'set', 'a', '--site', 'x'], folder)).exitCode).toBe(0);
+
+    expect(JSON.parse(readFileSync(target, 'utf8')).profiles).toEqual({ a: { site: 'x' } });
+    expect(readFileSync(`${target}.bak`, 'utf8')).toBe('{"profiles":{}}');
+    expect(readFileSync(folder.config, 'utf8')).toBe(readFileSync(target, 'utf8'));
+  });
+});
+
+test('what a writer that was killed left half-written goes with the next write (reliability, P06)', async () => {
+  await using folder = await settingsFolder();
+  for (const stray of ['config.json.tmp-17212345671a2b3c', 'config.json.bak.tmp-listctl']) {
+    writeFileSync(join(folder.path, stray), '{"profi');
+  }
+  writeFileSync(join(folder.path, 'config.json.mine'), 'not ours');
+
+  await run(['profile', 'set', 'a', '--site', 'x'], folder);
+
+  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.mine']);
+});
+
+describe('where the system denies us the settings (reliability, P11)', () => {
+  test.skipIf(process.geteuid?.() !== 0)(
+    'reads with settings from the environment work; whoever needs them says why not',
+    async () => {
+      await using service = await scriptedService({ status: 200, body: milk });
+      await using folder = await settingsFolder(keptFor(service));
+      const env = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'x', LISTCTL_SITE: 's', LISTCTL_LIST: 'l' };
+      const write = ['profile', 'set', 'a', '--site', 'x'];
+
+      chmodSync(folder.path, 0o755);
+      const denied = async (words: string[], more = {}) => {
+        process.seteuid?.(12_345);
+        try {
+          return await run(words, { env: { ...folder.env, ...more } });
+        } finally {
+          process.seteuid?.(0);
+        }
+      };
+
+      expect(await denied(get, env)).toMatchObject({ exitCode: 0, stderr: '' });
+      expect(await denied(get)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(folder.config) });
+      expect(await denied([...get, '-p', 'prod'], env)).toMatchObject({ exitCode: 10 });
+      expect(await denied(write, env)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(folder.path) });
+    },
+  );
+
+  test('a folder that cannot be made is named', async () => {
+    await using folder = await settingsFolder();
+    writeFileSync(join(folder.path, 'file'), '');
+    const inside = join(folder.path, 'file/listctl');
+
+    const { exitCode, stderr } = await run(['profile', 'set', 'a', '--site', 'x'], {
+      env: { LISTCTL_CONFIG_DIR: inside },
+    });
+
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain(inside);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
+import { scriptedService } from '../support/scripted-service.ts';
+import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { run, testHost } from '../support/test-host.ts';
+
+const milk = { id: '17', fields: {} };
+const get = ['items', 'get', '17'];
+
+describe('a protected profile', () => {
+  const writes = [
+    ['items', 'create', '-f', 'a=1'],
+    ['items', 'update', '17', '18', '-f', 'a=1'],
+    ['items', 'delete', '17', '18', '--yes'],
+    ['api', 'POST', 'sites/home/lists/tasks/items', '-f', 'fields:={}'],
+  ];
+
+  test.each(writes)('%s %s needs --confirm where it cannot ask', async (...words) => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+
+    const without = await run(words, folder);
+    const wrong = await run([...words, '--confirm', 'dev'], folder);
+    expect(without).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(without.stderr).toContain(`list "tasks" of site "home" at ${service.url}`);
+    expect(without.stderr).toContain('--confirm prod');
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(service.requests).toEqual([]);
+
+    expect((await run([...words, '--confirm', 'prod'], folder)).exitCode).toBe(0);
+    expect(service.requests.length).toBeGreaterThan(0);
+  });
+
+  test.each([
+    { typed: 'y\n', exit: 0, sent: 1 },
+    { typed: 'n\n', exit: 2, sent: 0 },
+    { typed: '\n', exit: 2, sent: 0 },
+    { typed: '\u0003', exit: 130, sent: 0 },
+    { typed: '\u0004', exit: 2, sent: 0 },
+  ])('asks on a terminal, naming the target: $typed', async ({ typed, exit, sent }) => {
+    await using service = await scriptedService({ status: 201, body: milk });
+    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+    const host = testHost({ ...folder, terminal: 200 });
+
+    const running = main(['items', 'create', '-f', 'a=1'], host);
+    while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
+    host.type(typed);
+
+    expect(await running).toBe(exit);
+    expect(host.printed.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url} `);
+    expect(service.requests).toHaveLength(sent);
+  });
+
+  test('reads and dry runs are not asked about', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+
+    expect(await run(get, folder)).toMatchObject({ exitCode: 0 });
+    expect(await run(['api', 'GET', 'sites/home/lists/tasks/items/17'], folder)).toMatchObject({ exitCode: 0 });
+    expect(await run(['items', 'delete', '17', '--dry-run'], folder)).toMatchObject({ exitCode: 0 });
+    expect(service.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
+  });
+
+  test('does not stand in the way of another service', async () => {
+    await using service = await scriptedService({ status: 201, body: milk });
+    await using other = await scriptedService({ status: 201, body: milk });
+    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+    const env = { ...folder.env, LISTCTL_BASE_URL: other.url, LISTCTL_TOKEN: 'other' };
+
+    expect((await run(['items', 'create', '-f', 'a=1'], { env })).exitCode).toBe(0);
+    expect(other.requests).toHaveLength(1);
+  });
+});

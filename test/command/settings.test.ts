@@ -1,0 +1,99 @@
+/** What the user's settings do to commands on items: which address, which token, and what they refuse. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run } from '../support/test-host.ts';
+
+const milk = { id: '17', fields: {} };
+const get = ['items', 'get', '17'];
+
+function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
+  return requests.map(({ headers }) => headers.authorization);
+}
+
+describe('a profile', () => {
+  test('gives address, site, list and token, without a word in the environment', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+
+    const { exitCode, stderr } = await run(get, folder);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(service.requests[0]?.path).toBe('/v1.0/sites/home/lists/tasks/items/17');
+    expect(tokensSeen(service)).toEqual(['Bearer stored-token']);
+  });
+
+  test('gives the format, of errors too', async () => {
+    await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
+    await using folder = await settingsFolder(keptFor(service, { output: 'json' }));
+
+    const { exitCode, stderr } = await run(get, folder);
+
+    expect(exitCode).toBe(4);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'not-found' } });
+  });
+
+  test('named with -p it wins over the environment; in use it does not', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    const env = { ...folder.env, LISTCTL_SITE: 'env', LISTCTL_TOKEN: 'env-token' };
+
+    await run(get, { env });
+    await run([...get, '-p', 'prod'], { env });
+
+    expect(service.requests.map(({ path }) => path.split('/')[3])).toEqual(['env', 'home']);
+    expect(tokensSeen(service)).toEqual(['Bearer env-token', 'Bearer stored-token']);
+  });
+
+  test('allows http for its own address alone', async () => {
+    await using folder = await settingsFolder({
+      current: 'a',
+      profiles: { a: { baseUrl: 'http://lists.invalid', site: 's', list: 'l', allowHttp: true } },
+    });
+    const env = { ...folder.env, LISTCTL_TOKEN: 'x' };
+
+    const own = await run([...get, '--dry-run'], { env });
+    const other = await run([...get, '--dry-run', '--base-url', 'http://other.invalid'], { env });
+
+    expect(own).toMatchObject({ exitCode: 0 });
+    expect(other).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('would show the token') });
+  });
+});
+
+describe('a project file', () => {
+  test('sets site, list and output, below the environment and above the profile', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    await using project = await temporaryFolder();
+    const cwd = join(project.path, 'deep');
+    mkdirSync(cwd);
+    writeFileSync(join(project.path, '.listctl.json'), '{"site":"shop","list":"stock","output":"id"}');
+
+    const { stdout } = await run(get, { ...folder, cwd });
+    await run(get, { env: { ...folder.env, LISTCTL_LIST: 'env' }, cwd });
+
+    expect(stdout).toBe('17\n');
+    expect(service.requests.map(({ path }) => path)).toEqual([
+      '/v1.0/sites/shop/lists/stock/items/17',
+      '/v1.0/sites/shop/lists/env/items/17',
+    ]);
+  });
+
+  test('that names an address stops everything, and nothing is sent anywhere', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using evil = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    await using project = await temporaryFolder();
+    const file = join(project.path, '.listctl.json');
+    writeFileSync(file, JSON.stringify({ baseUrl: evil.url }));
+
+    const { exitCode, stderr } = await run(get, { ...folder, cwd: project.path });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${file} sets "baseUrl"`);
+    expect([...service.requests, ...evil.requests]).toEqual([]);
+  });
+});

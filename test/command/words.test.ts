@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { run } from '../support/test-host.ts';
+
+const milk = { id: '17', fields: {} };
+const path = (site: string, list: string) => `/v1.0/sites/${site}/lists/${list}/items/17`;
+
+test.each([
+  { words: 'items get 17 -s S -l L', site: 'S', list: 'L', because: 'after the verb' },
+  { words: 'items get -s S -l L 17', site: 'S', list: 'L', because: 'between the verb and the id' },
+  { words: '-s S -l L items get 17', site: 'S', list: 'L', because: 'before everything' },
+  { words: 'items -s S -l L get 17', site: 'S', list: 'L', because: 'between the words' },
+  { words: '-s A items -s B get 17 -s C', site: 'C', list: 'tasks', because: 'the one nearest the verb wins' },
+  { words: '-s A items -s B get 17', site: 'B', list: 'tasks', because: 'the one nearest the verb wins' },
+  { words: 'items get 17 -s A -s B', site: 'B', list: 'tasks', because: 'the last one wins' },
+  { words: '--site=S items get --list=L 17', site: 'S', list: 'L', because: 'with =' },
+  { words: '-sS items get -lL 17', site: 'S', list: 'L', because: 'touching' },
+  { words: 'item get 17', site: 'home', list: 'tasks', because: 'item is short for items' },
+  { words: 'items get -s -l -l x 17', site: '-l', list: 'x', because: 'a value may look like a flag' },
+  { words: '-s items items get 17', site: 'items', list: 'tasks', because: 'a value may look like a command' },
+  { words: 'items get -s=S 17', site: '=S', list: 'tasks', because: 'a short flag has no =' },
+  { words: 'items get -- 17', site: 'home', list: 'tasks', because: 'after -- there are only ids' },
+])('$words: $because', async ({ words, site, list }) => {
+  await using service = await scriptedService({ status: 200, body: milk });
+
+  const { exitCode, stderr } = await run(words.split(' '), { env: environmentFor(service) });
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(service.requests.map((request) => decodeURIComponent(request.path))).toEqual([path(site, list)]);
+});
+
+test('a flag wins over the environment, and an empty variable counts as unset', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  const env = { ...environmentFor(service), LISTCTL_OUTPUT: '' };
+
+  const flag = await run(['items', 'get', '17', '--site', 'mine'], { env });
+  const unset = await run(['items', 'get', '17'], { env: { ...env, LISTCTL_SITE: '' } });
+
+  expect(flag.exitCode).toBe(0);
+  expect(service.requests.map((request) => request.path)).toEqual([path('mine', 'tasks')]);
+  expect(unset).toMatchObject({ exitCode: 2 });
+  expect(unset.stderr).toContain('no site is named');
+});
+
+test.each([
+  { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
+  { words: 'items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
+  { words: 'items get --sit S 17', says: 'unknown option --sit', hint: 'Did you mean --site?' },
+  { words: 'items get 17 --token=verysecret', says: 'unknown option --token', hint: 'LISTCTL_TOKEN' },
+  { words: 'items get', says: "missing required argument 'id'", hint: '--help' },
+  { words: 'items create extra -f a=1', says: 'too many arguments', hint: '--help' },
+  { words: 'items get 17 -s', says: "option '-s, --site <id>' argument missing", hint: '--help' },
+  { words: 'items get -x', says: 'unknown option -x', hint: '--' },
+  { words: 'items get 17 --timeout soon', says: '--timeout: expected a number of seconds', hint: '' },
+  { words: 'items get 17 --timeout 0', says: '--timeout: expected a number of seconds', hint: '' },
+  { words: 'items list', says: 'cannot list or query', hint: 'listctl items get' },
+  { words: 'items ls --all -v', says: 'cannot list or query', hint: 'listctl items get' },
+  { words: 'items query --help', says: 'cannot list or query', hint: 'listctl items get' },
+  { words: 'items find x', says: 'cannot list or query', hint: 'listctl items get' },
+])('$words is wrong usage, with what to do', async ({ words, says, hint }) => {
+  await using service = await scriptedService({ status: 200, body: milk });
+
+  const text = await run(words.split(' '), { env: environmentFor(service) });
+  const json = await run(['--json', ...words.split(' ')], { env: environmentFor(service) });
+
+  expect(text).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(text.stderr).toMatch(/^listctl: /);
+  expect(text.stderr).toContain(says);
+  expect(text.stderr).toContain(hint);
+  expect(text.stderr).not.toContain('verysecret');
+  expect(JSON.parse(json.stderr)).toMatchObject({
+    error: { kind: 'usage', exit: 2, message: expect.stringContaining(says) },
+  });
+  expect(json.stderr.trim().split('\n')).toHaveLength(1);
+  expect(service.requests).toEqual([]);
+});
+
+test.each([
+  { argv: ['items', 'crate', '-o', 'json'], isJson: true },
+  { argv: ['items', 'crate', '-ojsonl'], isJson: true },
+  { argv: ['items', 'crate', '--output=json'], isJson: true },
+  { argv: ['items', 'crate', '--json', '-o', 'pretty'], isJson: false },
+  { argv: ['items', 'crate', '-f', '--json'], isJson: false },
+  { argv: ['items', 'crate', '--', '--json'], isJson: false },
+  { argv: ['items', 'crate'], isJson: true, env: { LISTCTL_OUTPUT: 'json' } },
+  { argv: ['items', 'crate'], isJson: false },
+])('errors of $argv are JSON where JSON was asked for: $isJson', async ({ argv, isJson, env = {} }) => {
+  const { stderr } = await run(argv, { env });
+
+  expect(stderr.startsWith('{"error":')).toBe(isJson);
+});
+
+test.each([
+  { env: { LISTCTL_TIMEOUT: 'abc' }, says: 'LISTCTL_TIMEOUT: expected a number of seconds' },
+  { env: { LISTCTL_OUTPUT: 'xml' }, says: 'LISTCTL_OUTPUT: expected one of' },
+  { env: { LISTCTL_IDEMPOTENCY: 'yes' }, says: 'LISTCTL_IDEMPOTENCY: expected one of' },
+  { env: { LISTCTL_BASE_URL: 'lists.example' }, says: 'LISTCTL_BASE_URL: expected an address' },
+  { env: { LISTCTL_BASE_URL: 'ftp://lists.example' }, says: 'LISTCTL_BASE_URL: expected an address' },
+  { env: { LISTCTL_BASE_URL: 'https://me:verysecret@lists.example' }, says: 'no user name or password' },
+  { env: { LISTCTL_BASE_URL: 'https://lists.example?key=verysecret' }, says: 'no query and no fragment' },
+  { env: { LISTCTL_BASE_URL: 'https://lists.example?' }, says: 'no query and no fragment' },
+  { env: { LISTCTL_BASE_URL: 'https://lists.example#verysecret' }, says: 'no query and no fragment' },
+  { env: { LISTCTL_BASE_URL: 'http://lists.example/v1.0' }, says: 'would show the token to the network' },
+  { env: { LISTCTL_BASE_URL: 'http://127.0.0.1.lists.example' }, says: 'would show the token to the network' },
+  { env: { LISTCTL_BASE_URL: '' }, says: 'no service address' },
+  { env: { LISTCTL_SITE: '' }, says: 'no site is named' },
+  { env: { LISTCTL_LIST: '' }, says: 'no list is named' },
+  { env: { LISTCTL_TOKEN: 'very secret' }, says: 'the token from LISTCTL_TOKEN' },
+  { env: { LISTCTL_TOKEN: 'very\r\nsecret: x' }, says: 'the token from LISTCTL_TOKEN' },
+  { env: { LISTCTL_TOKEN: 'verysecré' }, says: 'the token from LISTCTL_TOKEN' },
+])('a setting that is malformed is named, never repeated where it may be secret: $says', async ({ env, says }) => {
+  await using service = await scriptedService({ status: 200, body: milk });
+
+  const { exitCode, stdout, stderr } = await run(['items', 'get', '17'], {
+    env: { ...environmentFor(service), ...env },
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(says);
+  expect(stderr).not.toMatch(/very|secr/);
+  expect(service.requests).toEqual([]);
+});
+
+test('a format that there is not is wrong usage', async () => {
+  const { exitCode, stdout, stderr } = await run(['items', 'get', '17', '-o', 'xml']);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('--output: expected one of pretty, json');
+});
+
+test('without a token nothing is sent: exit code 3', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+
+  const { exitCode, stderr } = await run(['items', 'get', '17'], {
+    env: { ...environmentFor(service), LISTCTL_TOKEN: '' },
+  });
+
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain('LISTCTL_TOKEN');
+  expect(service.requests).toEqual([]);
+});
+
+test('one newline at the end of a token is no part of it', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+
+  await run(['items', 'get', '17'], { env: { ...environmentFor(service), LISTCTL_TOKEN: 'abc\n' } });
+
+  expect(service.requests[0]?.headers.authorization).toBe('Bearer abc');
+});

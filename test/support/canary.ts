@@ -1,0 +1,31 @@
+/** Looks for a secret in everything that a run leaves or shows. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * The files under a folder that hold the text, whatever else is in them.
+ *
+ * @param except where it is kept on purpose
+ */
+export function filesWith(text: string, folder: string, except: readonly string[] = []): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((file) => !except.includes(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true)
+    .filter((file) => readFileSync(file).includes(text));
+}
+
+/** The processes whose command line holds the text, as every user of the machine may read it. */
+export function processesWith(text: string): string[] {
+  if (!existsSync('/proc/self/cmdline')) return [];
+  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLineOf(pid).includes(text));
+}
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // It has ended.
+    return '';
+  }
+}

@@ -1,0 +1,49 @@
+/** The user's settings, kept in a folder of their own for one test. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
+
+/** A folder of settings, as `LISTCTL_CONFIG_DIR` names one; removed with the block that holds it. */
+export interface SettingsFolder extends TemporaryFolder {
+  /** What a run needs to use it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly config: string;
+  readonly credentials: string;
+  /** What `config.json` holds. */
+  read(): { current?: string; profiles: Record<string, Record<string, unknown>> };
+  /** The tokens that are stored, by profile. */
+  tokens(): Record<string, { origin: string; token: string }>;
+}
+
+/** What a test may find there at its start. */
+export interface KeptSettings {
+  readonly current?: string;
+  readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly tokens?: Readonly<Record<string, { readonly origin: string; readonly token: string }>>;
+}
+
+/** Makes a folder of settings; without any, an empty one. */
+export async function settingsFolder({ tokens, ...config }: KeptSettings = {}): Promise<SettingsFolder> {
+  const folder = await temporaryFolder();
+  const files = { config: join(folder.path, 'config.json'), credentials: join(folder.path, 'credentials.json') };
+  const write = (file: string, members: object) =>
+    writeFileSync(file, JSON.stringify({ version: 1, ...members }), { mode: 0o600 });
+  if (config.profiles !== undefined) write(files.config, config);
+  if (tokens !== undefined) write(files.credentials, { tokens });
+  return {
+    ...folder,
+    ...files,
+    env: { LISTCTL_CONFIG_DIR: folder.path },
+    read: () => JSON.parse(readFileSync(files.config, 'utf8')),
+    tokens: () => JSON.parse(readFileSync(files.credentials, 'utf8')).tokens,
+  };
+}
+
+/** Settings that lead to a service: a profile `prod` in use, and its token. */
+export function keptFor(service: { readonly url: string }, more: Readonly<Record<string, unknown>> = {}): KeptSettings {
+  return {
+    current: 'prod',
+    profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks', ...more } },
+    tokens: { prod: { origin: new URL(service.url).origin, token: 'stored-token' } },
+  };
+}

@@ -1,0 +1,69 @@
+import type { UnsteadyService } from '../../../src/service/bad-day.ts';
+import { listItemService } from '../../../src/service/handle.ts';
+import { type ServerOptions, startServer } from '../../../src/service/server.ts';
+import { openStore } from '../../../src/service/store.ts';
+import { type HttpAnswer, type HttpRequest, sendHttp } from '../../support/send-http.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+export const token = 'the-token-of-these-tests';
+export const tasks = '/sites/home/lists/tasks/items';
+
+/** A server on a loopback port of its own. */
+export interface TestServer extends AsyncDisposable {
+  /** Its base address. */
+  readonly url: string;
+  /** What it was told of as nobody foresaw it. */
+  readonly errors: readonly unknown[];
+  /** Sends a request to a path below the base address, with the right token unless the headers say otherwise. */
+  send(path: string, request?: HttpRequest): Promise<HttpAnswer>;
+  close(): Promise<void>;
+}
+
+/** Serves what a test gives. */
+export async function serving(service: UnsteadyService, options: Partial<ServerOptions> = {}): Promise<TestServer> {
+  const errors: unknown[] = [];
+  const server = await startServer(service, {
+    host: '127.0.0.1',
+    port: 0,
+    token,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  return {
+    url: server.url,
+    errors,
+    send: (path, request = {}) =>
+      sendHttp(server.url + path, { ...request, headers: { authorization: `Bearer ${token}`, ...request.headers } }),
+    close: () => server.close(),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+/** Serves the service over a store in a folder that is gone afterwards. */
+export async function serverIn(options: Partial<ServerOptions> = {}, bytesFree?: () => number): Promise<TestServer> {
+  const folder = await temporaryFolder();
+  const store = openStore(folder.path, bytesFree);
+  const server = await serving(listItemService(store, Date.now), options);
+  return {
+    ...server,
+    [Symbol.asyncDispose]: async () => {
+      await server.close();
+      await store.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The head of a request to the list, as bytes; `lines` are further headers. */
+export function headOf(method: string, lines: readonly string[] = [], path = `/v1.0${tasks}`): string {
+  return [`${method} ${path} HTTP/1.1`, 'Host: localhost', `Authorization: Bearer ${token}`, ...lines, '\r\n'].join(
+    '\r\n',
+  );
+}
+
+/** A whole create, as bytes. */
+export function createOf(fields: unknown): string {
+  const body = JSON.stringify({ fields });
+  const head = headOf('POST', ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]);
+  return head + body;
+}
