@@ -1,0 +1,142 @@
+/**
+ * How long listctl takes from start to end, beside a bare Node of the same version. Every round runs every command
+ * once, so that what else the machine does falls on all of them alike.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { env, execPath } from 'node:process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { listctlFile } from '../support/listctl.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** One command, as it was measured. */
+export interface StartUpRow {
+  readonly name: string;
+  readonly medianMs: number;
+  /** How often bare Node's time it took. */
+  readonly ratio: number;
+  /** The ratio that it must stay under; bare Node itself has none. */
+  readonly bar: number | undefined;
+}
+
+interface Command {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly bar?: number;
+  /** What its environment holds in the place of the others' address and token. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts that are thrown away, while the files come into the system's cache. */
+const warmUpRounds = 2;
+
+/** Measures every start with this Node, as many times as there are rounds. */
+export async function measureStartUp(node: string, rounds: number): Promise<readonly StartUpRow[]> {
+  await using home = await temporaryFolder();
+  using service = await startService();
+  const empty = join(home.path, 'empty.cjs');
+  await writeFile(empty, '');
+  const settings = await keepSettings(join(home.path, 'settings'), service.url);
+  // Nothing else of our environment: NODE_EXTRA_CA_CERTS alone would cost every start of Node 20 37 ms.
+  const childEnv = {
+    PATH: env['PATH'],
+    HOME: home.path,
+    LISTCTL_DATA_DIR: join(home.path, 'data'),
+  };
+  const serviceEnv = { LISTCTL_TOKEN: 'bench-token', LISTCTL_BASE_URL: service.url };
+
+  const commands = commandsWith(empty, settings);
+  const timesMs = commands.map((): number[] => []);
+  for (let round = -warmUpRounds; round < rounds; round += 1) {
+    for (const [at, command] of commands.entries()) {
+      const tookMs = timeMs(node, command, { ...childEnv, ...(command.env ?? serviceEnv) });
+      if (round >= 0) timesMs[at]?.push(tookMs);
+    }
+  }
+
+  const medians = timesMs.map(median);
+  return commands.map(({ name, bar }, at) => {
+    const medianMs = medians[at] ?? Number.NaN;
+    return { name, medianMs, ratio: medianMs / (medians[0] ?? Number.NaN), bar };
+  });
+}
+
+/** The rows as a table for people. */
+export function startUpTable(rows: readonly StartUpRow[]): string {
+  const header = ['', 'ms', 'x bare Node', 'bar', ''];
+  const cells = rows.map(({ name, medianMs, ratio, bar }) => [
+    name,
+    medianMs.toFixed(1),
+    ratio.toFixed(2),
+    bar?.toFixed(1) ?? '',
+    bar !== undefined && ratio > bar ? 'over' : '',
+  ]);
+  const widths = header.map((_, column) => Math.max(...[header, ...cells].map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)));
+  return [header, ...cells].map((row) => `${line(row).join('  ').trimEnd()}\n`).join('');
+}
+
+/** The version of a Node, from itself. */
+export function nodeVersion(node: string): string {
+  return spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim().replace('v', '');
+}
+
+/** The first one is what the others are measured by. */
+function commandsWith(empty: string, settings: string): readonly Command[] {
+  const list = ['-s', 'home', '-l', 'tasks'];
+  const create = ['items', 'create', ...list, '-f', 'Title=Hello'];
+  const listctl = (name: string, bar: number, args: readonly string[]) => ({ name, bar, args: [listctlFile, ...args] });
+  return [
+    { name: 'node empty.cjs', args: [empty] },
+    listctl('listctl --version', 1.4, ['--version']),
+    listctl('listctl --help', 1.4, ['--help']),
+    listctl('listctl items create --help', 1.5, ['items', 'create', '--help']),
+    listctl('listctl items get (http)', 1.9, ['items', 'get', ...list, '1']),
+    listctl('listctl items create (http)', 1.9, create),
+    {
+      ...listctl('listctl items get (http), profile and stored token', 1.9, ['items', 'get', '1']),
+      env: { LISTCTL_CONFIG_DIR: settings },
+    },
+    listctl('listctl items create --local', 2.7, [...create, '--local']),
+  ];
+}
+
+/** Settings as a user keeps them: a profile that is in use, and its token. */
+async function keepSettings(folder: string, baseUrl: string): Promise<string> {
+  const bench = { baseUrl, site: 'home', list: 'tasks' };
+  const config = { version: 1, current: 'bench', profiles: { bench } };
+  const credentials = { version: 1, tokens: { bench: { origin: new URL(baseUrl).origin, token: 'bench-token' } } };
+  await mkdir(folder, { mode: 0o700 });
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config, undefined, 2), { mode: 0o600 });
+  await writeFile(join(folder, 'credentials.json'), JSON.stringify(credentials, undefined, 2), { mode: 0o600 });
+  return folder;
+}
+
+function timeMs(node: string, { name, args }: Command, childEnv: NodeJS.ProcessEnv): number {
+  const startedAt = performance.now();
+  const { status, stderr, error } = spawnSync(node, args, { env: childEnv, encoding: 'utf8' });
+  const tookMs = performance.now() - startedAt;
+  // A command that fails is quick; its time would be no figure at all.
+  if (status !== 0) throw new Error(`${name} ended with ${status}: ${stderr}`, { cause: error });
+  return tookMs;
+}
+
+/** A service in a process of its own, since spawnSync stops this one; it ends with the block that holds it. */
+async function startService(): Promise<{ readonly url: string } & Disposable> {
+  const file = join(import.meta.dirname, 'loopback-service.js');
+  const child: ChildProcess & { stdout: Readable } = spawn(execPath, [file], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout });
+  const [url] = await once(lines, 'line');
+  lines.close();
+  return { url, [Symbol.dispose]: () => void child.stdin?.end() };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}

@@ -1,0 +1,237 @@
+/**
+ * The token is nowhere but where it must be: a canary goes through every way that a token may take, and is searched
+ * for in what is printed, in every file that is left, and in the list of processes (reliability, D and P28).
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { filesWith, processesWith } from '../support/canary.ts';
+import { listctl } from '../support/listctl.ts';
+import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+
+const canary = 'canary-6f1d2c9b-0123456789abcdef';
+const item = { id: '17', fields: { Title: 'Buy milk' } };
+const list = ['-s', 'home', '-l', 'tasks'];
+
+/** Commands of every kind, in every mood; none of them is to print the token. */
+const commands: readonly (readonly string[])[] = [
+  ['items', 'get', '17', ...list],
+  ['items', 'get', '17', ...list, '-o', 'json'],
+  ['items', 'get', '17', ...list, '--dry-run'],
+  ['items', 'create', '-f', 'Title=x', ...list],
+  ['items', 'create', '-f', 'Title=x', ...list, '--json'],
+  ['items', 'create', '-f', 'Title=x', ...list, '--dry-run', '-o', 'curl'],
+  ['items', 'update', '17', '18', '-f', 'Title=x', ...list],
+  ['items', 'delete', '17', ...list],
+  ['api', 'GET', 'sites/home/lists/tasks/items/17', '--include'],
+  ['api', 'POST', 'sites/home/lists/tasks/items', '-f', 'fields:={}', '--dry-run', '-o', 'curl'],
+  ['items', 'get', '17', ...list, '-v'],
+  ['items', 'get', '17', ...list, '-vv'],
+  ['auth', 'status'],
+  ['auth', 'status', '-o', 'json'],
+  ['profile', 'list', '-o', 'json'],
+  ['profile', 'show'],
+  ['doctor'],
+  ['items', 'get', '17', ...list, '--token', 'x'],
+  ['items', 'get'],
+  ['--help'],
+];
+
+/** Answers of every kind; the last one is none at all. */
+const answers: readonly ScriptedAnswer[] = [
+  { status: 200, body: item },
+  { status: 401, body: { error: 'expired' } },
+  { status: 403, body: { error: { code: 'denied', message: 'no' } } },
+  { status: 302, headers: { location: 'https://elsewhere.example/login?next=x' } },
+  { status: 500, body: 'broken' },
+  { status: 200, body: '<html>', headers: { 'content-type': 'text/html' } },
+  { status: 200, cut: true },
+];
+
+let home: TemporaryFolder;
+beforeEach(async () => {
+  home = await temporaryFolder();
+});
+afterEach(() => home[Symbol.asyncDispose]());
+
+/** The only file that holds a token on purpose. */
+const kept = () => join(home.path, 'config/credentials.json');
+
+/** The environment of every run: all that it may write is below one folder. */
+function environment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return {
+    HOME: home.path,
+    LISTCTL_CONFIG_DIR: join(home.path, 'config'),
+    LISTCTL_DATA_DIR: join(home.path, 'data'),
+    LISTCTL_STATE_DIR: join(home.path, 'state'),
+    TMPDIR: home.path,
+    LISTCTL_RETRIES: '0',
+    ...more,
+  };
+}
+
+/** Runs a command, and gives every place where the canary was seen. */
+async function leaksOf(
+  words: readonly string[],
+  more: Readonly<Record<string, string>>,
+  input = '',
+): Promise<string[]> {
+  const running = listctl(words, environment(more), { cwd: home.path, input });
+  const seen = new Set<string>();
+  const look = () => {
+    for (const pid of processesWith(canary)) seen.add(`process ${pid}`);
+  };
+  const looking = setInterval(look, 20);
+  const { stdout, stderr } = await running;
+  clearInterval(looking);
+  return [
+    ...(stdout.includes(canary) ? [`stdout of ${words.join(' ')}: ${stdout}`] : []),
+    ...(stderr.includes(canary) ? [`stderr of ${words.join(' ')}: ${stderr}`] : []),
+    ...seen,
+  ];
+}
+
+/** Where a run of every command leaks, against every answer. */
+async function leaksOfAll(more: Readonly<Record<string, string>>, against = answers): Promise<string[]> {
+  const leaks: string[] = [];
+  for (const answer of against) {
+    await using service = await scriptedService(answer);
+    const results = await Promise.all(
+      commands.map((words) => leaksOf(words, { LISTCTL_BASE_URL: service.url, ...more })),
+    );
+    leaks.push(...results.flat());
+  }
+  return leaks;
+}
+
+describe('the search finds what is planted', () => {
+  test('in a file, however deep, and in bytes that are no text', () => {
+    const planted = join(home.path, 'a/b/config.json.bak');
+    mkdirSync(join(home.path, 'a/b'), { recursive: true });
+    writeFileSync(planted, Buffer.concat([Buffer.from([0, 255, 254]), Buffer.from(`{"token":"${canary}"}`)]));
+
+    expect(filesWith(canary, home.path)).toEqual([planted]);
+    expect(filesWith(canary, home.path, [planted])).toEqual([]);
+  });
+
+  test.skipIf(process.platform !== 'linux')('in the list of processes', async () => {
+    const planted = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 10_000)', canary]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+
+    const found = processesWith(canary);
+    planted.kill();
+
+    expect(found).toEqual([String(planted.pid)]);
+  });
+
+  test('in what a command prints, where printing it is its purpose', async () => {
+    expect(await leaksOf(['auth', 'token'], { LISTCTL_TOKEN: canary })).toEqual([expect.stringMatching(/^stdout of/)]);
+  });
+});
+
+describe('and nothing else', { timeout: 120_000 }, () => {
+  test('with a token in the environment', async () => {
+    expect(await leaksOfAll({ LISTCTL_TOKEN: canary })).toEqual([]);
+    expect(filesWith(canary, home.path)).toEqual([]);
+  });
+
+  test('with one in a file', async () => {
+    const file = join(home.path, 'token.txt');
+    writeFileSync(file, `${canary}\n`);
+
+    expect(await leaksOfAll({ LISTCTL_TOKEN_FILE: file })).toEqual([]);
+    expect(filesWith(canary, home.path, [file])).toEqual([]);
+  });
+
+  test('with one that a command prints', async () => {
+    const file = join(home.path, 'token.txt');
+    writeFileSync(file, canary);
+    await leaksOf(['profile', 'set', 'default', '--token-command', `cat ${file}`], { PATH: env['PATH'] ?? '' });
+
+    expect(await leaksOfAll({ PATH: env['PATH'] ?? '' })).toEqual([]);
+    expect(filesWith(canary, home.path, [file])).toEqual([]);
+  });
+
+  test('with one that was stored: it is in one file, and goes when it is told to', async () => {
+    await using service = await scriptedService({ status: 200, body: item });
+    const login = ['auth', 'login', '--with-token', '--base-url', service.url];
+    expect(await leaksOf(login, {}, `${canary}\n`)).toEqual([]);
+    expect(await leaksOf([...login, '-p', 'other'], {}, canary)).toEqual([]);
+
+    const results = await Promise.all(commands.map((words) => leaksOf(words, {})));
+    const changed = await leaksOf(['profile', 'set', 'third', '--site', 'x'], {});
+
+    expect([...results.flat(), ...changed]).toEqual([]);
+    expect(tokensSeen(service)).toContain(`Bearer ${canary}`);
+    expect(filesWith(canary, home.path, [kept()])).toEqual([]);
+    expect(filesWith(canary, home.path)).toEqual([kept()]);
+
+    await leaksOf(['auth', 'logout', '-p', 'default'], {});
+    await leaksOf(['profile', 'remove', 'other'], {});
+    expect(filesWith(canary, home.path)).toEqual([]);
+  });
+
+  test('with one for another origin', async () => {
+    await using service = await scriptedService({ status: 200, body: item });
+    await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, canary);
+
+    const results = await Promise.all(commands.map((words) => leaksOf(words, { LISTCTL_BASE_URL: service.url })));
+
+    expect(results.flat()).toEqual([]);
+    expect(tokensSeen(service)).toEqual([]);
+  });
+
+  test.each([`${canary} `, `${canary}\u0007`, `${canary}é`, `"${canary}"\n\n`])(
+    'with one that is none: %j',
+    async (bad) => {
+      expect(await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, bad)).toEqual(
+        [],
+      );
+      expect(await leaksOfAll({ LISTCTL_TOKEN: bad }, answers.slice(0, 1))).toEqual([]);
+      expect(filesWith(canary, home.path)).toEqual([]);
+    },
+  );
+
+  test('in what Node prints about itself', async () => {
+    await using service = await scriptedService({ status: 201, body: item });
+    const more = { LISTCTL_TOKEN: canary, LISTCTL_BASE_URL: service.url, NODE_DEBUG: '*' };
+
+    expect(await leaksOf(['items', 'create', '-f', 'Title=x', ...list], more)).toEqual([]);
+    expect(tokensSeen(service)).toEqual([`Bearer ${canary}`]);
+  });
+
+  test('in damaged credentials', async () => {
+    await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, canary);
+    writeFileSync(kept(), readFileSync(kept(), 'utf8').slice(0, -4));
+
+    const results = await Promise.all(commands.map((words) => leaksOf(words, {})));
+
+    expect(results.flat()).toEqual([]);
+  });
+
+  test.skipIf(process.platform === 'win32')('in the report of a process (reliability, P28)', async () => {
+    await using service = await scriptedService({ status: 200, silent: true });
+    const report = `--report-on-signal --report-directory=${home.path}`;
+    const more = { LISTCTL_TOKEN: canary, LISTCTL_BASE_URL: service.url, NODE_OPTIONS: report };
+    const running = listctl(['items', 'get', '17', ...list], environment(more), { cwd: home.path });
+    while (service.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+
+    running.kill('SIGUSR2');
+    const reports = () => readdirSync(home.path).filter((name) => name.startsWith('report.'));
+    while (reports().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    running.kill('SIGKILL');
+    await running;
+
+    expect(tokensSeen(service)).toEqual([`Bearer ${canary}`]);
+    expect(filesWith('LISTCTL_BASE_URL', home.path)).toHaveLength(1);
+    expect(filesWith(canary, home.path)).toEqual([]);
+  });
+});
+
+function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
+  return requests.map(({ headers }) => headers.authorization);
+}

@@ -1,0 +1,237 @@
+/** The user's settings, written by real processes: at once, on a full disk, killed in the middle, at a terminal. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
+import { settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** How many settings each of two loops makes: 200 shows more, 20 is quick. */
+const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 20);
+
+test('two loops of profile set at once lose nothing (reliability, P25)', { timeout: 600_000 }, async () => {
+  await using folder = await settingsFolder();
+  const loop = (name: string) =>
+    shell(
+      `for i in $(seq ${loopLength}); do listctl profile set ${name}.$i --site $i -o none || exit $?; done`,
+      folder.env,
+    );
+
+  const ended = await Promise.all([loop('one'), loop('other')]);
+
+  expect(ended.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual([
+    { exitCode: 0, stderr: '' },
+    { exitCode: 0, stderr: '' },
+  ]);
+  expect(Object.keys(folder.read().profiles)).toHaveLength(2 * loopLength);
+  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.bak']);
+});
+
+test('whenever it is killed, the settings are whole, nothing that was told is lost, and nobody is locked out', async () => {
+  await using folder = await settingsFolder();
+  const told: string[] = [];
+  // The first start tells how long one takes here.
+  const startedAt = performance.now();
+  await listctl(['profile', 'set', 'first', '--site', 'x'], folder.env);
+  const tookMs = performance.now() - startedAt;
+
+  for (let round = 0; round < 20; round += 1) {
+    const running = listctl(['profile', 'set', `p${round}`, '--site', 'x', '-o', 'id'], folder.env);
+    const timer = setTimeout(() => running.kill('SIGKILL'), tookMs * (0.4 + 0.7 * Math.random()));
+    if ((await running).stdout !== '') told.push(`p${round}`);
+    clearTimeout(timer);
+    expect(Object.keys(folder.read().profiles)).toEqual(expect.arrayContaining(told));
+  }
+  const last = await listctl(['profile', 'set', 'last', '--site', 'x'], folder.env);
+
+  expect(last).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.bak']);
+});
+
+describe('what does not fit on the disk changes nothing (reliability, P09)', () => {
+  /** A text that makes a settings file so many bytes larger. */
+  const large = (bytes: number) => `echo ${'x'.repeat(bytes)}`;
+
+  const diskKb = 32;
+  const canMount = process.platform === 'linux' && process.geteuid?.() === 0 && mounts();
+
+  test.skipIf(!canMount).each([
+    { first: 7000, second: 9000, because: 'conf writes a part of it, and says nothing' },
+    { first: 15_000, second: 100, because: 'there is no room for the copy' },
+    { first: 7000, second: 60_000, because: 'it is larger than the disk' },
+  ])('a full disk (needs mount): $because', async ({ first, second }) => {
+    await using disk = await smallDisk(diskKb);
+    const inside = { LISTCTL_CONFIG_DIR: disk.path };
+    const set = (name: string, bytes: number) =>
+      listctl(['profile', 'set', name, '--token-command', large(bytes)], inside);
+    expect(await set('a', first)).toMatchObject({ exitCode: 0 });
+    const before = readFileSync(join(disk.path, 'config.json'));
+
+    const { exitCode, stdout, stderr } = await set('b', second);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
+    expect(stderr).toContain(`cannot write ${disk.path}/config.json: no space left on the device`);
+    expect(readFileSync(join(disk.path, 'config.json')).equals(before)).toBe(true);
+    expect(readdirSync(disk.path).filter((name) => name !== 'config.json.bak')).toEqual(['config.json']);
+  });
+
+  test.skipIf(!canMount)('nor is a token lost (needs mount)', async () => {
+    await using disk = await smallDisk(diskKb);
+    const inside = { LISTCTL_CONFIG_DIR: disk.path };
+    const login = (profile: string, token: string) =>
+      listctl(['auth', 'login', '-p', profile, '--base-url', 'https://a.example', '--with-token'], inside, {
+        input: token,
+      });
+    expect(await login('a', 'x'.repeat(7000))).toMatchObject({ exitCode: 0 });
+    const before = readFileSync(join(disk.path, 'credentials.json'));
+
+    expect(await login('b', 'y'.repeat(9000))).toMatchObject({ exitCode: 10, stdout: '' });
+
+    expect(readFileSync(join(disk.path, 'credentials.json')).equals(before)).toBe(true);
+    expect(readdirSync(disk.path)).not.toContain('credentials.json.bak');
+  });
+
+  test.skipIf(process.platform === 'win32')('a limit on the size of files', async () => {
+    await using folder = await settingsFolder();
+    const set = 'listctl profile set';
+    await shell(`${set} a --site x`, folder.env);
+    const before = readFileSync(folder.config);
+
+    const { exitCode, stderr } = await shell(`ulimit -f 4; ${set} b --token-command '${large(9000)}'`, folder.env);
+
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain(`cannot write ${folder.config}`);
+    expect(readFileSync(folder.config).equals(before)).toBe(true);
+  });
+});
+
+test.skipIf(process.platform !== 'linux' || process.geteuid?.() !== 0 || !mounts())(
+  'a read-only folder is named, and reads go on (needs mount; reliability, P11)',
+  async () => {
+    await using disk = await smallDisk(64);
+    const inside = { LISTCTL_CONFIG_DIR: disk.path };
+    await listctl(['profile', 'set', 'a', '--local', '-s', 's', '-l', 'l'], inside);
+    spawnSync('mount', ['-o', 'remount,ro', disk.path]);
+
+    const read = await listctl(['items', 'get', '1', '--dry-run', '-o', 'json'], inside);
+    const write = await listctl(['profile', 'set', 'b', '--site', 'x'], inside);
+
+    expect(read).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(write).toMatchObject({ exitCode: 10, stdout: '' });
+    expect(write.stderr).toContain(disk.path);
+  },
+);
+
+test('without a home there are settings from the environment, and no place to keep others (reliability, P30)', async () => {
+  const reads = await listctl(['items', 'get', '1', '--dry-run', '--local', '-s', 's', '-l', 'l'], { HOME: '' });
+
+  expect(reads).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+const hasTerminal = spawnSync('script', ['--version']).status === 0 && spawnSync('stty', ['--version']).status === 0;
+
+describe.skipIf(!hasTerminal)('at a terminal (needs script and stty)', () => {
+  const token = 'canary-0123456789-abcdefghij';
+
+  test.each([
+    { typed: '\u0003', exit: 130, stored: [], because: 'Ctrl-C' },
+    { typed: `${token}\u0003`, exit: 130, stored: [], because: 'Ctrl-C behind half a token' },
+    { typed: '\u0004', exit: 2, stored: [], because: 'Ctrl-D' },
+    {
+      typed: `${token}\u0014\u0014x\u007f\u0014\r`,
+      exit: 0,
+      stored: ['config.json', 'credentials.json'],
+      because: 'Ctrl-T',
+    },
+    { typed: `${token}\r`, exit: 0, stored: ['config.json', 'credentials.json'], because: 'Enter' },
+  ])('the token is never shown, and after $because the terminal echoes again (reliability, P04)', async (row) => {
+    await using folder = await settingsFolder();
+    const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
+    const running = execa('script', ['-qec', line, '/dev/null'], {
+      env: { ...folder.env, PATH: env['PATH'], TERM: 'xterm' },
+      extendEnv: false,
+      reject: false,
+      stdin: 'pipe',
+    });
+    let seen = '';
+    running.stdout.on('data', (chunk: Buffer) => {
+      const isAsked = seen.includes('Token for');
+      seen += chunk.toString();
+      if (!isAsked && seen.includes('Token for')) setTimeout(() => running.stdin.write(row.typed), 100);
+    });
+
+    await running;
+
+    expect(seen).toContain(`exit=${row.exit}`);
+    expect(seen).toMatch(/[ ;]echo[ ;]/);
+    expect(seen).toMatch(/[ ;]icanon[ ;]/);
+    expect(seen).not.toContain('canary');
+    expect(readdirSync(folder.path).sort()).toEqual(row.stored);
+  });
+
+  test('a signal ends the question, and the terminal echoes again', async () => {
+    await using folder = await settingsFolder();
+    const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
+    const running = execa('script', ['-qec', line, '/dev/null'], {
+      env: { ...folder.env, PATH: env['PATH'], TERM: 'xterm', LISTCTL_TEST_MARK: folder.path },
+      extendEnv: false,
+      reject: false,
+      stdin: 'pipe',
+    });
+    let seen = '';
+    running.stdout.on('data', (chunk: Buffer) => {
+      const isAsked = seen.includes('Token for');
+      seen += chunk.toString();
+      if (!isAsked && seen.includes('Token for'))
+        setTimeout(() => process.kill(askingProcess(folder.path), 'SIGTERM'), 100);
+    });
+
+    await running;
+
+    expect(seen).toContain('exit=143');
+    expect(seen).toMatch(/[ ;]echo[ ;]/);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+/** The id of the listctl that uses these settings. */
+function askingProcess(settings: string): number {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      const isOurs = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`LISTCTL_TEST_MARK=${settings}\0`);
+      if (isOurs && words[1] === listctlFile) return Number(pid);
+    } catch {
+      // It has ended, or is not ours to look at.
+    }
+  }
+  throw new Error('there is no such process');
+}
+
+/** A disk of its own, with room for so many kilobytes. */
+async function smallDisk(kilobytes: number) {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'disk');
+  mkdirSync(path);
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      spawnSync('umount', [path]);
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Whether this process may mount a disk, as in most containers it may not. */
+function mounts(): boolean {
+  const path = `/tmp/listctl-mount-${process.pid}`;
+  mkdirSync(path, { recursive: true });
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', path]).status === 0;
+  if (isMounted) spawnSync('umount', [path]);
+  rmdirSync(path);
+  return isMounted;
+}

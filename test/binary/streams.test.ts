@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { listctl, shell } from '../support/listctl.ts';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+
+const large = { id: '7', fields: { Title: 'x'.repeat(5_000_000) } };
+const milk = { id: '17', fields: { Title: 'Buy milk' } };
+
+test('5 MB arrive through a pipe, to the last byte', async () => {
+  await using service = await scriptedService({ status: 200, body: large });
+
+  const { exitCode, stdout, stderr } = await listctl(['items', 'get', '7', '-o', 'jsonl'], environmentFor(service));
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout === JSON.stringify(large)).toBe(true);
+});
+
+test('5 MB arrive through a pipe whose reader is slow and which does not block', async () => {
+  await using service = await scriptedService({ status: 200, body: large });
+  const running = listctl(['items', 'get', '7', '-o', 'jsonl'], environmentFor(service), { buffer: false });
+  let received = 0;
+
+  // A Node parent's pipe is a socket that does not block: what it can't take at once must be waited for.
+  for await (const chunk of running.stdout) {
+    received += (chunk as Buffer).length;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+
+  expect((await running).exitCode).toBe(0);
+  expect(received).toBe(JSON.stringify(large).length + 1);
+});
+
+test('a reader that closes the pipe early is not an error', async () => {
+  await using service = await scriptedService({ status: 200, body: large });
+  const running = listctl(['items', 'get', '7'], environmentFor(service));
+
+  running.stdout.once('data', () => running.stdout.destroy());
+
+  expect(await running).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('a write whose reader has gone is done all the same, and exits by its outcome', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+  const { stderr } = await shell('{ listctl items create -f Title=x; echo $? >&2; } | true', environmentFor(service));
+
+  expect(stderr).toBe('0');
+  expect(service.requests).toHaveLength(1);
+});
+
+test.skipIf(process.platform !== 'linux')('a full device is exit code 10, with a message', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  const env = environmentFor(service);
+
+  const read = await shell('listctl items get 17 > /dev/full', env);
+  const page = await shell('listctl --help > /dev/full', env);
+  const silent = await shell('listctl items get 17 > /dev/full 2>&1', env);
+
+  expect(read).toMatchObject({
+    exitCode: 10,
+    stderr: 'listctl: cannot write to standard output: no space left on the device',
+  });
+  expect(page).toMatchObject({ exitCode: 10 });
+  expect(silent).toMatchObject({ exitCode: 10 });
+});
+
+test('closed streams crash nothing', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  const env = environmentFor(service);
+
+  const noStderr = await shell('listctl items get 17 2>&-', env);
+  const noStdin = await shell('listctl items get 17 <&-', env);
+  const noStdout = await shell('listctl items get 17 >&-', env);
+
+  expect(noStderr).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Buy milk') });
+  expect(noStdin).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(noStdout).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('no HOME, a dumb terminal and NO_COLOR change nothing, and no escape byte is printed', async () => {
+  await using service = await scriptedService({ status: 200, body: { id: '17', fields: { Title: '\u001b[31mred' } } });
+  const env = { ...environmentFor(service), TERM: 'dumb', NO_COLOR: '1', LANG: 'C', HOME: '' };
+
+  const table = await listctl(['items', 'get', '17', '-o', 'pretty'], env);
+  const failed = await listctl(['items', 'get', '17', '--site', '..'], env);
+
+  expect(table).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(table.stdout).toContain('\\x1b[31mred');
+  expect(failed).toMatchObject({ exitCode: 2, stdout: '' });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
+  expect(table.stdout + failed.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+});
+
+test('colour is for each stream what was asked for', async () => {
+  await using service = await scriptedService({ status: 404, body: { error: 'no such item' } });
+  const stderrOf = async (args: string[], env = {}) =>
+    (await listctl(['items', 'get', '17', ...args], { ...environmentFor(service), ...env })).stderr;
+
+  const colour = '\u001b[';
+  expect(await stderrOf([])).not.toContain(colour);
+  expect(await stderrOf(['--color', 'always'])).toContain(colour);
+  expect(await stderrOf([], { FORCE_COLOR: '1' })).toContain(colour);
+  expect(await stderrOf(['--no-color'], { FORCE_COLOR: '1' })).not.toContain(colour);
+  expect(await stderrOf(['--color', 'never'], { FORCE_COLOR: '1' })).not.toContain(colour);
+});
+
+test('a signal ends a read at once, as a shell expects it to', async () => {
+  await using service = await scriptedService({ status: 200, silent: true });
+  const running = listctl(['items', 'get', '17'], environmentFor(service));
+  await requestsOf(service, 1);
+
+  running.kill('SIGINT');
+
+  expect(await running).toMatchObject({ signal: 'SIGINT', stdout: '' });
+});
+
+test('a signal during a write waits a moment for the answer, and then says that it is in doubt', async () => {
+  await using service = await scriptedService({ status: 200, silent: true });
+  const running = listctl(['items', 'create', '-f', 'a=1', '--idempotency-key', 'k1'], environmentFor(service));
+  await requestsOf(service, 1);
+
+  running.kill('SIGTERM');
+
+  const result = await running;
+  expect(result).toMatchObject({ signal: 'SIGTERM', stdout: '' });
+  expect(result.stderr).toContain('in doubt');
+  expect(result.stderr).toContain('k1');
+});
+
+async function requestsOf(service: { readonly requests: readonly unknown[] }, count: number): Promise<void> {
+  while (service.requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+}

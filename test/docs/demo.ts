@@ -1,0 +1,28 @@
+/** `npm run demo`: types the quick start of the README into a shell, for everybody to see. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setup } from '../support/build.ts';
+import { consoleBlocks, newcomer } from '../support/console-blocks.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const steps = consoleBlocks(readme).find(({ heading }) => heading === 'Quick start')?.steps ?? [];
+if (steps.length === 0) throw new Error('the README has no quick start to show');
+
+await setup();
+await using home = await temporaryFolder();
+// Showing a command must not change the `$?` that it may ask for.
+const shown = (command: string) => `status=$?; echo ${quoted(`$ ${command}`)}; (exit $status)`;
+const script = steps.map(({ command }) => `${shown(command)}\n${command}\n`).join('');
+const { status } = spawnSync('sh', ['-c', `exec 2>&1\n${script}`], {
+  cwd: home.path,
+  env: { ...newcomer(home.path), TERM: process.env['TERM'] ?? '' },
+  stdio: 'inherit',
+});
+process.exitCode = status ?? 1;
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
