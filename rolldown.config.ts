@@ -25,6 +25,11 @@ export default defineConfig([
             name: 'listctl',
             test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/(commander|lossless-json)\//,
           },
+          // What both transports share comes in the file of the light one.
+          {
+            name: 'http',
+            test: /\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|socket|way)\.ts$/,
+          },
         ],
       },
     },

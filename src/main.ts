@@ -16,9 +16,14 @@ export async function run(process: NodeJS.Process): Promise<void> {
  *
  * May be called more than once in a process; it leaves nothing behind but what the command did.
  */
-export async function main(argv: readonly string[], host: Host): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  host: Host,
+  more: Pick<Context, 'transport'> = {},
+): Promise<number> {
   const { version } = packageJson;
-  const context: Context = { host, words: argv, version, errors: { asJson: asksForJson(argv, host), color: 'auto' } };
+  const errors: Context['errors'] = { asJson: asksForJson(argv, host), color: 'auto' };
+  const context: Context = { host, words: argv, version, errors, ...more };
   try {
     if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
       // Needs no command tree: scripts ask for it, and it shows what a start costs.

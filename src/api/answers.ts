@@ -17,14 +17,25 @@ export interface ServiceError {
  * @throws {SyntaxError} with a reason for people, when it is not JSON in UTF-8
  */
 export function jsonOf(answer: Answer): JsonValue {
-  const encoding = answer.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') throw new SyntaxError('the answer is compressed');
+  if (answer.unreadable !== undefined) throw new SyntaxError(answer.unreadable);
   const text = textOf(answer);
   try {
     return parseJson(text);
   } catch (error) {
-    const reason = error instanceof SyntaxError ? error.message : String(error);
+    // Newer Nodes quote a piece of the text, which may be anything: a piece of the token too.
+    const reason = (error instanceof SyntaxError ? error.message : String(error)).replace(/, (\.\.\.)?".*$/s, '');
     throw new SyntaxError(`the answer is not usable JSON (${reason})`, { cause: error });
+  }
+}
+
+/** Whether the body is JSON, whatever it holds. */
+export function isJson(answer: Answer): boolean {
+  try {
+    jsonOf(answer);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
   }
 }
 
@@ -54,16 +65,20 @@ export function bareItem(id: string): Item {
   return { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
 }
 
-/** What the service says of an error: its own text, in the order of the rulings, else the first line of the body. */
-export function errorOf(answer: Answer): ServiceError {
+/**
+ * What the service says of an error: its own text, in the order of the rulings, else the first line of the body.
+ *
+ * @param hide takes the token out of a text; before that is cut, because half a token is one too many
+ */
+export function errorOf(answer: Answer, hide: (text: string) => string = (text) => text): ServiceError {
   const requestId = answer.headers['request-id'] ?? answer.headers['x-request-id'];
   const body = membersOrNothing(answer);
-  if (body === undefined) return { text: firstLineOf(answer), code: undefined, requestId };
+  if (body === undefined) return { text: firstLineOf(answer, hide), code: undefined, requestId };
   const { error } = body;
   const nested = isObject(error) ? error : body;
   const text = [error, nested['message'], body['message'], body['detail'], body['title']].find(isText);
   const code = [nested['code'], body['code']].find(isText);
-  return { text: text?.slice(0, 500), code, requestId };
+  return { text: text && hide(text).slice(0, 500), code, requestId };
 }
 
 function readMembers(answer: Answer): JsonObject {
@@ -89,9 +104,9 @@ function textOf({ body }: Answer): string {
     .replace(/^\uFEFF/, '');
 }
 
-function firstLineOf(answer: Answer): string | undefined {
+function firstLineOf(answer: Answer, hide: (text: string) => string): string | undefined {
   if (isHtml(answer)) return undefined;
-  const [line = ''] = Buffer.from(answer.body.subarray(0, 4096)).toString().trim().split(/\r?\n/, 1);
+  const [line = ''] = hide(Buffer.from(answer.body).toString().trim()).split(/\r?\n/, 1);
   return line === '' ? undefined : line.slice(0, 500);
 }
 

@@ -1,7 +1,7 @@
 /** Attempts that did not do what was asked, in words and kinds. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../errors.ts';
 import { errorOf, isHtml } from './answers.ts';
-import { type Answer, type Attempt, type Fault, isRead, type Method } from './transport.ts';
+import { type Answer, type Attempt, type Fault, type FaultKind, isRead, type Method } from './transport.ts';
 
 /** What a request is for, in words that fit a sentence. */
 export interface Purpose {
@@ -17,6 +17,8 @@ export interface Asked extends Purpose {
   /** Where the request went: `https://host/v1.0`. */
   readonly address: string;
   readonly method: Method;
+  /** Takes the token, which the service may have repeated, out of a text. */
+  readonly hide?: ((text: string) => string) | undefined;
 }
 
 /** Statuses with a kind of their own (rulings, "Exit codes"). */
@@ -38,58 +40,111 @@ const kinds: Readonly<Record<number, FailureKind>> = {
   504: 'unavailable',
 };
 
-/** The failure for an attempt that was not applied. */
-export function failureOf(asked: Asked, attempt: Attempt, outcome: Outcome): Failure {
-  if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, reasonOf(attempt), attempt.answer);
-  if (attempt.fault) return faultFailure(asked, attempt.fault, outcome);
-  return refusal(asked, attempt.answer, outcome);
+/**
+ * The failure for a request that was not applied, or for a read.
+ *
+ * @param times how often it was sent
+ */
+export function failureOf(asked: Asked, attempt: Attempt, outcome: Outcome, times = 1): Failure {
+  if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, { attempt, times });
+  if (attempt.fault) return faultFailure(asked, attempt.fault, { outcome, times });
+  return refusal(asked, attempt.answer, { outcome, times });
 }
 
-/** The failure for a complete 2xx with a body that can't be used. */
+/** The failure for a complete 2xx to a read, with a body that can't be used. */
 export function unusableAnswer(asked: Asked, answer: Answer, reason: string): Failure {
-  const why = isHtml(answer) ? `this is not the list service (it answered ${answer.headers['content-type']})` : reason;
-  if (!isRead(asked.method)) return inDoubt(asked, why, answer);
-  return new Failure('refused', `could not ${asked.task}: ${why}`, {
+  return failed(asked, 'refused', `could not ${asked.task}: ${whyUnusable(answer, reason)}`, {
     hint: `check that ${asked.address} is the address of the list service`,
     status: answer.status,
     outcome: 'unknown',
-    requestId: errorOf(answer).requestId,
+    requestId: errorOf(answer, asked.hide).requestId,
   });
+}
+
+/** The failure for a service that asks for a longer wait than it is given. */
+export function tooLongToWait(
+  asked: Asked,
+  answer: Answer,
+  { waitMs, maxWaitMs }: { readonly waitMs: number; readonly maxWaitMs: number },
+): Failure {
+  const wait = `the service asks to wait for ${secondsText(waitMs)}, and --max-wait is ${secondsText(maxWaitMs)}`;
+  return failed(asked, 'unavailable', `could not ${asked.task} (${quoteOf(asked, answer)}): ${wait}`, {
+    hint: 'run it again later, or with a longer --max-wait',
+    outcome: 'refused',
+    ...detailsOf(asked, answer),
+  });
+}
+
+/** The attempt that leaves a write in doubt. */
+export interface Doubt {
+  readonly attempt: Attempt;
+  /** Why the body of its 2xx can't be used. */
+  readonly unusable?: string | undefined;
+  readonly times: number;
 }
 
 /** A write that may or may not have happened: never called failed, never called done. */
-function inDoubt(asked: Asked, reason: string, answer: Answer | undefined): Failure {
+export function inDoubt(asked: Asked, { attempt, unusable, times }: Doubt): Failure {
   const { method, idempotencyKey: key } = asked;
+  const { answer } = attempt;
+  const reason = unusable !== undefined && answer ? whyUnusable(answer, unusable) : reasonOf(asked, attempt);
   const again = 'the same command may be run again: it leads to the same item';
   const keyLine = key === undefined ? '' : `; its idempotency key was ${key}`;
-  return new Failure('in-doubt', `in doubt whether listctl could ${asked.task}: ${reason}`, {
+  return failed(asked, 'in-doubt', `in doubt whether listctl could ${asked.task}: ${reason}${timesText(times)}`, {
     hint: method === 'POST' ? `look whether the item is there before you create it again${keyLine}` : again,
     outcome: 'unknown',
     idempotencyKey: key,
-    ...detailsOf(answer),
+    ...detailsOf(asked, answer),
   });
 }
 
-function faultFailure({ task, address }: Asked, { kind, reason, cause }: Fault, outcome: Outcome): Failure {
-  if (kind === 'unusable') return new Failure('refused', `could not ${task}: ${reason}`, { outcome, cause });
-  const hint =
-    kind === 'untrusted'
-      ? 'if the service has a certificate of your own authority, name its file in NODE_EXTRA_CA_CERTS'
-      : 'check the address and the network, then run it again';
-  const verb = outcome === 'not-sent' ? 'could not be reached' : 'gave no complete answer';
-  return new Failure('unreachable', `could not ${task}: ${address} ${verb} (${reason})`, { hint, outcome, cause });
+/** Seconds for people: `2.5 s`. */
+export function secondsText(ms: number): string {
+  return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`;
 }
 
-function refusal(asked: Asked, answer: Answer, outcome: Outcome): Failure {
-  const { status } = answer;
-  const kind = kinds[status] ?? 'refused';
-  const said = errorOf(answer).text;
-  const quoted = said === undefined ? `HTTP ${status}` : `HTTP ${status}: ${said}`;
+interface Tried {
+  readonly outcome: Outcome;
+  readonly times: number;
+}
+
+function faultFailure(asked: Asked, fault: Fault, { outcome, times }: Tried): Failure {
+  const { task, address } = asked;
+  const { kind, reason, cause } = fault;
+  const tried = timesText(times);
+  if (kind === 'unusable' || kind === 'too-large') {
+    return failed(asked, 'refused', `could not ${task}: ${reason}${tried}`, { outcome, cause });
+  }
+  const verb = outcome === 'not-sent' ? 'could not be reached' : 'gave no complete answer';
+  const message = `could not ${task}: ${address} ${verb} (${reason}${tried})`;
+  return failed(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });
+}
+
+const checkNetwork = 'check the address and the network, then run it again';
+const faultHints: Readonly<Partial<Record<FaultKind, string>>> = {
+  untrusted:
+    'nothing was sent: check the address; if its certificate is of an authority of your own, name that with --ca-file FILE',
+};
+
+function refusal(asked: Asked, answer: Answer, { outcome, times }: Tried): Failure {
+  const kind = kinds[answer.status] ?? 'refused';
+  const quoted = `${quoteOf(asked, answer)}${timesText(times)}`;
   const message =
     kind === 'not-found' && asked.method !== 'POST'
       ? `${asked.target} was not found (${quoted})`
       : `could not ${asked.task} (${quoted}${redirectOf(answer)})`;
-  return new Failure(kind, message, { hint: hintFor(kind, answer), outcome, ...detailsOf(answer) });
+  return failed(asked, kind, message, { hint: hintFor(kind, answer), outcome, ...detailsOf(asked, answer) });
+}
+
+/** The status with what the service says of it: its own text, else the name that it has for the status. */
+function quoteOf({ hide = (text) => text }: Asked, answer: Answer): string {
+  const { status, statusText = '' } = answer;
+  const said = errorOf(answer, hide).text;
+  return said === undefined ? `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd() : `HTTP ${status}: ${said}`;
+}
+
+function timesText(times: number): string {
+  return times > 1 ? `; tried ${times} times` : '';
 }
 
 function hintFor(kind: FailureKind, { status, headers }: Answer): string | undefined {
@@ -104,6 +159,10 @@ function hintFor(kind: FailureKind, { status, headers }: Answer): string | undef
   return undefined;
 }
 
+function whyUnusable(answer: Answer, reason: string): string {
+  return isHtml(answer) ? `this is not the list service (it answered ${answer.headers['content-type']})` : reason;
+}
+
 /** Where an answer redirects to, without what may be secret in it. */
 function redirectOf({ status, headers }: Answer): string {
   const location = headers['location'];
@@ -111,14 +170,25 @@ function redirectOf({ status, headers }: Answer): string {
   return `, to ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')}`;
 }
 
-function reasonOf({ answer, fault }: Attempt): string {
-  if (fault) return fault.reason;
-  const said = errorOf(answer).text;
-  return said === undefined ? `HTTP ${answer.status}` : `HTTP ${answer.status}: ${said}`;
+function reasonOf(asked: Asked, { answer, fault }: Attempt): string {
+  return fault ? fault.reason : quoteOf(asked, answer);
 }
 
-function detailsOf(answer: Answer | undefined): FailureDetails {
+function detailsOf({ hide }: Asked, answer: Answer | undefined): FailureDetails {
   if (answer === undefined) return {};
-  const { code, requestId } = errorOf(answer);
+  const { code, requestId } = errorOf(answer, hide);
   return { status: answer.status, serviceCode: code, requestId };
+}
+
+/** A failure without the token, whatever the service said. */
+function failed(
+  { hide = (text) => text }: Asked,
+  kind: FailureKind,
+  message: string,
+  details: FailureDetails,
+): Failure {
+  const { hint, serviceCode, requestId } = details;
+  const hidden = (text: string | undefined) => text && hide(text);
+  const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
+  return new Failure(kind, hide(message), { ...details, ...texts });
 }

@@ -2,144 +2,179 @@
  * The light transport: `node:http` starts in 5 ms where undici takes 70 (and 150 on Node 20, which compiles its
  * parser before the process may end). For one request, or a few.
  */
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import * as http from 'node:http';
 import {
-  type Answer,
-  type ApiRequest,
-  type Attempt,
-  type AttemptLimits,
-  answerBytesMax,
-  type Fault,
-  type Transport,
-} from './transport.ts';
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  request as startRequest,
+} from 'node:http';
+import type { Socket } from 'node:net';
+import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
+import { type AttemptWatch, watchAttempt } from './attempt-watch.ts';
+import { type Connector, connectorTo } from './connector.ts';
+import { faultOf, unasked } from './faults.ts';
+import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
+import { headersOf, partsOf, stoppedBefore, type Way } from './way.ts';
 
-/** Connecting, TLS included, may take this long (reliability, C3). */
-const connectMsMax = 10_000;
+/** A socket that has been idle for longer is not used again: servers close theirs after 5 s (reliability, C3). */
+const idleSocketMs = 4000;
 
-/**
- * A transport over HTTP/1.1.
- *
- * @param base the address with its version segment, without a trailing slash: `https://host/v1.0`
- * @param headers sent with every request; the token is among them, so they appear in no message
- */
-export async function httpTransport(base: URL, headers: Readonly<Record<string, string>>): Promise<Transport> {
-  const client = base.protocol === 'https:' ? (await import('./https-client.ts')).httpsClient : http;
-  const agent = new client.Agent({ keepAlive: true });
-  const prefix = base.pathname.replace(/\/$/, '');
-  const target: RequestOptions = {
-    agent,
-    protocol: base.protocol,
-    // A URL keeps the brackets of an IPv6 address, a socket does not want them.
-    hostname: base.hostname.replace(/^\[|\]$/g, ''),
-    port: base.port,
+/** A transport over HTTP/1.1: a socket for each request under way, kept a moment for the next one. */
+export async function httpTransport(way: Way): Promise<Transport> {
+  const { address, prefix, connectMs, hide } = partsOf(way);
+  const connector = await connectorTo(way);
+  const shared = agentOver(connector, connectMs, true);
+  const sendOnce = (request: ApiRequest, limits: AttemptLimits): Promise<Ended> =>
+    new Promise((resolve) => {
+      const ended = new AbortController();
+      const agent = limits.isFresh ? agentOver(connector, connectMs, false) : shared;
+      const path = prefix + request.path;
+      // The connector knows the name for TLS; to find one itself, Node would take 3 ms to learn what an IPv6 address is.
+      const options: OwnOptions = { agent, ended: ended.signal, method: request.method, path, servername: '' };
+      const begun = startRequest(options);
+      // Not among the options: NODE_DEBUG prints those, and the token with them.
+      for (const [name, value] of Object.entries(headersOf(way, request))) begun.setHeader(name, value);
+      const exchange = new Exchange(begun, limits, (attempt) => {
+        if (attempt.fault) ended.abort();
+        resolve({ attempt, isStale: begun.reusedSocket && isConnectionFault(attempt) });
+      });
+      exchange.start(request.body);
+    });
+  const send = async (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
+    if (limits.signal.aborted) return stoppedBefore(limits.signal);
+    const { attempt, isStale } = await sendOnce(request, limits);
+    // A kept socket was gone before a byte was written to it: that is no attempt.
+    return isStale ? send(request, limits) : attempt;
   };
-  return {
-    address: base.origin + prefix,
-    send: (request, limits) => {
-      const asked = client.request({ ...target, method: request.method, path: prefix + request.path });
-      // Not among the options: with NODE_DEBUG=http Node prints those, and the token is among the headers.
-      const all = { ...headers, ...request.headers, ...lengthOf(request) };
-      for (const [name, value] of Object.entries(all)) asked.setHeader(name, value);
-      return exchange(asked, request.body, limits);
-    },
-    close: async () => agent.destroy(),
-  };
+  return { address, hide, send, close: async () => shared.destroy() };
 }
 
-function lengthOf({ body }: ApiRequest): Record<string, string> {
-  return body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+interface Ended {
+  readonly attempt: Attempt;
+  readonly isStale: boolean;
 }
 
-function exchange(request: ClientRequest, body: ApiRequest['body'], limits: AttemptLimits): Promise<Attempt> {
-  return new Promise((resolve) => {
-    let wasSent = false;
-    const end = (attempt: Attempt) => {
-      clearTimeout(deadline);
-      clearTimeout(connecting);
-      limits.signal.removeEventListener('abort', stop);
-      resolve(attempt);
-      if (attempt.fault) request.destroy();
-    };
-    const fail = (fault: Fault) => end({ fault, wasSent });
-    const stop = () => fail({ kind: 'stopped', reason: 'stopped', cause: limits.signal.reason });
-    const deadline = setTimeout(
-      () => fail({ kind: 'timeout', reason: `no complete answer within ${limits.timeoutMs / 1000} s` }),
-      limits.timeoutMs,
-    );
-    const connecting = setTimeout(
-      () => fail({ kind: 'unreachable', reason: `no connection within ${connectMsMax / 1000} s` }),
-      connectMsMax,
-    );
-    const connected = () => {
-      clearTimeout(connecting);
-      wasSent = true;
-    };
-    if (limits.signal.aborted) return stop();
-    limits.signal.addEventListener('abort', stop);
+function isConnectionFault({ fault, wasSent }: Attempt & { readonly wasSent?: boolean }): boolean {
+  return wasSent === false && (fault?.kind === 'unreachable' || fault?.kind === 'unusable');
+}
+
+interface OwnOptions extends RequestOptions {
+  readonly servername: string;
+  /** Aborts when the attempt that wants a socket has ended without one. */
+  readonly ended: AbortSignal;
+}
+
+/** Keeps sockets between requests, or each for one alone; a new one comes from the connector, ready to be written to. */
+function agentOver(connector: Connector, connectMs: number, keepAlive: boolean): Agent {
+  const createConnection = ({ ended }: OwnOptions, settle: (error: unknown, socket?: Socket) => void) => {
+    connector(connectMs, ended).then((socket) => settle(null, socket), settle);
+  };
+  return Object.assign(new Agent({ keepAlive, timeout: idleSocketMs }), { createConnection });
+}
+
+/** Ends a socket that speaks while nobody has asked it anything: the next request must not take that for its answer. */
+function dropStray(this: Socket): void {
+  this.destroy();
+}
+
+/** One request and what becomes of it. */
+class Exchange {
+  readonly #request: ClientRequest;
+  readonly #watch: AttemptWatch;
+  readonly #resolve: (attempt: Attempt) => void;
+  #wasSent = false;
+  #hasEnded = false;
+  #reader: AnswerReader | undefined;
+  #response: IncomingMessage | undefined;
+
+  constructor(request: ClientRequest, limits: AttemptLimits, resolve: (attempt: Attempt) => void) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#watch = watchAttempt(limits, (fault) => this.#fail(fault));
+  }
+
+  /** Waits for a socket, and writes the request to it: not a byte before. */
+  start(body: ApiRequest['body']): void {
+    const request = this.#request;
     request.on('socket', (socket) => {
-      // A socket that was kept alive is connected already; over TLS the head is written after the handshake.
-      if (!socket.connecting && request.reusedSocket) connected();
-      else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected);
+      // What a kept socket has to say has come by the next turn: bytes nobody asked for, or its end.
+      if (request.reusedSocket) setImmediate(() => this.#write(socket, body));
+      else this.#write(socket, body);
     });
-    request.on('error', (error: NodeJS.ErrnoException) => fail(faultOf(error, wasSent)));
-    request.on('response', (response) => {
-      collect(response).then(
-        (answer) => end({ answer }),
-        (fault: Fault) => fail(fault),
-      );
+    request.on('error', (error) => {
+      // An answer that was whole before stays whole, whatever came behind it.
+      if (!this.#response?.complete) this.#fail(faultOf(error, this.#wasSent));
     });
-    request.end(body);
-  });
+    request.on('continue', () => this.#fail(notOurs));
+    request.on('upgrade', (_, socket) => {
+      socket.destroy();
+      this.#fail(notOurs);
+    });
+    request.on('close', () => this.#fail(cut));
+    request.on('response', (response) => this.#read(response));
+  }
+
+  #write(socket: Socket, body: ApiRequest['body']): void {
+    socket.off('data', dropStray);
+    if (this.#hasEnded || socket.destroyed) return;
+    this.#wasSent = true;
+    this.#watch.written();
+    this.#request.end(body);
+  }
+
+  #read(response: IncomingMessage): void {
+    if (!this.#wasSent) {
+      this.#fail(notOurs);
+      return;
+    }
+    const { statusCode: status = 0, statusMessage: statusText, rawHeaders } = response;
+    const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders) });
+    this.#response = response;
+    this.#reader = reader;
+    this.#watch.received();
+    if (this.#request.method !== 'HEAD' && declaresTooMuch(reader.head)) {
+      this.#fail(tooLarge);
+      return;
+    }
+    response.on('data', (piece: Uint8Array) => {
+      this.#watch.received();
+      const verdict = reader.add(piece);
+      if (verdict === 'too-large') this.#fail(tooLarge);
+      else if (verdict === 'enough') this.#end({ answer: reader.answer() }, true);
+    });
+    response.on('error', () => this.#fail(cut));
+    response.on('end', () => this.#end({ answer: reader.answer() }, reader.head.status >= 500));
+  }
+
+  #fail(fault: Fault): void {
+    this.#end({ fault, wasSent: this.#wasSent, head: this.#reader?.head }, true);
+  }
+
+  #end(attempt: Attempt, isLastOnSocket: boolean): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#watch.end();
+    // After trouble the next request gets a connection of its own (reliability, C3).
+    if (isLastOnSocket) {
+      this.#request.destroy();
+      // A request that is over is not destroyed, nor is its socket.
+      this.#request.socket?.destroy();
+    } else this.#request.socket?.on('data', dropStray);
+    this.#resolve(attempt);
+  }
 }
 
-/** Resolves to the whole answer; rejects with a Fault. */
-function collect(response: IncomingMessage): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let sizeBytes = 0;
-    response.on('data', (chunk: Uint8Array) => {
-      sizeBytes += chunk.length;
-      if (sizeBytes > answerBytesMax) reject({ kind: 'unusable', reason: 'the answer is larger than 8 MiB' });
-      else chunks.push(chunk);
-    });
-    response.on('error', () => reject({ kind: 'lost', reason: 'the connection was lost before the answer ended' }));
-    response.on('end', () => {
-      const headers = Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [
-          name,
-          Array.isArray(value) ? value.join(', ') : value,
-        ]),
-      );
-      resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks) });
-    });
-  });
-}
+const tooLarge: Fault = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+const notOurs: Fault = { kind: 'unusable', reason: unasked };
+const cut: Fault = { kind: 'lost', reason: 'the connection was lost before the answer ended' };
 
-/** Error codes of Node's sockets and its parser, in words. */
-const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'the connection was reset',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name could not be looked up',
-  EHOSTUNREACH: 'no route to the host',
-  ENETUNREACH: 'no route to the network',
-  ETIMEDOUT: 'no answer while connecting',
-  EPIPE: 'the connection was closed',
-};
-
-function faultOf(error: NodeJS.ErrnoException, wasSent: boolean): Fault {
-  const code = error.code ?? '';
-  // Several addresses were tried: each has its own error, and the first tells enough.
-  const [first] = error instanceof AggregateError ? (error.errors as NodeJS.ErrnoException[]) : [];
-  if (first) return faultOf(first, wasSent);
-  const reason = reasons[code] ?? (error.message || code);
-  if (code.startsWith('HPE_')) return { kind: 'unusable', reason: 'the answer is not HTTP', cause: error };
-  if (wasSent) return { kind: 'lost', reason, cause: error };
-  return { kind: isDistrust(code) ? 'untrusted' : 'unreachable', reason, cause: error };
-}
-
-/** Whether the code is TLS's: names as OpenSSL's X509_V_ERR_… and Node's ERR_TLS_… and ERR_SSL_…. */
-function isDistrust(code: string): boolean {
-  return /CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$/.test(code);
+/** Headers by name: Node's own object leaves out what comes twice, a second Retry-After for one. */
+function headersIn(raw: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null);
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const [name = '', value = ''] = [raw[at]?.toLowerCase(), raw[at + 1]];
+    headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+  }
+  return headers;
 }

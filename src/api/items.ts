@@ -2,11 +2,12 @@
 import type { Fields, Item, ItemRef, ListRef } from '../item.ts';
 import { bareItem, itemOf, jsonOf } from './answers.ts';
 import type { Purpose } from './failures.ts';
+import { createProof, updateProof } from './proof.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import type { Answer } from './transport.ts';
 import type { Wire } from './wire.ts';
 
-/** Items of any list, at one address. Every call is one request; each may end in a `Failure` of the kind that its answer has. */
+/** Items of any list, at one address. Every call is one request, sent again where that is safe; each may end in a `Failure` of the kind that its answer has. */
 export interface ItemsApi {
   /**
    * Adds an item and gives it as it was stored.
@@ -15,8 +16,12 @@ export interface ItemsApi {
    */
   create(list: ListRef, fields: Fields, idempotencyKey: string | undefined): Promise<Item>;
   get(ref: ItemRef): Promise<Item>;
-  /** Sets the named fields. Gives the item; without fields where the service answered with nothing. */
-  update(ref: ItemRef, fields: Fields): Promise<Item>;
+  /**
+   * Sets the named fields. Gives the item; without fields where the service answered with nothing.
+   *
+   * @param ifMatch the entity tag that the item must still have
+   */
+  update(ref: ItemRef, fields: Fields, ifMatch?: string): Promise<Item>;
   delete(ref: ItemRef): Promise<void>;
 }
 
@@ -25,12 +30,16 @@ export function itemsApi(wire: Wire): ItemsApi {
   return {
     create: (list, fields, idempotencyKey) => {
       const purpose = { task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey };
-      return wire.ask(createRequest(list, fields, idempotencyKey), purpose, (answer) => itemOf(answer));
+      const request = createRequest(list, fields, idempotencyKey);
+      return wire.ask(request, purpose, (answer) => itemOf(answer), createProof(list, fields));
     },
     get: (ref) => wire.ask(getRequest(ref), purposeOf('read', ref), (answer) => itemOf(answer)),
-    update: (ref, fields) =>
-      wire.ask(updateRequest(ref, fields), purposeOf('update', ref), (answer) =>
-        isEmpty(answer) ? bareItem(ref.id) : itemOf(answer, ref),
+    update: (ref, fields, ifMatch) =>
+      wire.ask(
+        updateRequest(ref, fields, ifMatch),
+        purposeOf('update', ref),
+        (answer) => (isEmpty(answer) ? bareItem(ref.id) : itemOf(answer, ref)),
+        ifMatch === undefined ? undefined : updateProof(ref, fields),
       ),
     delete: (ref) =>
       wire.ask(deleteRequest(ref), purposeOf('delete', ref), (answer) => {

@@ -18,9 +18,14 @@ export function getRequest(ref: ItemRef): ApiRequest {
   return { method: 'GET', path: itemPath(ref), headers: takesJson };
 }
 
-/** PATCH: sets the named fields and leaves the others; `null` clears one. */
-export function updateRequest(ref: ItemRef, fields: Fields): ApiRequest {
-  return { method: 'PATCH', path: itemPath(ref), headers: sendsJson, body: bodyOf(fields) };
+/**
+ * PATCH: sets the named fields and leaves the others; `null` clears one.
+ *
+ * @param ifMatch the entity tag that the item must still have (RFC 9110, section 13.1.1)
+ */
+export function updateRequest(ref: ItemRef, fields: Fields, ifMatch?: string): ApiRequest {
+  const headers = ifMatch === undefined ? sendsJson : { ...sendsJson, 'if-match': ifMatch };
+  return { method: 'PATCH', path: itemPath(ref), headers, body: bodyOf(fields) };
 }
 
 /** DELETE: removes an item. */

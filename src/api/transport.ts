@@ -20,17 +20,31 @@ export interface ApiRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** A complete answer. */
-export interface Answer {
+/** What stands above the body of an answer. */
+export interface AnswerHead {
   readonly status: number;
   /** By lower-case name; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: Uint8Array;
+  /** What the service calls the status, where it says so: `Not Found`. */
+  readonly statusText?: string | undefined;
 }
+
+/** A complete answer. Of one that says no, the first 64 KiB of the body are enough. */
+export interface Answer extends AnswerHead {
+  readonly body: Uint8Array;
+  /** Why the body can't be read, where its coding is not one that is taken; it is empty then. */
+  readonly unreadable?: string | undefined;
+}
+
+/**
+ * What kind of fault: no connection; one to somebody who can't prove to be the service; nothing in time; a connection
+ * that broke; an answer that is not HTTP; one that is too large; told to stop.
+ */
+export type FaultKind = 'unreachable' | 'untrusted' | 'timeout' | 'lost' | 'unusable' | 'too-large' | 'stopped';
 
 /** Why there is no complete answer. */
 export interface Fault {
-  readonly kind: 'unreachable' | 'untrusted' | 'timeout' | 'lost' | 'unusable' | 'stopped';
+  readonly kind: FaultKind;
   /** What happened, for people: `connection refused`. */
   readonly reason: string;
   readonly cause?: unknown;
@@ -38,12 +52,14 @@ export interface Fault {
 
 /** What came of sending a request once. */
 export type Attempt =
-  | { readonly answer: Answer; readonly fault?: undefined }
+  | { readonly answer: Answer; readonly fault?: undefined; readonly head?: undefined }
   | {
       readonly answer?: undefined;
       readonly fault: Fault;
       /** Whether a byte of the request may have been written: if not, it certainly had no effect. */
       readonly wasSent: boolean;
+      /** The head of the answer, where that came before the fault. */
+      readonly head?: AnswerHead | undefined;
     };
 
 /** Limits of one attempt. */
@@ -52,6 +68,23 @@ export interface AttemptLimits {
   readonly timeoutMs: number;
   /** Ends the attempt when it aborts. */
   readonly signal: AbortSignal;
+  /** On a connection of its own: the one before gave an answer that could not be used. */
+  readonly isFresh?: boolean;
+  /** How long its parts may take; without it as `usualPhases` has it. */
+  readonly phases?: PhaseLimits;
+}
+
+/** How long the parts of one attempt may take, in milliseconds of real time. */
+export interface PhaseLimits {
+  /** From the request to the end of the answer's headers. */
+  readonly headersMs: number;
+  /** Between two pieces of the body. */
+  readonly idleMs: number;
+}
+
+/** The usual limits, 60 s and 30 s (reliability, C3). Who gives an attempt more than 120 s gives its parts more. */
+export function usualPhases(timeoutMs: number): PhaseLimits {
+  return { headersMs: Math.max(60_000, timeoutMs / 2), idleMs: Math.max(30_000, timeoutMs / 4) };
 }
 
 /** Sends requests to one address. */
@@ -60,9 +93,14 @@ export interface Transport {
   readonly address: string;
   /** Sends once. Never rejects: whatever happens is told by the attempt. */
   send(request: ApiRequest, limits: AttemptLimits): Promise<Attempt>;
+  /** The text without the token, which an answer may have repeated. */
+  readonly hide?: (text: string) => string;
   /** Lets go of sockets and files; requests under way are cut off. */
   close(): Promise<void>;
 }
 
 /** An answer larger than this is refused while it streams in (rulings, "Responses"). */
 export const answerBytesMax = 8 * 1024 * 1024;
+
+/** Of an answer that says no, so much is read (reliability, C3). */
+export const errorBytesMax = 64 * 1024;

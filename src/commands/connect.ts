@@ -1,32 +1,68 @@
 /** The way to a service: its address and a token in, a transport out. */
+import type { TlsTrust } from '../api/secure-socket.ts';
 import type { Transport } from '../api/transport.ts';
 import { Failure } from '../errors.ts';
+import type { Host } from '../host.ts';
 import type { Address } from '../settings/address.ts';
 import type { Token } from '../settings/token.ts';
 import type { Context } from './context.ts';
+
+/** How a transport is made. */
+export interface ConnectOptions {
+  /** What it is for: `one` request, or a few, which starts at once; or `many`, which is fast. */
+  readonly kind?: 'one' | 'many';
+  /** More authorities to trust over TLS: a file in PEM. */
+  readonly caFile?: string | undefined;
+  /** No certificate is verified. */
+  readonly isInsecure?: boolean;
+}
 
 /**
  * Opens a transport to an address.
  *
  * @param findToken asked only where a token is needed: the embedded service takes none
- * @throws {Failure} credentials, when there is no token; and as `findToken`
+ * @throws {Failure} credentials, when there is no token, or the environment says that nobody is verified; usage, when
+ *   the proxy or the authorities that are named can't be; and as `findToken`
  */
 export async function connect(
   address: Address,
   findToken: () => Promise<Token | undefined>,
-  { host, version }: Context,
+  { host, version, transport = 'one' }: Context,
+  options: ConnectOptions = {},
 ): Promise<Transport> {
   if (address.kind === 'local') {
     const { localTransport } = await import('./local-transport.ts');
     return localTransport(address.folder, host);
   }
+  const { url: base } = address;
+  const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy } = host.env;
+  const mayHaveProxy = HTTPS_PROXY || https_proxy || HTTP_PROXY || http_proxy;
+  const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).proxyFor(base, host.env) : undefined;
+  const trust = base.protocol === 'https:' ? await findTrust(options, host) : undefined;
   const token = await findToken();
   if (token === undefined) throw noToken();
-  const { httpTransport } = await import('../api/http.ts');
-  const open = ({ value }: Token) =>
-    httpTransport(address.url, { authorization: `Bearer ${value}`, 'user-agent': `listctl/${version}` });
-  const transport = await open(token);
-  return token.renew === undefined ? transport : renewing(transport, token, open);
+  const open = async ({ value }: Token) => {
+    const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` } };
+    if ((options.kind ?? transport) === 'one') return (await import('../api/http.ts')).httpTransport(way);
+    return (await import('../api/undici.ts')).undiciTransport(way);
+  };
+  const opened = await open(token);
+  return token.renew === undefined ? opened : renewing(opened, token, open);
+}
+
+/** Whom to trust over TLS: undefined for whom Node trusts. */
+async function findTrust({ caFile, isInsecure }: ConnectOptions, host: Host): Promise<TlsTrust | undefined> {
+  if (isInsecure) {
+    await host.stderr.write('listctl: --insecure-tls: no certificate is verified, so anybody may read the token\n');
+    return { authorities: [], isBlind: true };
+  }
+  if (host.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    throw new Failure('credentials', 'NODE_TLS_REJECT_UNAUTHORIZED=0 is set: the token is not sent to just anybody', {
+      hint: 'unset it; a certificate of an authority of your own is trusted with --ca-file FILE',
+      outcome: 'not-sent',
+    });
+  }
+  return caFile === undefined ? undefined : (await import('./tls-trust.ts')).trustWith(caFile, host);
 }
 
 /** The failure for a command that needs a token and has none. */
@@ -42,12 +78,17 @@ export function noToken(): Failure {
  */
 function renewing(first: Transport, token: Token, open: (token: Token) => Promise<Transport>): Transport {
   let replaced: Promise<Transport | undefined> | undefined;
+  let hide = first.hide ?? ((text: string) => text);
   const replace = async () => {
     const fresh = await token.renew?.();
-    return fresh === undefined || fresh.value === token.value ? undefined : open(fresh);
+    if (fresh === undefined || fresh.value === token.value) return undefined;
+    const next = await open(fresh);
+    hide = (text) => (next.hide?.(text) ?? text).replaceAll(token.value, '***');
+    return next;
   };
   return {
     address: first.address,
+    hide: (text) => hide(text),
     send: async (request, limits) => {
       const current = await replaced;
       const attempt = await (current ?? first).send(request, limits);

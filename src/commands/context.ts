@@ -6,6 +6,8 @@ export interface Context {
   /** The command line, without the program's name. */
   readonly words: readonly string[];
   readonly version: string;
+  /** The transport of commands that do not ask for one: the light one, unless a test says otherwise. */
+  readonly transport?: 'one' | 'many';
   /** How errors are printed: as JSON where JSON was asked for. Known better as more of the command line is read. */
   readonly errors: { asJson: boolean; color: 'auto' | 'always' | 'never' };
 }

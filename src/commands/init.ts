@@ -111,12 +111,12 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
 async function tryWith(
   token: string | undefined,
   { address, ...list }: Answers,
-  { sources, host }: Session,
+  { sources, host, connecting }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
   const timeoutMs = findSetting(settings.timeout, sources)?.value ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
-  const transport = await connect(address, async () => given, context);
+  const transport = await connect(address, async () => given, context, connecting());
   try {
     return await tryOut(transport, list, { timeoutMs, signal: host.signal });
   } finally {

@@ -13,11 +13,12 @@ import { type Address, addressText, refuseOpenHttp } from '../settings/address.t
 import { type Definition, findSetting } from '../settings/setting.ts';
 import { openSources, type Sources } from '../settings/sources.ts';
 import { findToken } from '../settings/token.ts';
-import { connect } from './connect.ts';
+import { type ConnectOptions, connect } from './connect.ts';
 import type { Context } from './context.ts';
-import { flagTexts, settings, switches } from './options/shared.ts';
+import { flagTexts, type Switches, settings, switches } from './options/shared.ts';
 import { confirmWrite, guarded, protectingProfile } from './protection.ts';
 import { reportFailure, screenOf } from './report.ts';
+import { wireOptions } from './sending.ts';
 
 /** Prints one result. */
 export type Print<T> = (value: T) => Promise<void>;
@@ -35,8 +36,10 @@ export interface Session {
   list(): ListRef;
   /** Where requests go, for messages and dry runs. */
   address(): string;
-  /** Opens the way to the service. */
-  wire(): Promise<Wire>;
+  /** Opens the way to the service, for one request and a few, or for `many`. */
+  wire(kind?: ConnectOptions['kind']): Promise<Wire>;
+  /** How connections are made, for who makes one of their own. */
+  connecting(): ConnectOptions;
   /** The verbs on items, over the same way. */
   api(): Promise<ItemsApi>;
   /**
@@ -77,7 +80,8 @@ export async function withSession(
 function openSession(context: Context, command: Command, opened: Transport[], makesProfile: boolean): Session {
   const { host } = context;
   const sources = openSources(flagTexts(command), host, makesProfile);
-  const { allowHttp, isCsvSafe, isQuiet, mayPrompt } = switches(command);
+  const typed = switches(command);
+  const { allowHttp, isCsvSafe, isQuiet, mayPrompt } = typed;
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
   const output = find(settings.output);
   const color = find(settings.color) ?? 'auto';
@@ -92,15 +96,20 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     columns: find(settings.columns),
     csvSafe: isCsvSafe,
   };
-  const timeoutMs = find(settings.timeout) ?? 120_000;
   const say = async (text: string) => {
     if (!isQuiet) await host.stderr.write(`${printable(text)}\n`);
   };
   const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
-  const wire = async () => {
-    const transport = await openTransport({ address: address(), sources, context, command, say, mayAsk });
+  const notice = async (text: string) => {
+    if (host.stderr.isTTY) await say(text);
+  };
+  const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure });
+  const wire = async (kind?: ConnectOptions['kind']) => {
+    const at = address();
+    const how = { ...connecting(), ...(kind && { kind }) };
+    const transport = await openTransport({ address: at, sources, context, command, say, mayAsk, how, typed });
     opened.push(transport);
-    return wireOver(transport, { timeoutMs, signal: host.signal });
+    return wireOver(transport, wireOptions({ address: at, transport, sources, typed, host, notice }));
   };
 
   return {
@@ -128,10 +137,9 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
-    notice: async (text) => {
-      if (host.stderr.isTTY) await say(text);
-    },
+    notice,
     say,
+    connecting,
   };
 }
 
@@ -183,13 +191,16 @@ interface WayOptions {
   readonly command: Command;
   readonly say: (text: string) => Promise<void>;
   readonly mayAsk: () => boolean;
+  readonly how: ConnectOptions;
+  readonly typed: Switches;
 }
 
 /** Commands whose requests only read, or say themselves whether they do; any other is asked about before its first. */
 const askedByRequest: ReadonlySet<string> = new Set(['get', 'api', 'doctor']);
 
 /** The way to the service, where a protected profile lets writes through. */
-async function openTransport({ address, sources, context, command, say, mayAsk }: WayOptions): Promise<Transport> {
+async function openTransport(options: WayOptions): Promise<Transport> {
+  const { address, sources, context, command, say, mayAsk, how, typed } = options;
   const { host } = context;
   const protecting = protectingProfile(sources);
   const ask = async () => {
@@ -205,8 +216,9 @@ async function openTransport({ address, sources, context, command, say, mayAsk }
     const found = await findToken(address, sources, host);
     if (found === undefined) refuseDenied(sources);
     if (found?.warning !== undefined) await say(found.warning);
+    if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
     return found;
   };
-  const transport = await connect(address, token, context);
+  const transport = await connect(address, token, context, how);
   return protecting !== undefined && isAskedByRequest ? guarded(transport, ask) : transport;
 }

@@ -1,4 +1,5 @@
 import { isHtml, jsonOf } from '../api/answers.ts';
+import { decodedAttempt } from '../api/decoding.ts';
 import { failureOf } from '../api/failures.ts';
 import { outcomeOf } from '../api/outcome.ts';
 import { getRequest } from '../api/requests.ts';
@@ -17,11 +18,12 @@ const nobody = 'listctl-init';
  * @returns why it can't be used so; undefined where it can. credentials, when the token is what it does not like
  */
 export async function tryOut(transport: Transport, list: ListRef, limits: AttemptLimits): Promise<Failure | undefined> {
-  const attempt = await transport.send(getRequest({ ...list, id: nobody }), limits);
+  const attempt = await decodedAttempt(await transport.send(getRequest({ ...list, id: nobody }), limits));
   limits.signal.throwIfAborted();
   if (attempt.answer !== undefined && isGood(attempt.answer)) return undefined;
   const task = `read from list "${list.list}" of site "${list.site}"`;
-  const asked = { task, target: `list "${list.list}"`, address: transport.address, method: 'GET' } as const;
+  const { address, hide } = transport;
+  const asked = { task, target: `list "${list.list}"`, address, hide, method: 'GET' } as const;
   return failureOf(asked, attempt, outcomeOf('GET', attempt));
 }
 

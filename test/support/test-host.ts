@@ -14,6 +14,8 @@ export interface World {
   readonly cwd?: string;
   /** What stands for chance: always the middle, unless a test says otherwise. */
   readonly random?: () => number;
+  /** The transport that carries the requests: the light one, unless a test says otherwise. */
+  readonly transport?: 'one' | 'many';
 }
 
 /** A Host of plain values: what was printed is text to look at, and waits take no time. */
@@ -51,6 +53,7 @@ export function testHost({
     random,
     clock: {
       now: () => Date.now(),
+      monotonicMs: () => performance.now(),
       sleep: async (ms, stop) => {
         stop.throwIfAborted();
         sleptMs.push(ms);
@@ -74,7 +77,7 @@ export interface Run {
 /** Runs the whole program in this process. */
 export async function run(argv: readonly string[], world: World = {}): Promise<Run> {
   const host = testHost(world);
-  const exitCode = await main(argv, host);
+  const exitCode = await main(argv, host, world.transport === undefined ? {} : { transport: world.transport });
   return { exitCode, ...host.printed, host };
 }
 

@@ -66,10 +66,12 @@ const places = [
   'src/output/yaml-text.ts',
   'src/output/jmespath.ts',
   'src/service/store.ts',
+  'src/api/undici.ts',
   ...ground.map((part) => `src/${part}.ts`),
 ];
 
 const wire = { at: /^src\/(api|service)\//, sentence: 'The wire is for src/api and src/service alone.' };
+const undici = { at: /^src\/api\/undici\.ts/, sentence: "undici's door is src/api/undici.ts." };
 const nowhere = /^$/;
 
 /** Where each library may be imported, and what is said elsewhere. */
@@ -101,6 +103,8 @@ const doors: Readonly<Record<string, { readonly at: RegExp; readonly sentence: s
     sentence: "@jmespath-community/jmespath's door is src/output/jmespath.ts.",
   },
   lmdb: { at: /^src\/service\/store\.ts/, sentence: "lmdb's door is src/service/store.ts." },
+  undici,
+  'undici/lib/dispatcher/client.js': undici,
   'node:http': wire,
   'node:https': wire,
   'node:process': { at: nowhere, sentence: 'Take it from Host.' },

@@ -2,7 +2,14 @@
 import { type Command, Option } from 'commander';
 import { dryRunFormats, outputFormats } from '../../output/view.ts';
 import { addressSetting } from '../../settings/address.ts';
-import { type Definition, type FlagTexts, parseNames, parseOneOf, parseSeconds } from '../../settings/setting.ts';
+import {
+  type Definition,
+  type FlagTexts,
+  InvalidValue,
+  parseNames,
+  parseOneOf,
+  parseSeconds,
+} from '../../settings/setting.ts';
 import type { Context } from '../context.ts';
 
 /** The settings that flags and variables give, and how each is read; by the name that commander gives the flag. */
@@ -15,6 +22,9 @@ export const settings = {
   query: { flag: '--query', parse: (text: string) => text },
   columns: { flag: '--columns', parse: parseNames },
   timeout: { flag: '--timeout', variable: 'LISTCTL_TIMEOUT', parse: parseSeconds },
+  retries: { flag: '--retries', variable: 'LISTCTL_RETRIES', parse: parseRetries },
+  maxWait: { flag: '--max-wait', variable: 'LISTCTL_MAX_WAIT', parse: parseSeconds },
+  caFile: { flag: '--ca-file', parse: (text: string) => text },
   idempotency: {
     flag: '--idempotency',
     variable: 'LISTCTL_IDEMPOTENCY',
@@ -32,8 +42,12 @@ const rows: readonly (readonly [group: string, flags: string, description: strin
   ['Service:', '-s, --site <id>', 'the site that holds the list'],
   ['Service:', '-l, --list <id>', 'the list'],
   ['Service:', '--timeout <seconds>', 'for one attempt, from connecting to the last byte (120)'],
+  ['Service:', '--retries <n>', 'how often a request is tried again (4)'],
+  ['Service:', '--max-wait <seconds>', 'the longest wait that the service may ask for (180)'],
   ['Service:', '--idempotency <mode>', 'what the service does with Idempotency-Key: honoured, unknown, none (unknown)'],
   ['Service:', '--allow-http', 'allow http to a host that is not this machine'],
+  ['Service:', '--ca-file <file>', 'more authorities to trust over TLS, in PEM'],
+  ['Service:', '--insecure-tls', 'verify no certificate; each run says so'],
   ['Service:', '--confirm <profile>', 'write through this protected profile without being asked'],
   ['Output:', '-o, --output <format>', `${outputFormats.join(', ')}`],
   ['Output:', '--json', 'the same as --output json'],
@@ -47,12 +61,24 @@ const rows: readonly (readonly [group: string, flags: string, description: strin
   ['Output:', '--color <when>', 'auto, always, never'],
   ['Output:', '--no-color', 'the same as --color never'],
   ['Output:', '--quiet', 'no notices'],
+  ['Output:', '-v, --verbose', 'a line for each attempt on stderr; -vv headers and bodies too'],
   ['Other:', '--no-input', 'never prompt: fail with what to pass instead'],
 ];
 
+/** How often: a whole number. */
+function parseRetries(text: string): number {
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  throw new InvalidValue(`expected a whole number up to 999, not "${text}"`);
+}
+
 /** Declares the shared options on a command, the program itself included. */
 export function addSharedOptions(command: Command, context: Context): void {
-  for (const [group, flags, description] of rows) command.addOption(new Option(flags, description).helpGroup(group));
+  for (const [group, flags, description] of rows) {
+    const option = new Option(flags, description).helpGroup(group);
+    // Typed twice it is more.
+    if (option.long === '--verbose') option.argParser((_, typed: number | undefined) => (typed ?? 0) + 1);
+    command.addOption(option);
+  }
   command.optionsGroup('Other:').version(context.version, '-V, --version', 'print the version');
   command.addHelpOption(new Option('-h, --help', 'print this page').helpGroup('Other:'));
   // These stand for a value of another option; as everywhere, the last one typed wins.
@@ -67,8 +93,11 @@ export function addSharedOptions(command: Command, context: Context): void {
 export interface Switches {
   readonly allowHttp: boolean;
   readonly isCsvSafe: boolean;
+  readonly isInsecure: boolean;
   readonly isQuiet: boolean;
   readonly mayPrompt: boolean;
+  /** 1 for -v, 2 for -vv; 0 with --quiet. */
+  readonly verbosity: number;
 }
 
 /** What was typed, by long flag: for each option the place nearest the verb wins. */
@@ -83,11 +112,15 @@ export function flagTexts(command: Command): FlagTexts {
 
 /** The switches that were typed anywhere between the program's name and the verb. */
 export function switches(command: Command): Switches {
+  const isQuiet = nearest(command, 'quiet') === true;
+  const verbosity = nearest(command, 'verbose');
   return {
     allowHttp: nearest(command, 'allowHttp') === true,
     isCsvSafe: nearest(command, 'csvSafe') === true,
-    isQuiet: nearest(command, 'quiet') === true,
+    isInsecure: nearest(command, 'insecureTls') === true,
+    isQuiet,
     mayPrompt: nearest(command, 'input') !== false,
+    verbosity: typeof verbosity === 'number' && !isQuiet ? verbosity : 0,
   };
 }
 

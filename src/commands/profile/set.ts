@@ -9,7 +9,6 @@ import { settingsExitCodes } from './settings-exit-codes.ts';
 
 interface SetFlags {
   readonly tokenCommand?: string;
-  readonly caFile?: string;
   readonly defaultOutput?: string;
   readonly protected?: boolean;
   readonly unset?: readonly string[];
@@ -24,7 +23,6 @@ export const setCommand: CommandSpec = {
       .argument('<name>', 'letters, digits and . _ - @')
       .optionsGroup('Profile:')
       .option('--token-command <command>', 'a command of your shell that prints the token')
-      .option('--ca-file <file>', 'more authorities to trust')
       .option('--default-output <format>', 'the format of every command that names none')
       .option('--protected', 'writes through it must be confirmed')
       .option('--unset <setting>', 'remove a setting, such as site; repeatable', collect)

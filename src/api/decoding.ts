@@ -1,0 +1,39 @@
+import { type Answer, type Attempt, answerBytesMax, errorBytesMax } from './transport.ts';
+
+/**
+ * The attempt with the body of its answer decoded: one gzip coding, up to 8 MiB, though none was asked for. Any other
+ * coding, several, and a body that is cut or damaged leave an answer with its status and headers alone.
+ */
+export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
+  const { answer } = attempt;
+  const coding = answer?.headers['content-encoding']?.trim().toLowerCase();
+  if (!answer || !coding || coding === 'identity' || answer.body.length === 0) return attempt;
+  const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(answer) : 'it is compressed in a way that is not taken';
+  if (decoded === 'too-large' && isGood(answer)) {
+    const head = { status: answer.status, headers: answer.headers };
+    return { fault: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
+  }
+  if (typeof decoded !== 'string') return { answer: { ...answer, headers: plain(answer), body: decoded } };
+  const unreadable = `the answer can't be read: ${decoded}`;
+  return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
+}
+
+async function gunzipped(answer: Answer): Promise<Uint8Array | string> {
+  const { gunzipWithin } = await import('./gzip.ts');
+  try {
+    return await gunzipWithin(answer.body, isGood(answer) ? answerBytesMax : errorBytesMax);
+  } catch (error) {
+    const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    return isTooLarge ? 'too-large' : 'its compression is cut short or damaged';
+  }
+}
+
+/** The headers without the coding, which is off. */
+function plain({ headers }: Answer): Answer['headers'] {
+  const { 'content-encoding': _, ...rest } = headers;
+  return rest;
+}
+
+function isGood({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}

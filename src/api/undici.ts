@@ -1,0 +1,166 @@
+/**
+ * The transport for many: undici's `dispatch` sends three times as many requests a second as `node:http`. To be loaded
+ * late, where many are to be sent. The door to undici: only what is needed of it is bundled, and its own retry is not.
+ */
+import { setMaxListeners } from 'node:events';
+import type { Dispatcher } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
+import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
+import { type AttemptWatch, watchAttempt } from './attempt-watch.ts';
+import { type Connector, connectorTo } from './connector.ts';
+import { faultOf, notHttp } from './faults.ts';
+import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
+import { headersOf, partsOf, stoppedBefore, type Way } from './way.ts';
+
+/** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
+export async function undiciTransport(way: Way): Promise<Transport> {
+  const { address, prefix, connectMs, hide } = partsOf(way);
+  const clients = new Clients(way.base.origin, await connectorTo(way), connectMs);
+  const send = (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
+    if (limits.signal.aborted) return Promise.resolve(stoppedBefore(limits.signal));
+    return new Promise((resolve) => {
+      const { method, body = null } = request;
+      const client = clients.take(limits.isFresh === true);
+      const exchange = new Exchange(method, limits, (attempt) => {
+        clients.giveBack(client, (attempt.answer?.status ?? 500) < 500);
+        resolve(attempt);
+      });
+      client.dispatch({ method, path: prefix + request.path, headers: headersOf(way, request), body }, exchange);
+    });
+  };
+  return { address, hide, send, close: () => clients.close() };
+}
+
+/**
+ * A client for each request under way; each holds one socket. undici's own pool would do, but can't be told to drop the
+ * socket on which trouble came.
+ */
+class Clients {
+  readonly #all = new Set<Client>();
+  readonly #idle: Client[] = [];
+  readonly #closing = new AbortController();
+  readonly #make: () => Client;
+
+  constructor(origin: string, connector: Connector, connectMs: number) {
+    setMaxListeners(0, this.#closing.signal);
+    const connect: Client.Options['connect'] = (_, settle) => {
+      connector(connectMs, this.#closing.signal).then(
+        (socket) => settle(null, socket),
+        (error: unknown) => settle(error instanceof Error ? error : new Error(String(error)), null),
+      );
+    };
+    this.#make = () => new Client(origin, { ...clientOptions, connect });
+  }
+
+  /** The client that was used last, so that the others' sockets may fall idle; or a new one. */
+  take(isFresh: boolean): Client {
+    const client = (isFresh ? undefined : this.#idle.pop()) ?? this.#make();
+    this.#all.add(client);
+    return client;
+  }
+
+  /** After trouble its socket is dropped (reliability, C3). */
+  giveBack(client: Client, isGood: boolean): void {
+    if (isGood && !client.destroyed) {
+      this.#idle.push(client);
+      return;
+    }
+    this.#all.delete(client);
+    void client.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('closed'));
+    await Promise.all([...this.#all].map((client) => client.destroy()));
+  }
+}
+
+const clientOptions: Client.Options = {
+  // Newer undicis turn HTTP/2 on; one failure model is enough. And no request may stand behind another one.
+  allowH2: false,
+  pipelining: 1,
+  // Servers close theirs after 5 s. What a server says of its own may shorten this, not lengthen it.
+  keepAliveTimeout: 4000,
+  keepAliveMaxTimeout: 4000,
+  keepAliveTimeoutThreshold: 500,
+  maxHeaderSize: 16 * 1024,
+  // Ours watch each attempt: undici's run in steps of half a second.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
+/** One request and what becomes of it. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #method: ApiRequest['method'];
+  readonly #watch: AttemptWatch;
+  readonly #resolve: (attempt: Attempt) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #hasEnded = false;
+  #reader: AnswerReader | undefined;
+
+  constructor(method: ApiRequest['method'], limits: AttemptLimits, resolve: (attempt: Attempt) => void) {
+    this.#method = method;
+    this.#resolve = resolve;
+    this.#watch = watchAttempt(limits, (fault) => this.#fail(fault));
+  }
+
+  /** undici calls this before the first byte is written; what ended in the queue is not begun. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#hasEnded) {
+      controller.abort(ended);
+      return;
+    }
+    this.#controller = controller;
+    this.#watch.written();
+  }
+
+  onResponseStart(_: unknown, status: number, headers: UndiciHeaders, statusText?: string): void {
+    if (status < 200) return;
+    this.#reader = answerReader({ status, statusText, headers: joined(headers) });
+    this.#watch.received();
+    if (this.#method !== 'HEAD' && declaresTooMuch(this.#reader.head)) this.#fail(tooLarge);
+  }
+
+  onResponseData(_: unknown, piece: Buffer): void {
+    if (this.#hasEnded || this.#reader === undefined) return;
+    this.#watch.received();
+    const verdict = this.#reader.add(piece);
+    if (verdict === 'too-large') this.#fail(tooLarge);
+    else if (verdict === 'enough') this.#end({ answer: this.#reader.answer() });
+  }
+
+  onResponseEnd(): void {
+    if (this.#reader !== undefined) this.#end({ answer: this.#reader.answer() });
+  }
+
+  onResponseError(_: unknown, error: NodeJS.ErrnoException): void {
+    // undici says so of a broken head, too, where that announces a length.
+    const isBrokenHead = this.#reader === undefined && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+    this.#fail(isBrokenHead ? notHttp(error) : faultOf(error, this.#controller !== undefined));
+  }
+
+  #fail(fault: Fault): void {
+    this.#end({ fault, wasSent: this.#controller !== undefined, head: this.#reader?.head });
+  }
+
+  #end(attempt: Attempt): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#watch.end();
+    this.#resolve(attempt);
+    this.#controller?.abort(ended);
+  }
+}
+
+const ended = new Error('the attempt has ended');
+const tooLarge: Fault = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+
+type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Headers by lower-case name, repeated ones joined. Mostly none is, and the object that undici made will do. */
+function joined(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
+  if (!Object.values(headers).some(Array.isArray)) return headers as Readonly<Record<string, string | undefined>>;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+}

@@ -1,0 +1,48 @@
+import type { Destination } from './connector.ts';
+import type { ApiRequest } from './transport.ts';
+
+/** The way to a service: what a transport is made of. */
+export interface Way extends Destination {
+  /** The address with its version segment: `https://host/v1.0`, with or without a slash at its end. */
+  readonly base: URL;
+  readonly token: string;
+  /** Sent with every request, beside the token; by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** How long connecting may take, TLS and proxy included, in milliseconds (10 s: reliability, C3). */
+  readonly connectMs?: number;
+}
+
+/** What both transports need of a way. */
+export interface WayParts {
+  /** Where it leads, for messages. */
+  readonly address: string;
+  /** What stands before the path of each request. */
+  readonly prefix: string;
+  readonly connectMs: number;
+  readonly hide: (text: string) => string;
+}
+
+/** Reads a way. */
+export function partsOf({ base, token, connectMs = 10_000 }: Way): WayParts {
+  const prefix = base.pathname.replace(/\/$/, '');
+  return { address: base.origin + prefix, prefix, connectMs, hide: (text) => text.replaceAll(token, '***') };
+}
+
+/** The headers of one request, the token among them: they go into no message, and into no options that Node may print. */
+export function headersOf({ base, token, headers }: Way, request: ApiRequest): Record<string, string> {
+  const { body } = request;
+  return {
+    host: base.host,
+    authorization: `Bearer ${token}`,
+    ...headers,
+    // One coding can be decoded within bounds; none is asked for (reliability, C3).
+    'accept-encoding': 'identity',
+    ...request.headers,
+    ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+  };
+}
+
+/** The fault of an attempt that was ended before it began. */
+export function stoppedBefore(signal: AbortSignal) {
+  return { fault: { kind: 'stopped', reason: 'stopped', cause: signal.reason }, wasSent: false } as const;
+}

@@ -1,0 +1,61 @@
+/** Whom a run trusts over TLS. To be loaded where that is not simply what Node does. */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { TlsTrust } from '../api/secure-socket.ts';
+import { Failure } from '../errors.ts';
+import type { Host } from '../host.ts';
+
+/**
+ * Reads the authorities of a file, which are trusted beside Node's own.
+ *
+ * @throws {Failure} usage, when the file is not there or holds no certificate; local-file, when it can't be read
+ */
+export function trustWith(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>): TlsTrust {
+  const authorities = [certificatesIn(readCertificates(resolve(cwd, file)), file)];
+  const { NODE_EXTRA_CA_CERTS: more } = env;
+  // Before Node 22.15 naming any authority leaves out these.
+  if (more) authorities.push(readOrNothing(resolve(cwd, more)));
+  return { authorities, isBlind: false };
+}
+
+function certificatesIn(text: string, file: string): string {
+  const blocks = text.match(/-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]+-----END \1?CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0 || !blocks.every(isCertificate)) {
+    throw new Failure('usage', `--ca-file: ${file} holds no certificate that can be read`, {
+      hint: 'it is a PEM file, with -----BEGIN CERTIFICATE----- in it; nothing was sent',
+    });
+  }
+  return text;
+}
+
+function isCertificate(block: string): boolean {
+  try {
+    return new X509Certificate(block).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function readCertificates(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    const slip = { ENOENT: 'there is no such file', EISDIR: 'it is a folder' }[code];
+    const reason = slip ?? (code || message);
+    throw new Failure(slip ? 'usage' : 'local-file', `--ca-file: cannot read ${file}: ${reason}`, {
+      hint: 'nothing was sent',
+      cause: error,
+    });
+  }
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    // Node says so itself, and goes on.
+    return '';
+  }
+}

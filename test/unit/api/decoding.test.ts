@@ -1,0 +1,31 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { decodedAttempt } from '../../../src/api/decoding.ts';
+
+const text = '{"id":"1"}';
+const attempt = (status: number, encoding: string, body: Uint8Array) =>
+  decodedAttempt({ answer: { status, headers: { 'content-encoding': encoding }, body } });
+const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
+
+test('one gzip coding is taken off, though none was asked for', async () => {
+  const { answer } = await attempt(200, 'gzip', gzipSync(text));
+
+  expect(Buffer.from(answer?.body ?? '').toString()).toBe(text);
+  expect(answer?.headers).toEqual({});
+});
+
+test.each([
+  { encoding: 'br', body: brotliCompressSync(text) },
+  { encoding: 'gzip, gzip', body: gzipSync(gzipSync(text)) },
+  { encoding: 'gzip', body: gzipSync(text).subarray(0, 20) },
+  { encoding: 'gzip', body: Buffer.from(text) },
+])('$encoding that is not whole, or not taken, leaves the status alone', async ({ encoding, body }) => {
+  const { answer } = await attempt(200, encoding, body);
+
+  expect(answer).toMatchObject({ status: 200, body: new Uint8Array(), unreadable: expect.any(String) });
+});
+
+test('a small body that stands for a huge one is stopped at 8 MiB, and is no answer', async () => {
+  expect(await attempt(200, 'gzip', bomb)).toMatchObject({ fault: { kind: 'too-large' }, wasSent: true });
+  expect(await attempt(400, 'gzip', bomb)).toMatchObject({ answer: { status: 400, body: new Uint8Array() } });
+});

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { delayMs } from '../../../src/api/retry.ts';
+import { waitAskedMs } from '../../../src/api/retry-after.ts';
+
+const nowMs = Date.UTC(2026, 0, 1);
+const asked = (headers: Record<string, string>) => waitAskedMs({ status: 429, headers }, nowMs);
+const answeredAt = 'Thu, 01 Jan 2026 00:00:00 GMT';
+
+test.each([
+  { header: '2', ms: 2000 },
+  { header: '2.128', ms: 2128 },
+  { header: '0.0001', ms: 1 },
+  { header: '86400', ms: 86_400_000 },
+  { header: '9'.repeat(400), ms: Number.MAX_SAFE_INTEGER },
+  { header: '2, 7', ms: 7000 },
+  { header: 'soon, 7', ms: 7000 },
+  { header: 'Thu, 01 Jan 2026 00:00:09 GMT', ms: 9000 },
+  { header: 'Thursday, 01-Jan-26 00:00:09 GMT', ms: 9000 },
+  { header: 'Thu Jan  1 00:00:09 2026', ms: 9000 },
+  { header: 'Thu, 01 Jan 2026 00:00:09 GMT, 4', ms: 9000 },
+  { header: 'Fri, 31 Dec 9999 23:59:59 GMT', ms: Date.UTC(9999, 11, 31, 23, 59, 59) - nowMs },
+])('Retry-After: $header asks for $ms ms', ({ header, ms }) => {
+  expect(asked({ 'retry-after': header })).toBe(ms);
+});
+
+test.each(['0', '', 'soon', '-5', '0x10', '1e3', '+3', ' ', '2.', '.5', 'Thu, 01 Jan 2020 00:00:00 GMT', '2026-01-02'])(
+  'Retry-After: "%s" asks for nothing',
+  (header) => {
+    expect(asked({ 'retry-after': header })).toBeUndefined();
+  },
+);
+
+describe('a date counts from the Date of the answer, whatever our clock says', () => {
+  test.each([-86_400_000, 0, 86_400_000])('ours is off by %i ms', (offMs) => {
+    const headers = { date: answeredAt, 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' };
+
+    expect(waitAskedMs({ status: 503, headers }, nowMs + offMs)).toBe(5000);
+  });
+});
+
+test('the longer one of Retry-After and RateLimit-Reset is asked for; a point in time in the latter is none', () => {
+  expect(asked({ 'retry-after': '2', 'ratelimit-reset': '30' })).toBe(30_000);
+  expect(asked({ 'retry-after': '40', 'ratelimit-reset': '30' })).toBe(40_000);
+  expect(asked({ 'retry-after': '2', 'ratelimit-reset': '1767225600' })).toBe(2000);
+});
+
+test('whatever the header holds, the wait is a number: never too early, never under 100 ms', () => {
+  const seconds = fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value.toFixed(4));
+  fc.assert(
+    fc.property(
+      fc.oneof(seconds, fc.string()),
+      fc.nat(8),
+      fc.double({ min: 0, max: 0.999, noNaN: true }),
+      (...drawn) => {
+        const [header, attempt, random] = drawn;
+        const askedMs = asked({ 'retry-after': header });
+        const ms = delayMs({ attempt: attempt + 1, isThrottled: true, askedMs }, () => random);
+
+        expect(Number.isSafeInteger(ms)).toBe(true);
+        expect(ms).toBeGreaterThanOrEqual(100);
+        if (!/^\d+(\.\d+)?$/.test(header)) return;
+        const wantedMs = Number(header) * 1000;
+        expect(ms).toBeGreaterThanOrEqual(wantedMs);
+        // The later end holds for what is long enough to count: what asks for nothing has the usual wait.
+        if (wantedMs >= 1000) expect(ms).toBeLessThanOrEqual(wantedMs + Math.min(wantedMs / 10, 1000) + 2);
+      },
+    ),
+  );
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { outcomeOf } from '../../../src/api/outcome.ts';
+import { delayMs, mayRepeat } from '../../../src/api/retry.ts';
+import type { Attempt, FaultKind, Method } from '../../../src/api/transport.ts';
+
+const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
+const failed = (kind: FaultKind, wasSent = true): Attempt => ({ fault: { kind, reason: kind }, wasSent });
+
+/** The table of the rulings: who sends again after what. */
+const attempts: Readonly<Record<string, readonly Attempt[]>> = {
+  'not sent': [failed('unreachable', false), failed('timeout', false), failed('lost', false)],
+  throttled: [answered(429), answered(408), answered(425), answered(503, { 'retry-after': '1' })],
+  broken: [500, 502, 503, 504].map((status) => answered(status)),
+  'no answer': [failed('lost'), failed('timeout'), failed('unusable')],
+  refused: [400, 401, 403, 404, 409, 412, 422, 501, 505, 301, 307].map((status) => answered(status)),
+  hopeless: [failed('untrusted', false), failed('too-large'), failed('stopped')],
+};
+
+const again: Readonly<Record<string, string>> = {
+  GET: 'not sent, throttled, broken, no answer',
+  DELETE: 'not sent, throttled, broken, no answer',
+  PATCH: 'not sent, throttled, broken, no answer',
+  POST: 'not sent, throttled',
+  'POST, key honoured': 'not sent, throttled, broken, no answer',
+};
+
+test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) => {
+  const method = name.split(',')[0] as Method;
+  const isKeyHonoured = name.includes('honoured');
+  const mayBe = (attempt: Attempt) =>
+    mayRepeat({ method, attempt, outcome: outcomeOf(method, attempt), isKeyHonoured });
+
+  const verdicts = Object.entries(attempts).map(([kind, each]) => [kind, [...new Set(each.map(mayBe))]]);
+
+  expect(verdicts).toEqual(Object.keys(attempts).map((kind) => [kind, [expected.split(', ').includes(kind)]]));
+});
+
+test('a redirect of a write, and a status that nobody knows, are not asked for again', () => {
+  for (const status of [302, 303, 304, 507, 599]) {
+    const attempt = answered(status);
+    for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
+      const outcome = outcomeOf(method, attempt);
+      expect(mayRepeat({ method, attempt, outcome, isKeyHonoured: false })).toBe(false);
+    }
+  }
+});
+
+describe('the wait', () => {
+  const bounds = (isThrottled: boolean, random: () => number) =>
+    [1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => delayMs({ attempt, isThrottled, askedMs: undefined }, random));
+
+  test('is somewhere below a bound that doubles, to 20 s, and at least 100 ms', () => {
+    expect(bounds(false, () => 1)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 20_000, 20_000]);
+    expect(bounds(true, () => 1)).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000]);
+    expect(bounds(false, () => 0.5)).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
+    expect(new Set(bounds(false, () => 0))).toEqual(new Set([100]));
+  });
+
+  test('is what the service asks for, and up to a tenth or a second more', () => {
+    const wait = (askedMs: number, random: () => number) => delayMs({ attempt: 4, isThrottled: true, askedMs }, random);
+
+    expect([wait(2000, () => 0), wait(2000, () => 1)]).toEqual([2000, 2200]);
+    expect([wait(60_000, () => 0), wait(60_000, () => 1)]).toEqual([60_000, 61_000]);
+    expect(wait(1, () => 0)).toBe(100);
+  });
+});

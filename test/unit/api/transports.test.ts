@@ -1,0 +1,140 @@
+/** What both transports do alike, beside the fault table: that has the whole program above them. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+import { describe, expect, test } from 'vitest';
+import { httpTransport } from '../../../src/api/http.ts';
+import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
+import { undiciTransport } from '../../../src/api/undici.ts';
+import type { Way } from '../../../src/api/way.ts';
+import { scriptedService } from '../../support/scripted-service.ts';
+
+const read = { method: 'GET', path: '/x', headers: {} } as const;
+const limits: AttemptLimits = { timeoutMs: 5000, signal: new AbortController().signal };
+
+describe.each([
+  { name: 'http', open: httpTransport },
+  { name: 'undici', open: undiciTransport },
+])('over $name', ({ open }) => {
+  test('an answer that is silent before its headers, or pauses in its body, is cut there', async () => {
+    await using silent = await rawServer(() => '');
+    await using pausing = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc');
+    const phases = { headersMs: 80, idleMs: 80 };
+
+    const late = await timed(open, silent, { ...limits, phases });
+    const paused = await timed(open, pausing, { ...limits, phases });
+
+    expect(late.attempt).toMatchObject({
+      fault: { kind: 'timeout', reason: 'no answer within 0.08 s' },
+      wasSent: true,
+    });
+    expect(paused.attempt).toMatchObject({
+      fault: { kind: 'timeout', reason: 'the answer stopped: no more of it within 0.08 s' },
+      wasSent: true,
+      head: { status: 200 },
+    });
+    for (const { ms } of [late, paused]) expect(ms).toBeLessThan(2000);
+  });
+
+  test('a socket is used again, for 4 s at most and never after a stray byte', async () => {
+    let strayed = false;
+    await using server = await rawServer((socket, count) => {
+      if (count === 2) {
+        setTimeout(() => {
+          strayed = true;
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged');
+        }, 20);
+      }
+      return 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+    });
+    const transport = await open(wayTo(server));
+
+    const bodies = [];
+    for (let at = 0; at < 4; at += 1) {
+      const { answer } = await transport.send(read, limits);
+      bodies.push(Buffer.from(answer?.body ?? '').toString());
+      if (at === 1) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await transport.close();
+
+    expect({ strayed, bodies, connections: server.connections() }).toEqual({
+      strayed: true,
+      bodies: ['ok', 'ok', 'ok', 'ok'],
+      connections: 2,
+    });
+  });
+
+  test('many at once say nothing of leaks, and a stop ends all of them', async () => {
+    await using service = await scriptedService({ status: 200, silent: true });
+    const warnings: string[] = [];
+    const listen = (warning: Error) => warnings.push(warning.message);
+    process.on('warning', listen);
+    const stop = new AbortController();
+    const transport = await open({ base: new URL(service.url), token: 'secret-token', headers: {} });
+
+    const sent = Array.from({ length: 30 }, () => transport.send(read, { ...limits, signal: stop.signal }));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    stop.abort(new Error('enough'));
+    const kinds = new Set((await Promise.all(sent)).map(({ fault }) => fault?.kind));
+    await transport.close();
+    process.off('warning', listen);
+
+    expect({ kinds, warnings }).toEqual({ kinds: new Set(['stopped']), warnings: [] });
+  });
+
+  test('what is under way when it closes ends as a fault', async () => {
+    await using service = await scriptedService({ status: 200, silent: true });
+    const transport = await open({ base: new URL(service.url), token: 'secret-token', headers: {} });
+
+    const sent = transport.send(read, limits);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await transport.close();
+
+    expect(await sent).toMatchObject({ fault: expect.anything(), wasSent: true });
+  });
+});
+
+async function timed(open: (way: Way) => Promise<Transport>, server: RawServer, within: AttemptLimits) {
+  const transport = await open(wayTo(server));
+  const startedAt = performance.now();
+  const attempt = await transport.send(read, within);
+  const ms = performance.now() - startedAt;
+  await transport.close();
+  return { attempt, ms };
+}
+
+function wayTo({ port }: RawServer): Way {
+  return { base: new URL(`http://127.0.0.1:${port}/v1.0`), token: 'secret-token', headers: {} };
+}
+
+interface RawServer extends AsyncDisposable {
+  readonly port: number;
+  readonly connections: () => number;
+}
+
+/** A server that answers each request, counted over all connections from 1, with these bytes. */
+async function rawServer(answer: (socket: Socket, count: number) => string): Promise<RawServer> {
+  let connections = 0;
+  let count = 0;
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      count += 1;
+      socket.write(answer(socket, count));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    connections: () => connections,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import type { Purpose } from '../../../src/api/failures.ts';
+import type { ApiRequest, Attempt, Transport } from '../../../src/api/transport.ts';
+import { type WireOptions, wireOver } from '../../../src/api/wire.ts';
+import { Stopped } from '../../../src/errors.ts';
+import { testHost } from '../../support/test-host.ts';
+
+const purpose: Purpose = { task: 'do it', target: 'it', idempotencyKey: 'k1' };
+const keyed: ApiRequest = { method: 'POST', path: '/x', headers: { 'idempotency-key': '"k1"' }, body: '{}' };
+const answered = (status: number, headers = {}): Attempt => ({
+  answer: { status, headers, body: Buffer.from('{"id":"1"}') },
+});
+const lost: Attempt = { fault: { kind: 'lost', reason: 'lost' }, wasSent: true };
+
+/** A wire over a transport that gives these attempts in their order, the last one again and again. */
+function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions> = {}) {
+  const host = testHost();
+  const sent: ApiRequest[] = [];
+  const transport: Transport = {
+    address: 'http://here',
+    send: async (request) => {
+      sent.push(request);
+      return attempts[Math.min(sent.length, attempts.length) - 1] ?? lost;
+    },
+    close: async () => {},
+  };
+  const options = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honoursKeys: true, ...host, ...more };
+  return { wire: wireOver(transport, options), sent, host };
+}
+
+test('a key is sent again with the same bytes, but not for longer than services keep keys', async () => {
+  const slow = answered(500, { 'retry-after': '40000' });
+  const { wire, sent, host } = wireWith([slow], { maxWaitMs: 86_400_000 });
+
+  const ended = wire.ask(keyed, purpose, () => 'done');
+
+  await expect(ended).rejects.toMatchObject({ kind: 'in-doubt' });
+  // 40,001 s twice is within 23 hours, three times is not.
+  expect(host.sleptMs).toHaveLength(2);
+  expect(new Set(sent)).toEqual(new Set([keyed]));
+});
+
+test('what may have happened stays in doubt, whatever a later attempt is refused for', async () => {
+  for (const refusal of [answered(400), answered(401), answered(422), answered(429, { 'retry-after': '9999' })]) {
+    const { wire, sent } = wireWith([lost, refusal]);
+
+    await expect(wire.ask(keyed, purpose, () => 'done')).rejects.toMatchObject({
+      kind: 'in-doubt',
+      details: { outcome: 'unknown', idempotencyKey: 'k1' },
+    });
+    expect(sent).toHaveLength(2);
+  }
+});
+
+test('a stop while waiting ends a read with the stop, and a write that may have happened in doubt', async () => {
+  const stopped = new Stopped('SIGINT');
+  const clock = { ...testHost().clock, sleep: () => Promise.reject(stopped) };
+  const read = wireWith([lost], { clock });
+  const write = wireWith([lost], { clock });
+  const refused = wireWith([answered(429)], { clock });
+
+  await expect(read.wire.ask({ ...keyed, method: 'GET' }, purpose, () => 1)).rejects.toBe(stopped);
+  await expect(write.wire.ask(keyed, purpose, () => 1)).rejects.toMatchObject({ kind: 'in-doubt' });
+  await expect(refused.wire.ask(keyed, purpose, () => 1)).rejects.toBe(stopped);
+});
+
+test('nothing is sent once listctl was told to stop', async () => {
+  const signal = AbortSignal.abort(new Stopped('SIGTERM'));
+  const { wire, sent } = wireWith([answered(201)], { signal });
+
+  await expect(wire.ask(keyed, purpose, () => 1)).rejects.toMatchObject({ signal: 'SIGTERM' });
+  expect(sent).toEqual([]);
+});
+
+test('a POST that was refused first, and then may have happened, is in doubt after those two', async () => {
+  const { wire, sent } = wireWith([answered(429), lost], { honoursKeys: false });
+
+  await expect(wire.ask(keyed, purpose, () => 1)).rejects.toMatchObject({ kind: 'in-doubt' });
+  expect(sent).toHaveLength(2);
+});
