@@ -1,0 +1,72 @@
+/** An HTTP proxy on a loopback port, which remembers all that it was told before a tunnel was open. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** What a client said to the proxy. */
+export interface ProxyRequest {
+  /** `CONNECT host:443 HTTP/1.1`, or a whole request with an absolute address. */
+  readonly line: string;
+  /** All of it, as it came. */
+  readonly head: string;
+}
+
+/** What a test says of a proxy. */
+export interface ConnectProxyOptions {
+  /** The loopback port that every tunnel leads to, whatever the name that was asked for. */
+  readonly port?: number;
+  /** Answers so, in the place of a tunnel. */
+  readonly refusal?: Uint8Array;
+}
+
+/** A running proxy. */
+export interface ConnectProxy extends AsyncDisposable {
+  readonly url: string;
+  readonly host: string;
+  readonly requests: readonly ProxyRequest[];
+  connectionCount(): number;
+}
+
+/** Starts a proxy. */
+export async function connectProxy({ port = 0, refusal }: ConnectProxyOptions): Promise<ConnectProxy> {
+  const requests: ProxyRequest[] = [];
+  const sockets = new Set<Socket>();
+  let connectionCount = 0;
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
+  };
+  const server = createServer((client) => {
+    connectionCount += 1;
+    keep(client);
+    let head = '';
+    const listen = (chunk: Buffer) => {
+      head += chunk.toString('latin1');
+      if (!head.includes('\r\n\r\n')) return;
+      client.off('data', listen);
+      const [line = ''] = head.split('\r\n', 1);
+      requests.push({ line, head });
+      if (refusal !== undefined) return client.end(refusal);
+      const target = connect(port, '127.0.0.1');
+      keep(target);
+      target.once('connect', () => {
+        if (line.startsWith('CONNECT ')) client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        else target.write(head, 'latin1');
+        client.pipe(target).pipe(client);
+      });
+      return undefined;
+    };
+    client.on('data', listen);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: `http://${host}`,
+    host,
+    requests,
+    connectionCount: () => connectionCount,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

@@ -1,0 +1,104 @@
+/** The items behind a fault server: as little of a list as the four verbs need, and the truth of what was done. */
+import { createHash } from 'node:crypto';
+
+/** A request, read to its end. */
+export interface WholeRequest {
+  readonly method: string;
+  /** Exactly as it stood in the request line. */
+  readonly path: string;
+  /** By lower-case name; repeated ones joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** An item as it is stored. */
+export interface StoredItem {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Grows with each change. */
+  readonly version: number;
+}
+
+/** What was done, and what there is to say of it. */
+export interface Done {
+  readonly status: number;
+  readonly id?: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly etag?: string;
+  /** Whether the items are others than before. */
+  readonly applied: boolean;
+}
+
+/** The items, and whether the service keeps its word on `Idempotency-Key`. */
+export interface FaultItems {
+  readonly stored: Map<string, StoredItem>;
+  apply(request: WholeRequest): Done;
+}
+
+/** Items of one list: `17` is there from the beginning, and the first one that is created gets the id `42`. */
+export function faultItems({ honoursKeys }: { readonly honoursKeys: boolean }): FaultItems {
+  const stored = new Map<string, StoredItem>([['17', { fields: { Title: 'Buy milk' }, version: 1 }]]);
+  const replays = new Map<string, { readonly hash: string; readonly done: Done }>();
+  let nextId = 42;
+  const create = (request: WholeRequest): Done => {
+    const id = String(nextId);
+    nextId += 1;
+    stored.set(id, { fields: fieldsOf(request), version: 1 });
+    return itemAnswer(201, id, stored, true);
+  };
+  const createOnce = (request: WholeRequest): Done => {
+    const key = request.headers['idempotency-key'];
+    if (!honoursKeys || key === undefined) return create(request);
+    const before = replays.get(key);
+    const hash = hashOf(request.body);
+    if (before === undefined) {
+      const done = create(request);
+      replays.set(key, { hash, done });
+      return done;
+    }
+    if (before.hash !== hash) return refusal(422, 'the key was used for another body');
+    return { ...before.done, applied: false };
+  };
+  return {
+    stored,
+    apply: (request) => (request.method === 'POST' ? createOnce(request) : applyToItem(request, stored)),
+  };
+}
+
+function applyToItem(request: WholeRequest, stored: Map<string, StoredItem>): Done {
+  const { method, path, headers } = request;
+  const id = decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+  const item = stored.get(id);
+  if (item === undefined) return refusal(404, 'no such item');
+  const wanted = headers['if-match'];
+  if (wanted !== undefined && wanted !== etagOf(item)) return refusal(412, 'the item is another one by now');
+  if (method === 'DELETE') {
+    stored.delete(id);
+    return { status: 200, id, body: { id }, applied: true };
+  }
+  if (method !== 'PATCH') return itemAnswer(200, id, stored, false);
+  stored.set(id, { fields: { ...item.fields, ...fieldsOf(request) }, version: item.version + 1 });
+  return itemAnswer(200, id, stored, true);
+}
+
+function itemAnswer(status: number, id: string, stored: ReadonlyMap<string, StoredItem>, applied: boolean): Done {
+  const item = stored.get(id);
+  const etag = item === undefined ? {} : { etag: etagOf(item) };
+  return { status, id, body: { id, fields: item?.fields ?? {} }, ...etag, applied };
+}
+
+function refusal(status: number, error: string): Done {
+  return { status, body: { error }, applied: false };
+}
+
+function etagOf({ version }: StoredItem): string {
+  return `"${version}"`;
+}
+
+function fieldsOf({ body }: WholeRequest): Record<string, unknown> {
+  return (JSON.parse(body.toString()) as { fields: Record<string, unknown> }).fields;
+}
+
+/** The SHA-256 of a body, in hexadecimal. */
+export function hashOf(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('hex');
+}

@@ -1,0 +1,88 @@
+/**
+ * A service on a raw socket that goes wrong where it is told to (reliability, E1): at one of eight points of an
+ * exchange, in one of six ways. Its log is the only truth about what arrived and what was done.
+ */
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { faultExchange } from './fault-exchange.ts';
+import { faultItems, type StoredItem } from './fault-items.ts';
+import { faultLog, type LoggedAttempt } from './fault-log.ts';
+import type { Plan } from './fault-plan.ts';
+import type { ServerCertificate } from './tls-certificate.ts';
+
+/** What a test says of a server; without anything it is one on which all goes well, and which ignores keys. */
+export interface FaultServerOptions {
+  readonly plan?: Plan;
+  readonly honoursKeys?: boolean;
+  /** Answers with so much padding that no drip of one ends within three seconds. */
+  readonly padded?: boolean;
+  /** Speaks TLS with this certificate. */
+  readonly certificate?: ServerCertificate;
+  /** The port, where it must be a certain one. */
+  readonly port?: number;
+}
+
+/** A running fault server. */
+export interface FaultServer extends AsyncDisposable {
+  /** Its base address, with the version segment. */
+  readonly url: string;
+  readonly origin: string;
+  readonly port: number;
+  readonly log: readonly LoggedAttempt[];
+  readonly items: ReadonlyMap<string, StoredItem>;
+  /** How many connections were accepted. */
+  connectionCount(): number;
+  /** How many bytes were handed to the system. */
+  sentBytes(): number;
+  /** Items beside the one that was there from the beginning: what was created. */
+  createdCount(): number;
+}
+
+/** Starts a server on a loopback port. */
+export async function faultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
+  const { plan = () => undefined, honoursKeys = false, padded = false, certificate, port: wantedPort = 0 } = options;
+  const items = faultItems({ honoursKeys });
+  const log = faultLog();
+  const sockets = new Set<Socket>();
+  let connectionCount = 0;
+  let sentBytes = 0;
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    // A client that resets is the client's affair.
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+  };
+  const accept = (socket: Socket) => {
+    connectionCount += 1;
+    keep(socket);
+    socket.on('close', () => {
+      sentBytes += socket.bytesWritten;
+    });
+    faultExchange({ socket, connection: connectionCount, plan, log, padded, apply: items.apply });
+  };
+  // Half open: a client that ends is answered all the same, and a FIN of ours is no reset.
+  const server: Server =
+    certificate === undefined
+      ? createServer({ allowHalfOpen: true }, accept)
+      : createTlsServer({ ...certificate, allowHalfOpen: true }, accept);
+  server.on('tlsClientError', () => {});
+  // Over TLS a connection is there before it is accepted, and may never be.
+  if (certificate !== undefined) server.on('connection', keep);
+  await new Promise<void>((resolve) => server.listen(wantedPort, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const origin = `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
+  return {
+    url: `${origin}/v1.0`,
+    origin,
+    port,
+    log: log.attempts,
+    items: items.stored,
+    connectionCount: () => connectionCount,
+    sentBytes: () => [...sockets].reduce((sum, socket) => sum + socket.bytesWritten, sentBytes),
+    createdCount: () => [...items.stored.keys()].filter((id) => id !== '17').length,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * What must come of each fault: 8 points × 6 actions × 4 methods, and the POST again with a key that is honoured.
+ *
+ * - `done`: whether the first attempt was carried out, as the server knows (a create, a change or a delete).
+ * - `class`: what the client can know of it (rulings, "Retries").
+ * - A cell holds the exit code and the number of attempts at the server: where the first attempt alone meets the
+ *   fault, and after the comma where each of the five does.
+ *
+ * Why they differ: a GET, PATCH and DELETE whose outcome is unknown is sent again (a 404 to a DELETE that may have
+ * been carried out means done); a POST is not, and is in doubt, unless its key is honoured. What never left is sent
+ * again whatever it is. Of a DELETE's second answer the status is enough: 404, though its body is cut or no JSON. A GET that never got an answer ends in 7, one whose answer is no HTTP or no JSON in 1.
+ */
+import { type FaultAction, type FaultPoint, faultActions, faultPoints } from './fault-plan.ts';
+
+const table = `
+| point       | action  | done | class    | POST     | GET      | PATCH    | DELETE   | keyed POST |
+|-------------|---------|------|----------|----------|----------|----------|----------|----------|
+| accept      | fin     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | rst     | no   | not-sent | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 |
+| accept      | stall   | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | drip    | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | garbage | no   | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| head-read   | fin     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| head-read   | rst     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| head-read   | stall   | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| head-read   | drip    | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| head-read   | garbage | no   | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| head-read   | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| body-read   | fin     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| body-read   | rst     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| body-read   | stall   | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| body-read   | drip    | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| body-read   | garbage | no   | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| body-read   | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| applied     | fin     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| applied     | rst     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| applied     | stall   | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| applied     | drip    | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| applied     | garbage | yes  | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| applied     | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| mid-status  | fin     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-status  | rst     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-status  | stall   | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-status  | drip    | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-status  | garbage | yes  | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-status  | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| mid-headers | fin     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-headers | rst     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-headers | stall   | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-headers | drip    | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-headers | garbage | yes  | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| mid-headers | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| mid-body    | fin     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 0/2 | 0/2, 8/5 |
+| mid-body    | rst     | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 0/2 | 0/2, 8/5 |
+| mid-body    | stall   | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 0/2 | 0/2, 8/5 |
+| mid-body    | drip    | yes  | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 0/2 | 0/2, 8/5 |
+| mid-body    | garbage | yes  | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 0/2 | 0/2, 8/5 |
+| mid-body    | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | fin     | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | rst     | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | stall   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | drip    | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | garbage | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+| complete    | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
+`;
+
+/** The four methods, and a POST to a service that is known to honour its key. */
+export const faultMethods = ['POST', 'GET', 'PATCH', 'DELETE', 'keyed POST'] as const;
+export type FaultMethod = (typeof faultMethods)[number];
+
+/** How a run must end. */
+export interface Expected {
+  readonly exitCode: number;
+  /** Attempts that the server saw; for a fault at `accept`, connections. */
+  readonly attempts: number;
+}
+
+/** One fault, one method, and what must come of it. */
+export interface FaultCell {
+  readonly point: FaultPoint;
+  readonly action: FaultAction;
+  readonly method: FaultMethod;
+  readonly isDone: boolean;
+  readonly outcome: 'not-sent' | 'unknown' | 'applied';
+  /** The first attempt meets the fault, the others don't. */
+  readonly once: Expected;
+  /** Every attempt meets it. */
+  readonly always: Expected;
+}
+
+/** All cells, in the order of the table: 192, and 48 for the POST whose key is honoured. */
+export const faultCells: readonly FaultCell[] = table.trim().split('\n').slice(2).flatMap(cellsOf);
+
+function cellsOf(row: string): FaultCell[] {
+  const [point, action, done, outcome, ...cells] = row
+    .split('|')
+    .slice(1, -1)
+    .map((text) => text.trim());
+  return faultMethods.map((method, index) => {
+    const [once = '', always = ''] = (cells[index] ?? '').split(', ');
+    return {
+      point: oneOf(faultPoints, point),
+      action: oneOf(faultActions, action),
+      method,
+      isDone: done === 'yes',
+      outcome: oneOf(['not-sent', 'unknown', 'applied'], outcome),
+      once: expectedOf(once),
+      always: expectedOf(always),
+    };
+  });
+}
+
+function expectedOf(text: string): Expected {
+  const { exit, attempts } = /^(?<exit>\d)\/(?<attempts>\d)$/.exec(text)?.groups ?? {};
+  if (exit === undefined || attempts === undefined) throw new Error(`the table of faults has a cell "${text}"`);
+  return { exitCode: Number(exit), attempts: Number(attempts) };
+}
+
+function oneOf<const T extends string>(names: readonly T[], name: string | undefined): T {
+  const found = names.find((each) => each === name);
+  if (found === undefined) throw new Error(`the table of faults names "${name}"`);
+  return found;
+}
