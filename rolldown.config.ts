@@ -23,12 +23,7 @@ export default defineConfig([
         groups: [
           {
             name: 'listctl',
-            test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/(commander|lossless-json)\//,
-          },
-          // What both transports share comes in the file of the light one.
-          {
-            name: 'http',
-            test: /\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|socket|way)\.ts$/,
+            test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|node-modules|socket|way)\.ts$|\/(commander|lossless-json)\//,
           },
         ],
       },

@@ -1,5 +1,6 @@
 /** TCP connections, and the time that they may take. */
-import { connect as connectSocket, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { nodeNet } from './node-modules.ts';
 
 /** A host and a port, as a socket wants them. */
 export interface SocketTarget {
@@ -9,7 +10,7 @@ export interface SocketTarget {
 
 /** Opens a TCP connection. */
 export function openSocket({ host, port }: SocketTarget, deadline: ConnectDeadline): Promise<Socket> {
-  const socket = connectSocket({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
+  const socket = nodeNet().connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   return deadline.until(socket, 'connect');
 }
 

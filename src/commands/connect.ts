@@ -1,4 +1,5 @@
 /** The way to a service: its address and a token in, a transport out. */
+import { httpTransport } from '../api/http.ts';
 import type { TlsTrust } from '../api/secure-socket.ts';
 import type { Transport } from '../api/transport.ts';
 import { Failure } from '../errors.ts';
@@ -43,7 +44,7 @@ export async function connect(
   if (token === undefined) throw noToken();
   const open = async ({ value }: Token) => {
     const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` } };
-    if ((options.kind ?? transport) === 'one') return (await import('../api/http.ts')).httpTransport(way);
+    if ((options.kind ?? transport) === 'one') return httpTransport(way);
     return (await import('../api/undici.ts')).undiciTransport(way);
   };
   const opened = await open(token);

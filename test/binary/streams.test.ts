@@ -1,6 +1,13 @@
-import { expect, test } from 'vitest';
-import { listctl, shell } from '../support/listctl.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, test } from 'vitest';
+import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const large = { id: '7', fields: { Title: 'x'.repeat(5_000_000) } };
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -124,6 +131,71 @@ test('a signal during a write waits a moment for the answer, and then says that 
   expect(result.stderr).toContain('in doubt');
   expect(result.stderr).toContain('k1');
 });
+
+test('a write that is answered in the moment after a signal is done, and says so', async () => {
+  let answer = () => {};
+  const after = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await using service = await scriptedService({ status: 201, body: milk, after });
+  const running = listctl(['items', 'create', '-f', 'a=1', '-o', 'id'], environmentFor(service));
+  await requestsOf(service, 1);
+
+  running.kill('SIGTERM');
+  setTimeout(answer, 100);
+
+  expect(await running).toMatchObject({ exitCode: 0, stdout: '17', stderr: '' });
+});
+
+describe.skipIf(process.platform === 'win32')('a pipe that does not block', () => {
+  test('takes everything, as fast as its reader reads', async () => {
+    await using service = await scriptedService({ status: 200, body: large });
+    await using folder = await temporaryFolder();
+    const { pipe, ended } = await getInto(folder.path, service);
+    let received = 0;
+
+    for await (const chunk of pipe) received += (chunk as Buffer).length;
+
+    expect(await ended).toEqual({ exitCode: 0, stderr: '' });
+    expect(received).toBe(JSON.stringify(large).length + 1);
+  });
+
+  test('may be closed by its reader: that is no error', async () => {
+    await using service = await scriptedService({ status: 200, body: large });
+    await using folder = await temporaryFolder();
+    const { pipe, ended } = await getInto(folder.path, service);
+
+    for await (const _ of pipe) {
+      // Until the pipe is full, and the program waits for it.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      break;
+    }
+
+    expect(await ended).toEqual({ exitCode: 0, stderr: '' });
+  });
+});
+
+/** Reads a large item into a named pipe whose writing end does not block: what it can't take at once must wait. */
+async function getInto(folder: string, service: { readonly url: string }) {
+  const path = join(folder, 'pipe');
+  await execa('mkfifo', [path]);
+  const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+  const readingEnd = openSync(path, O_RDONLY | O_NONBLOCK);
+  const writingEnd = openSync(path, O_WRONLY | O_NONBLOCK);
+  const command = ['exec "$@" >&3', 'sh', testNode, listctlFile, 'items', 'get', '7', '-o', 'jsonl'];
+  const child = spawn('sh', ['-c', ...command], {
+    env: { PATH: process.env['PATH'], HOME: folder, ...environmentFor(service) },
+    // Through a fourth stream: Node makes the first three of a child block.
+    stdio: ['ignore', 'ignore', 'pipe', writingEnd],
+  });
+  closeSync(writingEnd);
+  let stderr = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const ended = once(child, 'close').then(([exitCode]) => ({ exitCode, stderr }));
+  return { pipe: new Socket({ fd: readingEnd, readable: true, writable: false }), ended };
+}
 
 async function requestsOf(service: { readonly requests: readonly unknown[] }, count: number): Promise<void> {
   while (service.requests.length < count) await new Promise((resolve) => setTimeout(resolve, 5));

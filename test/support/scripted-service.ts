@@ -10,6 +10,8 @@ export interface ScriptedAnswer {
   readonly cut?: boolean;
   /** Never answers. */
   readonly silent?: boolean;
+  /** Answers when this resolves. */
+  readonly after?: Promise<unknown>;
 }
 
 /** A request as it arrived. */
@@ -34,12 +36,13 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
       const { method = '', url: path = '', headers } = request;
       requests.push({ method, path, headers, body: Buffer.concat(chunks).toString() });
       const answer = answers[Math.min(requests.length, answers.length) - 1];
       if (answer === undefined || answer.cut) return request.socket.destroy();
       if (answer.silent) return undefined;
+      await answer.after;
       const { body } = answer;
       const isBytes = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
       response.writeHead(answer.status, {

@@ -44,6 +44,19 @@ test.each([
   expect(host.printed.stderr).toContain('Delete item 17 of list tasks');
 });
 
+test('what an id holds cannot change how the question reads', async () => {
+  await using service = await scriptedService({ status: 204 });
+  const host = testHost({ env: environmentFor(service), terminal: 200 });
+
+  const running = main(['items', 'delete', 'a\u202eb'], host);
+  await asked(host);
+  host.type('n\n');
+
+  expect(await running).toBe(2);
+  expect(host.printed.stderr).toContain('a\\u{202e}b');
+  expect(host.printed.stderr).not.toContain('\u202e');
+});
+
 test.each([
   { world: { terminal: 80 }, more: ['--yes'] },
   { world: { terminal: 80 }, more: ['--no-input'] },
