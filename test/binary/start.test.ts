@@ -1,5 +1,5 @@
 /** Starting from compiled code (src/start.ts): a second run finds it, and nobody else's is ever run. */
-import { chmod, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
@@ -60,6 +60,16 @@ test.each([
   const { stdout } = await listctl(dryRun, { XDG_CACHE_HOME: cache.path });
 
   expect(stdout === 'strange').toBe(runs);
+});
+
+// Only root may give a file away.
+test.skipIf(process.geteuid?.() !== 0)('code that belongs to somebody else does not run', async () => {
+  await using cache = await temporaryFolder();
+  const file = await keptCode(cache.path);
+  await writeFile(file, await strangeCode(cache.path));
+  await chown(file, 65534, 65534);
+
+  expect(await listctl(dryRun, { XDG_CACHE_HOME: cache.path })).toMatchObject({ exitCode: 0, stdout: printed });
 });
 
 test.each([

@@ -63,6 +63,14 @@ test('--include prints the status and the headers first', async () => {
   expect(stdout).toMatch(/^HTTP\/1\.1 201\n(.+\n)*etag: "1"\n(.+\n)*\n\{"id":"1"\}\n$/);
 });
 
+test('what a header holds does not drive a terminal', async () => {
+  await using service = await scriptedService({ status: 200, body: {}, headers: { 'x-mark': 'a\u009b31mb' } });
+
+  const { stdout } = await run(['api', 'GET', 'x', '--include'], { env: environmentFor(service), terminal: 80 });
+
+  expect(stdout).toContain('x-mark: a\\x9b31mb\n');
+});
+
 test('an error status prints nothing on stdout, and a write that may have happened is in doubt', async () => {
   await using refusing = await scriptedService({ status: 422, body: { error: 'no' } });
   await using broken = await scriptedService({ status: 500, body: { error: 'oops' } });

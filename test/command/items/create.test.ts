@@ -165,6 +165,18 @@ test('on a terminal a text that names a file is pointed out, and sent as the tex
   expect(service.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"fields":{"Body":"@package.json"}}'));
 });
 
+test('what a notice quotes does not drive the terminal', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+
+  const { stderr } = await run(['items', 'create', '-f', 'a\u001b[31mb=@package.json'], {
+    env: environmentFor(service),
+    terminal: 80,
+  });
+
+  expect(stderr).toContain('a\\x1b[31mb is the text');
+  expect(stderr).not.toContain('\u001b');
+});
+
 test.each([
   { answer: { status: 204 }, because: 'no id' },
   { answer: { status: 201, body: '' }, because: 'no id' },
