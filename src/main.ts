@@ -22,7 +22,7 @@ export async function main(
   more: Pick<Context, 'transport'> = {},
 ): Promise<number> {
   const { version } = packageJson;
-  const errors: Context['errors'] = { asJson: asksForJson(argv, host), color: 'auto' };
+  const errors: Context['errors'] = { asJson: undefined, color: 'auto' };
   const context: Context = { host, words: argv, version, errors, ...more };
   try {
     if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
@@ -48,21 +48,4 @@ async function exitCodeFor(error: unknown, context: Context): Promise<number> {
   if (!(error instanceof Failure)) return exitCodes.bug;
   const stop: unknown = context.host.signal.aborted ? context.host.signal.reason : undefined;
   return stop instanceof Stopped ? stopSignals[stop.signal] : exitCodes[error.kind];
-}
-
-/**
- * Whether errors are wanted as JSON, as far as the bare words tell: a command line that does not parse has no
- * options yet. What follows `-f` is a value, whatever it looks like.
- */
-function asksForJson(argv: readonly string[], { env }: Host): boolean {
-  let format = env['LISTCTL_OUTPUT'];
-  for (let at = 0; at < argv.length && argv[at] !== '--'; at += 1) {
-    const [word = '', next] = argv.slice(at);
-    if (word === '-f' || word === '--field') at += 1;
-    else if (word === '--json') format = 'json';
-    else if (word === '-o' || word === '--output') format = next;
-    else if (word.startsWith('--output=')) format = word.slice('--output='.length);
-    else if (/^-o./.test(word)) format = word.slice('-o'.length);
-  }
-  return format === 'json' || format === 'jsonl';
 }

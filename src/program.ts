@@ -83,11 +83,36 @@ function helpCommand(writePage: (text: string) => void): CommandSpec {
     summary: 'the help page of a command',
     setUp: (help, context) => {
       help.argument('[command...]', 'as it is typed, such as items create').action(async (typed: readonly string[]) => {
+        const parse = (words: readonly string[], program: Command) => program.parseAsync(words, { from: 'user' });
         const words = [...typed, '--help'];
-        await createProgram({ ...context, words }, writePage).parseAsync(words, { from: 'user' });
+        const program = createProgram({ ...context, words }, writePage);
+        program.on('beforeAllHelp', ({ command }: { readonly command: Command }) => {
+          // A group that shows its own page has no such command: then what it says to that word is the answer.
+          const isUnknown = command.commands.length > 0 && depthOf(command) < typed.length;
+          if (isUnknown) throw new UnknownWord(typed.slice(0, depthOf(command) + 1));
+        });
+        await parse(words, program).catch((error: unknown) => {
+          if (!(error instanceof UnknownWord)) throw error;
+          return parse(error.words, createProgram({ ...context, words: error.words }, writePage));
+        });
       });
     },
   };
+}
+
+/** Words of which the last is no command. */
+class UnknownWord extends Error {
+  override readonly name = 'UnknownWord';
+  readonly words: readonly string[];
+
+  constructor(words: readonly string[]) {
+    super(`unknown command: ${words.join(' ')}`);
+    this.words = words;
+  }
+}
+
+function depthOf(command: Command): number {
+  return command.parent === null ? 0 : depthOf(command.parent) + 1;
 }
 
 /** A group that was typed without a verb shows its verbs; the flags are in what `--help` shows. */

@@ -9,6 +9,7 @@
  */
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   mkdirSync,
@@ -92,7 +93,10 @@ function hasRunMuch({ exitCode, argv }: NodeJS.Process): boolean {
 function keep(file: string, code: Buffer, processId: number): void {
   const unfinished = `${file}.${processId}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Not `recursive`: below a folder that is there and takes none, as /proc, Node would try for ever.
+    for (const folder of [dirname(dirname(file)), dirname(file)]) {
+      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    }
     const descriptor = openSync(unfinished, 'wx', 0o600);
     try {
       writeWhole(descriptor, code);

@@ -9,6 +9,8 @@ export interface Purpose {
   readonly task: string;
   /** `item "17" of list "tasks" of site "home"` */
   readonly target: string;
+  /** Where the target is, if it is one of several: `list "tasks" of site "home"`. */
+  readonly place?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -88,14 +90,23 @@ export function inDoubt(asked: Asked, { attempt, unusable, times }: Doubt): Fail
   const { method, idempotencyKey: key } = asked;
   const { answer } = attempt;
   const reason = unusable !== undefined && answer ? whyUnusable(answer, unusable) : reasonOf(asked, attempt);
-  const again = 'the same command may be run again: it leads to the same item';
-  const keyLine = key === undefined ? '' : `; its idempotency key was ${key}`;
-  return failed(asked, 'in-doubt', `in doubt whether listctl could ${asked.task}: ${reason}${timesText(times)}`, {
-    hint: method === 'POST' ? `look whether the item is there before you create it again${keyLine}` : again,
+  const isStored = method === 'POST' && unusable !== undefined && answer !== undefined && !isHtml(answer);
+  const doubt = isStored
+    ? `in doubt: the service said yes (HTTP ${answer.status}) when asked to ${asked.task}, but the id is unknown`
+    : `in doubt whether listctl could ${asked.task}`;
+  return failed(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
+    hint: method === 'POST' ? createAgain(key) : 'the same command may be run again: it leads to the same item',
     outcome: 'unknown',
     idempotencyKey: key,
     ...detailsOf(asked, answer),
   });
+}
+
+function createAgain(key: string | undefined): string {
+  const look = 'look whether the item is there before you create it again';
+  return key === undefined
+    ? look
+    : `${look}\n--idempotency-key ${key} sends the same again, to a service that honours keys`;
 }
 
 /** Seconds for people: `2.5 s`. */
@@ -150,7 +161,7 @@ function timesText(times: number): string {
 function hintFor(kind: FailureKind, { status, headers }: Answer): string | undefined {
   if (status >= 300 && status < 400)
     return 'redirects are not followed, so that the token stays home: check --base-url';
-  if (status === 401) return 'the service does not accept the token: set LISTCTL_TOKEN to a valid one';
+  if (status === 401) return 'the service does not accept the token: listctl auth status says where it comes from';
   if (status === 403) return 'the token is known, but may not do this';
   if (kind === 'conflict') return 'read the item again, then decide';
   const wait = headers['retry-after'];
@@ -171,7 +182,7 @@ function redirectOf({ status, headers }: Answer): string {
 }
 
 function reasonOf(asked: Asked, { answer, fault }: Attempt): string {
-  return fault ? fault.reason : quoteOf(asked, answer);
+  return fault ? fault.reason : quoteOf(asked, answer) + redirectOf(answer);
 }
 
 function detailsOf({ hide }: Asked, answer: Answer | undefined): FailureDetails {

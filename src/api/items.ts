@@ -55,7 +55,7 @@ function isEmpty({ body }: Answer): boolean {
 
 function purposeOf(verb: string, ref: ItemRef): Purpose {
   const target = `item "${ref.id}" of ${nameOf(ref)}`;
-  return { task: `${verb} ${target}`, target };
+  return { task: `${verb} ${target}`, target, place: nameOf(ref) };
 }
 
 function nameOf({ site, list }: ListRef): string {

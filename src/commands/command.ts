@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { stopSignals } from '../errors.ts';
 import type { Context } from './context.ts';
 import { addSharedOptions } from './options/shared.ts';
 
@@ -61,13 +62,24 @@ function addCommand(group: Command, context: Context, spec: CommandSpec): void {
 export interface HelpNotes {
   /** Real command lines, without the prompt. */
   readonly examples: readonly string[];
-  /** The exit codes it can end in, each with its meaning. */
+  /** The exit codes it can end in, each with its meaning; those that any command can end in need not be named. */
   readonly exitCodes: Readonly<Record<number, string>>;
 }
 
+/** What any command can end in; one that knows more of it says so itself. */
+const anyExitCodes: Readonly<Record<number, string>> = {
+  10: 'a local file or stream cannot be read or written',
+  70: 'a bug in listctl',
+};
+
 /** Adds examples and exit codes to a command's help. */
 export function addHelpNotes(command: Command, { examples, exitCodes }: HelpNotes): void {
-  const codes = Object.entries(exitCodes).map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`);
-  const lines = ['', 'Examples:', ...examples.map((line) => `  $ ${line}`), '', 'Exit codes:', ...codes];
+  const codes = Object.entries({ ...anyExitCodes, ...exitCodes });
+  const isStopTold = Object.values(stopSignals).some((code) => code in exitCodes);
+  const lines = [
+    ...['', 'Examples:', ...examples.map((line) => `  $ ${line}`)],
+    ...['', 'Exit codes:', ...codes.map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)],
+    ...(isStopTold ? [] : [`  ${Object.values(stopSignals).join(', ')}  ended by SIGHUP, Ctrl-C, SIGTERM`]),
+  ];
   command.addHelpText('after', lines.join('\n'));
 }

@@ -8,6 +8,6 @@ export interface Context {
   readonly version: string;
   /** The transport of commands that do not ask for one: the light one, unless a test says otherwise. */
   readonly transport?: 'one' | 'many';
-  /** How errors are printed: as JSON where JSON was asked for. Known better as more of the command line is read. */
-  readonly errors: { asJson: boolean; color: 'auto' | 'always' | 'never' };
+  /** How errors are printed: as JSON where JSON was asked for; undefined until the command line has been read. */
+  readonly errors: { asJson: boolean | undefined; color: 'auto' | 'always' | 'never' };
 }

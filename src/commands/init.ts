@@ -21,11 +21,11 @@ export const setUpInit: SetUp = (command, context) => {
   addHelpNotes(command, {
     examples: ['listctl init', 'listctl init -p prod'],
     exitCodes: {
+      ...settingsExitCodes,
       0: 'kept',
       1: 'not the list service',
       3: 'the token may not be used there',
       7: 'not reached',
-      ...settingsExitCodes,
     },
   });
 };
@@ -98,7 +98,7 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, host);
     const failure = await tryWith(token, answers, session, context);
     if (failure === undefined) {
-      await session.say('the service answers, and takes the token');
+      await session.say(token === undefined ? 'the service answers' : 'the service answers, and takes the token');
       return token;
     }
     await session.report(failure);

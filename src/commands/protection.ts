@@ -1,15 +1,14 @@
 /** Protected profiles: what is written through one must be meant (cli.md, "auth, profile, api, serve, doctor"). */
 
-import { isRead, type Transport } from '../api/transport.ts';
+import { isRead } from '../api/transport.ts';
+import type { Wire } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts';
 import { confirm } from './prompts.ts';
 
-/** What a question about a write needs to know. */
-export interface WriteTarget {
-  /** Where it goes, in words: an address, with the site and the list where they are named. */
-  readonly target: string;
+/** Who may let a write pass. */
+export interface Confirming {
   readonly mayPrompt: boolean;
   /** The profile that `--confirm` names. */
   readonly confirmed: string | undefined;
@@ -23,13 +22,29 @@ export function protectingProfile(sources: Sources): ChosenProfile | undefined {
 }
 
 /**
- * Lets a write through a protected profile pass: with `--confirm` and its name, or when a person says yes.
- *
- * @throws {Failure} usage, when nobody does
+ * A wire that asks before the first request that is no read, naming where it goes; the others wait for the one answer.
+ * With `--confirm` and the profile's name it does not ask.
  */
-export async function confirmWrite(
+export function guarded(wire: Wire, profile: ChosenProfile, confirming: Confirming, host: Host): Wire {
+  let answered: Promise<void> | undefined;
+  return {
+    ...wire,
+    ask: async (request, purpose, read, proof) => {
+      if (!isRead(request.method)) {
+        const target = `${purpose.place ?? purpose.target} at ${wire.address}`;
+        answered ??= confirmWrite(profile, target, confirming, host);
+        await answered;
+      }
+      return wire.ask(request, purpose, read, proof);
+    },
+  };
+}
+
+/** @throws {Failure} usage, when nobody confirms the write */
+async function confirmWrite(
   { name }: ChosenProfile,
-  { target, mayPrompt, confirmed }: WriteTarget,
+  target: string,
+  { mayPrompt, confirmed }: Confirming,
   host: Host,
 ): Promise<void> {
   if (confirmed === name) return;
@@ -41,19 +56,4 @@ export async function confirmWrite(
   if (mayPrompt && (await confirm(question, host))) return;
   const reason = mayPrompt ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
   throw new Failure('usage', reason, { hint });
-}
-
-/** Asks before the first request that is no read; requests wait for the one answer. */
-export function guarded(transport: Transport, ask: () => Promise<void>): Transport {
-  let answered: Promise<void> | undefined;
-  return {
-    ...transport,
-    send: async (request, limits) => {
-      if (!isRead(request.method)) {
-        answered ??= ask();
-        await answered;
-      }
-      return transport.send(request, limits);
-    },
-  };
 }

@@ -5,15 +5,18 @@ import { failureJson, failureText } from '../output/failure-text.ts';
 import { printable } from '../output/printable.ts';
 import { loadStyle } from '../output/style.ts';
 import type { Screen } from '../output/view.ts';
+import { asksForJson } from './asked-format.ts';
 import type { Context } from './context.ts';
 
 /** When to use colours. */
 export type ColorChoice = 'auto' | 'always' | 'never';
 
 /** Prints a failure on stderr, as a JSON line where JSON was asked for. */
-export async function reportFailure(failure: Failure, { host, errors }: Context): Promise<void> {
+export async function reportFailure(failure: Failure, context: Context): Promise<void> {
+  const { host, errors } = context;
+  const asJson = errors.asJson ?? asksForJson(context.words, host);
   const { style } = await screenOf(host.stderr, errors.color, host);
-  await host.stderr.write(errors.asJson ? failureJson(failure) : failureText(failure, style));
+  await host.stderr.write(asJson ? failureJson(failure) : failureText(failure, style));
 }
 
 /** Prints an error that nobody foresaw, with what is needed to mend it. */

@@ -16,12 +16,10 @@ import { findToken } from '../settings/token.ts';
 import { type ConnectOptions, connect } from './connect.ts';
 import type { Context } from './context.ts';
 import { flagTexts, type Switches, settings, switches } from './options/shared.ts';
-import { confirmWrite, guarded, protectingProfile } from './protection.ts';
+import { type Print, printResults } from './printing.ts';
+import { guarded, protectingProfile } from './protection.ts';
 import { reportFailure, screenOf } from './report.ts';
 import { wireOptions } from './sending.ts';
-
-/** Prints one result. */
-export type Print<T> = (value: T) => Promise<void>;
 
 /** What a command works with. Nothing is opened before it is asked for. */
 export interface Session {
@@ -47,8 +45,15 @@ export interface Session {
    * is sent: a query or a format that can't be is found out first.
    *
    * @param isSeveral as a list, even where there is one
+   * @param done what the service did to each result, where it was a write: `created`. Where a result can't be printed
+   *   then, the failure says that it was done
    */
-  printing<T>(view: View<T>, isSeveral: boolean, work: (print: Print<T>) => Promise<void>): Promise<void>;
+  printing<T>(
+    view: View<T>,
+    isSeveral: boolean,
+    work: (print: Print<T>) => Promise<void>,
+    done?: string,
+  ): Promise<void>;
   /** Whether http to another machine was allowed on the command line. */
   readonly allowsHttp: boolean;
   /** Prints a failure on stderr and goes on. */
@@ -107,9 +112,12 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
   const wire = async (kind?: ConnectOptions['kind']) => {
     const at = address();
     const how = { ...connecting(), ...(kind && { kind }) };
-    const transport = await openTransport({ address: at, sources, context, command, say, mayAsk, how, typed });
+    const transport = await openTransport({ address: at, sources, context, say, how, typed });
     opened.push(transport);
-    return wireOver(transport, wireOptions({ address: at, transport, sources, typed, host, notice }));
+    const open = wireOver(transport, wireOptions({ address: at, transport, sources, typed, host, notice }));
+    const protecting = protectingProfile(sources);
+    const confirmed = find(settings.confirm);
+    return protecting === undefined ? open : guarded(open, protecting, { mayPrompt: mayAsk(), confirmed }, host);
   };
 
   return {
@@ -124,16 +132,11 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     address: () => addressText(address()),
     wire,
     api: async () => itemsApi(await wire()),
-    printing: async (view, isSeveral, work) => {
+    printing: async (view, isSeveral, work, done) => {
       const format = output ?? defaultFormat(host, command, isSeveral);
       const screen = await screenOf(host.stdout, color, host);
       const asked = { format, isSeveral, screen, ...printing, isJsonExplicit: output === 'json' };
-      const printer = await openPrinter(view, asked, host.stdout);
-      try {
-        await work((value) => printer.print(value));
-      } finally {
-        await printer.end();
-      }
+      await printResults(await openPrinter(view, asked, host.stdout), view, work, done);
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
@@ -188,30 +191,15 @@ interface WayOptions {
   readonly address: Address;
   readonly sources: Sources;
   readonly context: Context;
-  readonly command: Command;
   readonly say: (text: string) => Promise<void>;
-  readonly mayAsk: () => boolean;
   readonly how: ConnectOptions;
   readonly typed: Switches;
 }
 
-/** Commands whose requests only read, or say themselves whether they do; any other is asked about before its first. */
-const askedByRequest: ReadonlySet<string> = new Set(['get', 'api', 'doctor']);
-
-/** The way to the service, where a protected profile lets writes through. */
+/** The way to the service. */
 async function openTransport(options: WayOptions): Promise<Transport> {
-  const { address, sources, context, command, say, mayAsk, how, typed } = options;
+  const { address, sources, context, say, how, typed } = options;
   const { host } = context;
-  const protecting = protectingProfile(sources);
-  const ask = async () => {
-    if (protecting === undefined) return;
-    const { site, list } = { site: findSetting(settings.site, sources), list: findSetting(settings.list, sources) };
-    const place = site && list ? `list "${list.value}" of site "${site.value}" at ` : '';
-    const confirmed = findSetting(settings.confirm, sources)?.value;
-    await confirmWrite(protecting, { target: place + addressText(address), mayPrompt: mayAsk(), confirmed }, host);
-  };
-  const isAskedByRequest = askedByRequest.has(command.name());
-  if (!isAskedByRequest) await ask();
   const token = async () => {
     const found = await findToken(address, sources, host);
     if (found === undefined) refuseDenied(sources);
@@ -219,6 +207,5 @@ async function openTransport(options: WayOptions): Promise<Transport> {
     if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
     return found;
   };
-  const transport = await connect(address, token, context, how);
-  return protecting !== undefined && isAskedByRequest ? guarded(transport, ask) : transport;
+  return connect(address, token, context, how);
 }

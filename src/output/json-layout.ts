@@ -8,7 +8,7 @@ import type { Screen, View } from './view.ts';
 export const silentLayout: Layout<unknown> = { add: () => '', end: async () => {} };
 
 /** `json`: one document. */
-export function jsonLayout<T>({ json }: View<T>, isSeveral: boolean): Layout<T> {
+export function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Layout<T> {
   return listLayout(isSeveral, {
     one: (value: T) => `${jsonText(json(value), 2)}\n`,
     open: '[\n',
@@ -16,6 +16,7 @@ export function jsonLayout<T>({ json }: View<T>, isSeveral: boolean): Layout<T> 
     element: (value) => `  ${jsonText(json(value), 2).replaceAll('\n', '\n  ')}`,
     separator: ',\n',
     close: '\n]\n',
+    none: printsNone ? '[]\n' : '',
   });
 }
 

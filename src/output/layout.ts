@@ -6,8 +6,11 @@ export interface Layout<T> {
   readonly end: (write: (text: string) => Promise<void>) => Promise<void>;
 }
 
-/** A layout that says nothing before it has seen every value; nothing at all where there is none. */
-export function wholeLayout<T>(textOf: (values: readonly T[]) => Promise<string> | string): Layout<T> {
+/** A layout that says nothing before it has seen every value; nothing at all where there is none, but to `printsNone`. */
+export function wholeLayout<T>(
+  textOf: (values: readonly T[]) => Promise<string> | string,
+  printsNone = false,
+): Layout<T> {
   const values: T[] = [];
   return {
     add: (value) => {
@@ -15,7 +18,7 @@ export function wholeLayout<T>(textOf: (values: readonly T[]) => Promise<string>
       return '';
     },
     end: async (write) => {
-      if (values.length > 0) await write(await textOf(values));
+      if (values.length > 0 || printsNone) await write(await textOf(values));
     },
   };
 }
@@ -27,6 +30,8 @@ export interface ListForm<T> {
   readonly element: (value: T) => string;
   readonly separator: string;
   readonly close: string;
+  /** What is printed of several where there is none. */
+  readonly none: string;
 }
 
 /**
@@ -49,8 +54,8 @@ export function listLayout<T>(isSeveral: boolean, form: ListForm<T>): Layout<T> 
       return '';
     },
     end: async (write) => {
-      if (count === 0) return;
-      await write(isSeveral || count > 1 ? form.close : form.one(first as T));
+      if (isSeveral || count > 1) await write(count === 0 ? form.none : form.close);
+      else if (count === 1) await write(form.one(first as T));
     },
   };
 }

@@ -17,7 +17,7 @@ export interface Printer<T> {
    *   fit the value
    */
   print(value: T): Promise<void>;
-  /** Prints what is left. Also after a failure, so that what was begun is whole; without any result, prints nothing. */
+  /** Prints what is left. Also after a failure, so that what was begun is whole; without any result, prints nothing but what the view says. */
   end(): Promise<void>;
 }
 
@@ -85,12 +85,12 @@ async function queryLayout<T>(view: View<T>, query: string, options: PrinterOpti
   return queriedLayout(view, query, options);
 }
 
-async function yamlLayout<T>({ json }: View<T>, isSeveral: boolean): Promise<Layout<T>> {
+async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Promise<Layout<T>> {
   const { yamlDocument, yamlElement } = await import('./yaml-text.ts');
   return listLayout(isSeveral, {
     one: (value: T) => yamlDocument(json(value)),
     element: (value) => yamlElement(json(value)),
-    ...{ open: '', separator: '', close: '' },
+    ...{ open: '', separator: '', close: '', none: printsNone ? '[]\n' : '' },
   });
 }
 

@@ -17,7 +17,7 @@ import type { View } from './view.ts';
  * @throws {Failure} usage, when it is no JMESPath expression
  */
 export async function queriedLayout<T>(
-  { json }: View<T>,
+  { json, printsNone = false }: View<T>,
   expression: string,
   options: PrinterOptions,
 ): Promise<Layout<T>> {
@@ -29,7 +29,7 @@ export async function queriedLayout<T>(
     const all = values.map(json);
     const [first = null] = all;
     return format === 'none' ? '' : print(ask(isSeveral || all.length > 1 ? all : first));
-  });
+  }, isSeveral && printsNone);
 }
 
 type Print = (result: JsonValue) => string;

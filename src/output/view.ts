@@ -23,6 +23,8 @@ export type Row = ReadonlyMap<string, JsonValue>;
 export interface View<T> {
   /** Text for a person, printable, without a final newline; never asked about no values at all. */
   readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
+  /** That there is nothing is an answer: of several, `json` and `yaml` are an empty list, and a query is asked of that. */
+  readonly printsNone?: boolean;
   /** What `json`, `jsonl` and `yaml` print, and what `--query` is asked of. */
   readonly json: (value: T) => JsonValue;
   /** What a later command would name the value by, if anything. */

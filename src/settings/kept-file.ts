@@ -30,9 +30,33 @@ export interface KeepOptions {
  */
 export function makeSettingsFolder(folder: string): void {
   tryToWrite(folder, () => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
   });
+}
+
+/**
+ * Makes a folder and those above it, for their owner alone. Not mkdirSync's `recursive`: where a folder is there and
+ * takes none, as /proc does, Node tries for ever.
+ */
+function makeFolder(folder: string): void {
+  try {
+    makeOne(folder);
+  } catch (error) {
+    const above = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
+    makeFolder(above);
+    makeOne(folder);
+  }
+}
+
+/** Makes a folder where its own is there; another process may have been quicker. */
+function makeOne(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 /**
@@ -155,4 +179,5 @@ const writeErrors: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   ENOTDIR: 'a part of its path is no folder',
+  ENOENT: 'no file or folder can be made there',
 };

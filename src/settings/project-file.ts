@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
-import { readStoredFile } from './stored-file.ts';
+import { readStoredFile, writableByOthers } from './stored-file.ts';
 
 /** What a project file sets, and which one it is. */
 export interface ProjectFile {
@@ -20,8 +20,8 @@ const allowed: ReadonlySet<string> = new Set(['site', 'list', 'output']);
 /**
  * Finds the nearest project file, in the folder where listctl was started or above it.
  *
- * @throws {Failure} naming the file: local-file, when it is damaged or another user's; usage, when it sets something
- *   that it may not
+ * @throws {Failure} naming the file: local-file, when it is damaged or another user's, or everybody may write it; usage,
+ *   when it sets something that it may not
  */
 export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>): ProjectFile | undefined {
   if (cwd === '') return undefined;
@@ -43,7 +43,9 @@ function isThere(file: string): boolean {
 }
 
 function readProjectFile(file: string, uid: number | undefined): ProjectFile {
-  const { content = {} } = readStoredFile(file, { uid, isSecret: true }) ?? {};
+  const stored = readStoredFile(file, { uid, isSecret: true });
+  if (stored?.isWritableByAll) throw writableByOthers(file, 'what it sets is not used');
+  const { content = {} } = stored ?? {};
   const values: [string, string][] = [];
   for (const [name, value] of Object.entries(content)) {
     if (!allowed.has(name)) {

@@ -18,6 +18,8 @@ export interface Definition<T> {
    * @throws {InvalidValue} saying what was expected
    */
   readonly parse: (text: string) => T;
+  /** As `parse`, where what is typed for one run may be more than what is kept for many. */
+  readonly parseTyped?: (text: string) => T;
 }
 
 /** Thrown by a definition's `parse`. The message continues «--timeout: …» and never repeats what may be secret. */
@@ -54,9 +56,9 @@ export interface SettingSources {
  * @throws {Failure} usage, naming the source whose value is malformed; and as the layers that had to be read
  */
 export function findSetting<T>(definition: Definition<T>, sources: SettingSources): Setting<T> | undefined {
-  const { flag, variable } = definition;
+  const { flag, variable, parseTyped = definition.parse } = definition;
   const typed = sources.flags[flag];
-  if (typed !== undefined) return read(definition, typed, flag);
+  if (typed !== undefined) return read({ parse: parseTyped }, typed, flag);
   const named = fromLayer(definition, sources.named?.());
   if (named !== undefined) return named;
   const inherited = variable === undefined ? undefined : sources.env[variable];
@@ -76,7 +78,7 @@ function fromLayer<T>(definition: Definition<T>, layer: Layer | undefined): Sett
   return text === undefined ? undefined : read(definition, text, layer.source, `${layer.source}: ${key}`);
 }
 
-function read<T>(definition: Definition<T>, text: string, source: string, place = source): Setting<T> {
+function read<T>(definition: Pick<Definition<T>, 'parse'>, text: string, source: string, place = source): Setting<T> {
   try {
     return { value: definition.parse(text), source };
   } catch (error) {

@@ -12,6 +12,10 @@ export interface StoredFile {
   readonly text: string;
   /** Whether others than its owner may read or write it. */
   readonly isLoose: boolean;
+  /** Whether others than its owner may write it; never where the system has no such modes. */
+  readonly isWritableByOthers: boolean;
+  /** Whether everybody may write it: its group is no matter, since a umask of 002 gives each user one of their own. */
+  readonly isWritableByAll: boolean;
 }
 
 /** Who may own a settings file: with `isSecret` the user alone, else the system's administrator too. */
@@ -42,7 +46,9 @@ export function readStoredFile(file: string, owner: OwnerRule): StoredFile | und
       });
     }
     const text = readFileSync(opened, 'utf8');
-    return { content: contentOf(text, file), text, isLoose: owner.uid !== undefined && (mode & 0o077) !== 0 };
+    const isOpenTo = (bits: number) => owner.uid !== undefined && (mode & bits) !== 0;
+    const open = { isLoose: isOpenTo(0o077), isWritableByOthers: isOpenTo(0o022), isWritableByAll: isOpenTo(0o002) };
+    return { content: contentOf(text, file), text, ...open };
   } catch (error) {
     throw error instanceof Failure ? error : unreadable(file, error);
   } finally {
@@ -54,6 +60,13 @@ export function readStoredFile(file: string, owner: OwnerRule): StoredFile | und
 export function isDenied(error: unknown): error is Failure {
   const code = error instanceof Failure ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined;
   return code === 'EACCES' || code === 'EPERM';
+}
+
+/** The failure for a file that others may write, and what in it is therefore not used. */
+export function writableByOthers(file: string, unused: string): Failure {
+  return new Failure('local-file', `${file} can be written by others: ${unused}`, {
+    hint: `see that nobody else changed it, then close it: chmod go-w ${file}`,
+  });
 }
 
 /** The failure for a file that is there and makes no sense. `reason` continues «FILE is damaged: …». */

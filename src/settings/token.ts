@@ -4,6 +4,7 @@ import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { type Address, originOf } from './address.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
+import { writableByOthers } from './stored-file.ts';
 
 /** A bearer token, and where it came from. */
 export interface Token {
@@ -50,7 +51,8 @@ export function endOf({ value }: Token): string | undefined {
  * holds, the default profile's. A profile's is the stored one, else what its `token-command` prints.
  *
  * @throws {Failure} credentials, when the profile's token is for another origin, or its command gives none; usage,
- *   when a token has characters that no token has; local-file, when a file with one can't be read
+ *   when a token has characters that no token has; local-file, when a file with one can't be read, or others may write
+ *   the one that says what to run
  */
 export async function findToken(
   address: Address | undefined,
@@ -88,6 +90,10 @@ async function profileToken(
   // An address from elsewhere must not draw a token out of the command that belongs to this one.
   if (address !== undefined && !isFor(profile, sources)) {
     throw otherOrigin(`the token-command of profile ${name} is for the address of that profile`, address);
+  }
+  const { files } = sources.user;
+  if (files !== undefined && sources.user.areProfilesOpen()) {
+    throw writableByOthers(files.config, `the token-command of profile ${name} is not run`);
   }
   return commandToken(command, name, host);
 }

@@ -23,6 +23,8 @@ export interface UserSettings {
   credentials(): Credentials;
   /** Whether others may read the tokens; asks only the file that was read already. */
   areCredentialsLoose(): boolean;
+  /** Whether others may write the profiles; asks only the file that was read already. */
+  areProfilesOpen(): boolean;
 }
 
 /** Makes the settings of the user who runs listctl; reads nothing yet. */
@@ -30,6 +32,7 @@ export function openUserSettings({ env, platform, uid }: Pick<Host, 'env' | 'pla
   const folder = configFolder(env, platform);
   const files = folder === undefined ? undefined : settingsFilesIn(folder);
   let profiles: Profiles | undefined;
+  let areProfilesOpen = false;
   let credentials: { readonly tokens: Credentials; readonly isLoose: boolean } | undefined;
   const readCredentials = () => {
     const stored = files && readStoredFile(files.credentials, { uid, isSecret: true });
@@ -41,6 +44,7 @@ export function openUserSettings({ env, platform, uid }: Pick<Host, 'env' | 'pla
     profiles: () => {
       if (profiles !== undefined) return profiles;
       const stored = files && readStoredFile(files.config, { uid, isSecret: false });
+      areProfilesOpen = stored?.isWritableByOthers ?? false;
       profiles =
         files && stored ? profilesFrom(stored.content, files.config) : { current: undefined, byName: new Map() };
       return profiles;
@@ -50,6 +54,7 @@ export function openUserSettings({ env, platform, uid }: Pick<Host, 'env' | 'pla
       return credentials.tokens;
     },
     areCredentialsLoose: () => credentials?.isLoose ?? false,
+    areProfilesOpen: () => areProfilesOpen,
   };
 }
 

@@ -7,12 +7,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { filesWith, processesWith } from '../support/canary.ts';
+import { filesWith, newCanary, processesWith } from '../support/canary.ts';
 import { listctl } from '../support/listctl.ts';
 import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
-const canary = 'canary-6f1d2c9b-0123456789abcdef';
+const canary = newCanary();
 const item = { id: '17', fields: { Title: 'Buy milk' } };
 const list = ['-s', 'home', '-l', 'tasks'];
 
@@ -107,6 +107,11 @@ async function leaksOfAll(more: Readonly<Record<string, string>>, against = answ
   return leaks;
 }
 
+test('the canary is another one in each run, so that no other suite on the machine is seen', () => {
+  expect(newCanary()).toMatch(/^canary-[0-9a-f]{8}-[0-9a-f]{16}$/);
+  expect(newCanary()).not.toBe(newCanary());
+});
+
 describe('the search finds what is planted', () => {
   test('in a file, however deep, and in bytes that are no text', () => {
     const planted = join(home.path, 'a/b/config.json.bak');
@@ -119,12 +124,11 @@ describe('the search finds what is planted', () => {
 
   test.skipIf(process.platform !== 'linux')('in the list of processes', async () => {
     const planted = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 10_000)', canary]);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-
-    const found = processesWith(canary);
-    planted.kill();
-
-    expect(found).toEqual([String(planted.pid)]);
+    try {
+      await expect.poll(() => processesWith(canary), { timeout: 10_000 }).toEqual([String(planted.pid)]);
+    } finally {
+      planted.kill();
+    }
   });
 
   test('in what a command prints, where printing it is its purpose', async () => {
@@ -184,16 +188,12 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     expect(tokensSeen(service)).toEqual([]);
   });
 
-  test.each([`${canary} `, `${canary}\u0007`, `${canary}é`, `"${canary}"\n\n`])(
-    'with one that is none: %j',
-    async (bad) => {
-      expect(await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, bad)).toEqual(
-        [],
-      );
-      expect(await leaksOfAll({ LISTCTL_TOKEN: bad }, answers.slice(0, 1))).toEqual([]);
-      expect(filesWith(canary, home.path)).toEqual([]);
-    },
-  );
+  test.each(['CANARY ', 'CANARY\u0007', 'CANARYé', '"CANARY"\n\n'])('with one that is none: %j', async (form) => {
+    const bad = form.replace('CANARY', canary);
+    expect(await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, bad)).toEqual([]);
+    expect(await leaksOfAll({ LISTCTL_TOKEN: bad }, answers.slice(0, 1))).toEqual([]);
+    expect(filesWith(canary, home.path)).toEqual([]);
+  });
 
   test('in what Node prints about itself', async () => {
     await using service = await scriptedService({ status: 201, body: item });
@@ -221,8 +221,8 @@ describe('and nothing else', { timeout: 120_000 }, () => {
 
     running.kill('SIGUSR2');
     const reports = () => readdirSync(home.path).filter((name) => name.startsWith('report.'));
-    while (reports().length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    const isWhole = (name: string) => readFileSync(join(home.path, name), 'utf8').endsWith('\n}\n');
+    await expect.poll(() => reports().some(isWhole), { timeout: 20_000 }).toBe(true);
     running.kill('SIGKILL');
     await running;
 

@@ -235,3 +235,22 @@ function mounts(): boolean {
   rmdirSync(path);
   return isMounted;
 }
+
+// In a process of its own: what is guarded against is a call that never returns.
+test.skipIf(process.platform !== 'linux').each([
+  { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x', exit: 10 },
+  { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x/y', exit: 10 },
+  { words: ['items', 'get', '1', '--local'], variable: 'LISTCTL_DATA_DIR', path: '/proc/y', exit: 10 },
+  { words: ['items', 'get', '1', '--dry-run', '--local'], variable: 'XDG_CACHE_HOME', path: '/proc/z', exit: 0 },
+])(
+  'a folder below one that takes none ends: $variable=$path',
+  { timeout: 30_000 },
+  async ({ words, variable, path, exit }) => {
+    const env = { LISTCTL_SITE: 's', LISTCTL_LIST: 'l', LISTCTL_CONFIG_DIR: '/nonexistent/listctl', [variable]: path };
+
+    const { exitCode, stderr } = await listctl(words, env, { timeout: 15_000, killSignal: 'SIGKILL' });
+
+    expect(exitCode).toBe(exit);
+    expect(stderr).toContain(exit === 0 ? '' : path);
+  },
+);

@@ -69,6 +69,15 @@ test.skipIf(process.platform !== 'linux')('a full device is exit code 10, with a
   expect(silent).toMatchObject({ exitCode: 10 });
 });
 
+test.skipIf(process.platform !== 'linux')('an item that was stored says so where it can’t be printed', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+
+  const { exitCode, stderr } = await shell('listctl items create -f a=1 > /dev/full', environmentFor(service));
+
+  expect(exitCode).toBe(10);
+  expect(stderr).toContain('item 17 was created, but could not be printed: cannot write to standard output');
+});
+
 test('closed streams crash nothing', async () => {
   await using service = await scriptedService({ status: 200, body: milk });
   const env = environmentFor(service);

@@ -238,6 +238,21 @@ describe('auth status and auth token', () => {
     expect(JSON.parse(stdout)).toEqual({ source: 'LISTCTL_TOKEN' });
   });
 
+  test('a name with control characters cannot steer the terminal', async () => {
+    await using folder = await settingsFolder({
+      current: 'a\u001b[2J',
+      profiles: { 'a\u001b[2J': { baseUrl: url } },
+    });
+    const file = join(folder.path, 'to\u001b]0;x\u0007ken\n');
+    writeFileSync(file, 'file-0123456789-0123456');
+
+    const { exitCode, stdout } = await run(['auth', 'status'], { env: { ...folder.env, LISTCTL_TOKEN_FILE: file } });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('profile  a\\x1b[2J\n');
+    expect(stdout).toContain('to\\x1b]0;x\\x07ken⏎)\n');
+  });
+
   test('there is none: exit 3, with what to do', async () => {
     for (const verb of ['status', 'token']) {
       const { exitCode, stdout, stderr } = await run(['auth', verb]);

@@ -1,5 +1,6 @@
 /** `listctl init`: asks, tries, keeps. */
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
 import { scriptedService } from '../support/scripted-service.ts';
@@ -70,6 +71,17 @@ test('what is no address or no id is asked for again', async () => {
   await answer(host, { Site: '..', 'would address something else': '\u0015home', List: 'tasks', 'Token for': token });
 
   expect(await running).toBe(0);
+});
+
+test('the embedded service has no token to take', async () => {
+  await using folder = await settingsFolder();
+  const host = testHost({ env: { ...folder.env, LISTCTL_DATA_DIR: join(folder.path, 'data') }, terminal: 120 });
+
+  const running = main(['init', '--local'], host);
+  await answer(host, { 'Address of': '', Site: 'home', List: 'tasks' });
+
+  expect(await running).toBe(0);
+  expect(host.printed.stderr).toMatch(/the service answers$/m);
 });
 
 describe('an address where no list service answers', () => {

@@ -1,5 +1,5 @@
 /** `listctl profile` (cli.md, "auth, profile, api, serve, doctor"). */
-import { chmodSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { settingsFolder } from '../support/settings-folder.ts';
@@ -85,6 +85,7 @@ describe('profile set', () => {
     { words: ['a\u001b[31m', '--site', 'x'], says: 'a profile is named by' },
     { words: ['x'.repeat(65), '--site', 'x'], says: 'a profile is named by' },
     { words: ['a'], says: 'nothing to set' },
+    { words: ['a', '--default-output', 'curl'], says: '--default-output: expected one of' },
     { words: ['a', '--site', ''], says: '--site: no value' },
     { words: ['a', '--base-url', 'https://me:verysecret@host'], says: 'no user name or password' },
     { words: ['a', '--base-url', 'lists.example'], says: '--base-url: expected an address' },
@@ -161,6 +162,15 @@ describe('profile list, show, use, remove', () => {
 
     expect(await run(['profile', 'list'], folder)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
     expect(existsSync(folder.config)).toBe(false);
+  });
+
+  test('list of none is an empty list to a script; one that could not be read is nothing', async () => {
+    await using folder = await settingsFolder();
+
+    expect(await run(['profile', 'list', '-o', 'json'], folder)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
+    expect(await run(['profile', 'list', '-o', 'jsonl'], folder)).toMatchObject({ exitCode: 0, stdout: '' });
+    writeFileSync(folder.config, '{');
+    expect(await run(['profile', 'list', '-o', 'json'], folder)).toMatchObject({ exitCode: 10, stdout: '' });
   });
 
   test('show without a name shows the one in use', async () => {

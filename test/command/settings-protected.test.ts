@@ -22,7 +22,8 @@ describe('a protected profile', () => {
     const without = await run(words, folder);
     const wrong = await run([...words, '--confirm', 'dev'], folder);
     expect(without).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(without.stderr).toContain(`list "tasks" of site "home" at ${service.url}`);
+    const place = words[0] === 'api' ? '/sites/home/lists/tasks/items (POST)' : 'list "tasks" of site "home"';
+    expect(without.stderr).toContain(`${place} at ${service.url}`);
     expect(without.stderr).toContain('--confirm prod');
     expect(wrong).toMatchObject({ exitCode: 2, stdout: '' });
     expect(service.requests).toEqual([]);

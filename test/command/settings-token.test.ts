@@ -1,5 +1,5 @@
 /** Which token is sent, and where: never to another origin than its own. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
@@ -124,6 +124,25 @@ describe('token-command', () => {
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(/^locked\nlistctl: the token-command of profile prod failed with exit code 2\n/);
     expect(service.requests).toEqual([]);
+  });
+
+  test.each([0o620, 0o602])('is not run where others may write it: mode %o', async (mode) => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder();
+    const mark = join(folder.path, 'was-run');
+    const { profiles } = world(service, `touch ${mark}; echo t`);
+    writeFileSync(folder.config, JSON.stringify({ version: 1, current: 'prod', profiles }));
+    chmodSync(folder.config, mode);
+
+    const { exitCode, stderr } = await run(get, { env: { ...env, ...folder.env } });
+
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain(`${folder.config} can be written by others`);
+    expect(stderr).toContain(`chmod go-w ${folder.config}`);
+    expect(existsSync(mark)).toBe(false);
+    expect(service.requests).toEqual([]);
+    chmodSync(folder.config, 0o644);
+    expect(await run(get, { env: { ...env, ...folder.env } })).toMatchObject({ exitCode: 0 });
   });
 
   test('a stored token comes first', async () => {

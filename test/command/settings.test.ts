@@ -97,3 +97,44 @@ describe('a project file', () => {
     expect([...service.requests, ...evil.requests]).toEqual([]);
   });
 });
+
+test('wrong arguments are JSON where a profile or the project asks for it (cli.md, "Streams")', async () => {
+  await using folder = await settingsFolder(keptFor({ url: 'https://lists.example/v1.0' }, { output: 'json' }));
+
+  const wrong = await run(['items', 'create', '--bogus'], folder);
+  const named = await run(['items', 'create', '--bogus', '-p', 'prod'], folder);
+  const typed = await run(['items', 'create', '--bogus', '-o', 'pretty'], folder);
+
+  for (const { exitCode, stderr } of [wrong, named]) {
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage', message: 'unknown option --bogus' } });
+  }
+  expect(typed.stderr).toMatch(/^listctl: unknown option/);
+});
+
+describe('curl is a format for one run', () => {
+  const dryRun = ['items', 'get', '17', '--dry-run'];
+  const prod = { baseUrl: 'https://lists.example', site: 'home', list: 'tasks' };
+
+  test('from the flag', async () => {
+    await using folder = await settingsFolder({ current: 'prod', profiles: { prod } });
+
+    const { exitCode, stdout } = await run([...dryRun, '-o', 'curl'], folder);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^curl /) });
+  });
+
+  test.each([
+    { from: 'LISTCTL_OUTPUT', env: { LISTCTL_OUTPUT: 'curl' }, profile: {}, project: {} },
+    { from: 'profile prod: output', env: {}, profile: { output: 'curl' }, project: {} },
+    { from: '.listctl.json: output', env: {}, profile: {}, project: { output: 'curl' } },
+  ])('not from $from', async ({ from, env, profile, project }) => {
+    await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { ...prod, ...profile } } });
+    writeFileSync(join(folder.path, '.listctl.json'), JSON.stringify(project), { mode: 0o600 });
+
+    const { exitCode, stderr } = await run(dryRun, { env: { ...folder.env, ...env }, cwd: folder.path });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${from}: expected one of pretty`);
+  });
+});

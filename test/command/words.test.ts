@@ -29,6 +29,14 @@ test.each([
   expect(service.requests.map((request) => decodeURIComponent(request.path))).toEqual([path(site, list)]);
 });
 
+test('help shows the page that --help shows', async () => {
+  for (const words of [[], ['items'], ['items', 'create'], ['item', 'get'], ['auth', 'login'], ['serve']]) {
+    const help = await run(['help', ...words]);
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(help.stdout).toBe((await run([...words, '--help'])).stdout);
+  }
+});
+
 test('a flag wins over the environment, and an empty variable counts as unset', async () => {
   await using service = await scriptedService({ status: 200, body: milk });
   const env = { ...environmentFor(service), LISTCTL_OUTPUT: '' };
@@ -45,6 +53,9 @@ test('a flag wins over the environment, and an empty variable counts as unset', 
 test.each([
   { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
   { words: 'items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
+  { words: 'help nope', says: "unknown command 'nope'", hint: '--help' },
+  { words: 'help itmes get', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
+  { words: 'help items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
   { words: 'items get --sit S 17', says: 'unknown option --sit', hint: 'Did you mean --site?' },
   { words: 'items get 17 --token=verysecret', says: 'unknown option --token', hint: 'LISTCTL_TOKEN' },
   { words: 'items get', says: "missing required argument 'id'", hint: '--help' },
@@ -146,4 +157,24 @@ test('one newline at the end of a token is no part of it', async () => {
   await run(['items', 'get', '17'], { env: { ...environmentFor(service), LISTCTL_TOKEN: 'abc\n' } });
 
   expect(service.requests[0]?.headers.authorization).toBe('Bearer abc');
+});
+
+test.each([
+  ...['create', 'get', 'update', 'delete'].map((verb) => ({ words: `items ${verb}`, codes: [0, 1, 2, 3, 4, 5, 6, 7] })),
+  { words: 'api', codes: [0, 1, 2, 3, 4, 5, 6, 7, 8] },
+  { words: 'auth login', codes: [0, 1, 2, 11] },
+  { words: 'auth logout', codes: [0, 1, 2, 11] },
+  { words: 'auth status', codes: [0, 1, 2, 3] },
+  { words: 'auth token', codes: [0, 1, 2, 3] },
+  ...['set', 'use', 'remove'].map((verb) => ({ words: `profile ${verb}`, codes: [0, 1, 2, 11] })),
+  ...['list', 'show'].map((verb) => ({ words: `profile ${verb}`, codes: [0, 1, 2] })),
+  { words: 'init', codes: [0, 1, 2, 3, 7, 11] },
+  { words: 'serve', codes: [2] },
+])('the page of $words tells every exit code', async ({ words, codes }) => {
+  const { stdout } = await run([...words.split(' '), '--help']);
+
+  const lines = stdout.slice(stdout.indexOf('Exit codes:')).split('\n');
+  const told = lines.flatMap((line) => (/^ +(\d[\d, ]*\d|\d) {2}\S/.exec(line)?.[1] ?? '').match(/\d+/g) ?? []);
+  expect(told.map(Number)).toEqual(expect.arrayContaining([...codes, 10, 70, 129, 130, 143]));
+  expect(new Set(told).size).toBe(told.length);
 });

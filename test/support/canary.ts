@@ -1,6 +1,12 @@
 /** Looks for a secret in everything that a run leaves or shows. */
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+
+/** A token that nobody else has: other runs of this suite on the machine are not to be seen. */
+export function newCanary(): string {
+  return `canary-${randomBytes(4).toString('hex')}-${randomBytes(8).toString('hex')}`;
+}
 
 /**
  * The files under a folder that hold the text, whatever else is in them.

@@ -3,7 +3,7 @@ import type { Answer } from '../../api/transport.ts';
 import type { Output } from '../../host.ts';
 import type { JsonValue } from '../../json.ts';
 import { printable } from '../../output/printable.ts';
-import type { Print } from '../session.ts';
+import type { Print } from '../printing.ts';
 
 /** Prints an answer: JSON in the format that was asked for, anything else as the bytes that came. */
 export async function showAnswer(

@@ -1,12 +1,13 @@
 import { type ApiRequest, isRead } from '../../api/transport.ts';
 import { Failure } from '../../errors.ts';
-import { printJson } from '../../json.ts';
+import { type JsonValue, printJson } from '../../json.ts';
 import { jsonView } from '../../output/json-view.ts';
 import { addHelpNotes, type SetUp } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
 import { checkIdempotencyKey, newIdempotencyKey } from '../idempotency-key.ts';
 import { collect, readMembers } from '../options/fields.ts';
 import { readBinaryFile } from '../options/files.ts';
+import type { Print } from '../printing.ts';
 import { type Session, withSession } from '../session.ts';
 import { showAnswer } from './answer.ts';
 import { readHeaders, readMethod, readPath } from './request-words.ts';
@@ -36,13 +37,7 @@ export const setUpApi: SetUp = (command, context) => {
       withSession(context, command, async (session) => {
         const request = await readRequest(method, path, flags, session);
         if (flags.dryRun) return showDryRun([request], session);
-        return session.printing(jsonView, false, async (print) => {
-          const wire = await session.wire();
-          const target = `${request.method} ${request.path}`;
-          const purpose = { task: target, target, idempotencyKey: keyOf(request) };
-          const answer = await wire.ask(request, purpose, (whole) => whole);
-          await showAnswer(answer, flags.include === true, print, session.host.stdout);
-        });
+        return sendRequest(request, flags.include === true, session);
       }),
     );
   addHelpNotes(command, {
@@ -64,6 +59,18 @@ export const setUpApi: SetUp = (command, context) => {
     },
   });
 };
+
+function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session): Promise<void> {
+  const { method, path } = request;
+  const send = async (print: Print<JsonValue>) => {
+    const wire = await session.wire();
+    const target = `${method} ${path}`;
+    const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
+    const answer = await wire.ask(request, purpose, (whole) => whole);
+    await showAnswer(answer, isIncluded, print, session.host.stdout);
+  };
+  return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');
+}
 
 async function readRequest(method: string, path: string, flags: ApiFlags, session: Session): Promise<ApiRequest> {
   const verb = readMethod(method);

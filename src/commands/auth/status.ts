@@ -5,7 +5,7 @@ import { addressText } from '../../settings/address.ts';
 import { endOf } from '../../settings/token.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { type Session, withSession } from '../session.ts';
-import { currentToken } from './current-token.ts';
+import { currentToken, tokenExitCodes } from './current-token.ts';
 
 /** `listctl auth status` */
 export const statusCommand: CommandSpec = {
@@ -15,7 +15,7 @@ export const statusCommand: CommandSpec = {
     command.action(() => withSession(context, command, showStatus));
     addHelpNotes(command, {
       examples: ['listctl auth status', 'listctl auth status -p prod -o json'],
-      exitCodes: { 0: 'there is one, or none is needed', 2: 'wrong usage', 3: 'there is none for this address' },
+      exitCodes: { 0: 'there is one, or none is needed', ...tokenExitCodes },
     });
   },
 };

@@ -1,7 +1,7 @@
 import type { View } from '../../output/view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { withSession } from '../session.ts';
-import { currentToken } from './current-token.ts';
+import { currentToken, tokenExitCodes } from './current-token.ts';
 import { needsNoToken } from './store-login.ts';
 
 /** `listctl auth token` */
@@ -20,7 +20,7 @@ export const tokenCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['LISTCTL_TOKEN=$(listctl auth token) ./nightly.sh'],
-      exitCodes: { 0: 'printed', 2: 'wrong usage', 3: 'there is none for this address' },
+      exitCodes: { 0: 'printed', ...tokenExitCodes },
     });
   },
 };

@@ -1,10 +1,11 @@
 import { createRequest } from '../../api/requests.ts';
-import type { Fields, ListRef } from '../../item.ts';
+import type { Fields, Item, ListRef } from '../../item.ts';
 import { itemView } from '../../output/item-view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
 import { checkIdempotencyKey, newIdempotencyKey } from '../idempotency-key.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../options/fields.ts';
+import type { Print } from '../printing.ts';
 import { type Session, withSession } from '../session.ts';
 
 interface CreateFlags extends FieldFlags {
@@ -49,6 +50,7 @@ export const createCommand: CommandSpec = {
         2: 'wrong usage, nothing sent',
         3: 'credentials',
         4: 'no such list',
+        5: 'conflict',
         6: 'throttled or unavailable',
         7: 'not reached',
         8: 'in doubt: it may have been created',
@@ -69,8 +71,9 @@ async function newKey({ sendsKeys }: Session): Promise<string | undefined> {
 }
 
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
-  return session.printing(itemView, false, async (print) => {
+  const create = async (print: Print<Item>) => {
     const api = await session.api();
     await print(await api.create(list, fields, idempotencyKey));
-  });
+  };
+  return session.printing(itemView, false, create, 'created');
 }

@@ -2,6 +2,7 @@ import type { ItemsApi } from '../../api/items.ts';
 import { Failure, Stopped } from '../../errors.ts';
 import type { ItemRef } from '../../item.ts';
 import type { View } from '../../output/view.ts';
+import type { Print } from '../printing.ts';
 import type { Session } from '../session.ts';
 
 /** How many typed items are worked on at once. */
@@ -10,7 +11,7 @@ const atOnceMax = 8;
 /** One request for each item that was typed. */
 export interface EachItem<T> {
   readonly refs: readonly ItemRef[];
-  /** What could not be done, for the summary: `read`, `deleted`. */
+  /** What is done to each: `read`, `deleted`. */
   readonly done: string;
   readonly view: View<T>;
   readonly act: (ref: ItemRef, api: ItemsApi) => Promise<T>;
@@ -23,22 +24,28 @@ export interface EachItem<T> {
  * @throws {Failure} what the one item ended in; of several, in-doubt if one of them is, else incomplete
  */
 export async function forEachItem<T>(each: EachItem<T>, session: Session): Promise<void> {
-  const { refs, view, act } = each;
+  const { refs, done, view, act } = each;
   const [only] = refs;
   const failures: Failure[] = [];
-  await session.printing(view, refs.length > 1, async (print) => {
+  const work = async (print: Print<T>) => {
     const api = await session.api();
     if (refs.length === 1 && only) return print(await act(only, api));
     for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
       const ended = await result;
       if ('value' in ended) await print(ended.value);
-      else if (ended.error instanceof Failure) failures.push(ended.error);
+      else if (isOneItems(ended.error)) failures.push(ended.error);
       // Told to stop: what was done before is printed first.
       else if (!(ended.error instanceof Stopped)) throw ended.error;
     }
-  });
+  };
+  await session.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
   await reportAll(failures, each, session);
   session.host.signal.throwIfAborted();
+}
+
+/** Whether a failure is about its item alone. That nobody confirmed the writes is said once, and nothing was sent. */
+function isOneItems(error: unknown): error is Failure {
+  return error instanceof Failure && error.kind !== 'usage';
 }
 
 type Result<T> = { readonly value: T } | { readonly error: unknown };

@@ -34,6 +34,7 @@ export const getCommand: CommandSpec = {
         2: 'wrong usage, nothing sent',
         3: 'credentials',
         4: 'not found',
+        5: 'conflict',
         6: 'throttled or unavailable',
         7: 'not reached, or no complete answer',
         9: 'some of several could not be read',

@@ -106,7 +106,8 @@ function parseTyped(key: string, text: string): JsonValue {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new Failure('usage', `--field: the value of "${key}" is not JSON`, {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure('usage', `--field: the value of "${key}" is not JSON (${error.message})`, {
       hint: `for a text write ${key}=…; for JSON quote it for the shell, as in '${key}:="text"'`,
       cause: error,
     });

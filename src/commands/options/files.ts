@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { Failure } from '../../errors.ts';
-import type { Host } from '../../host.ts';
+import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
 
 /**
@@ -59,7 +59,16 @@ export async function readBinaryFile(file: string, host: Host): Promise<Buffer> 
   return file === '-' ? readStdin(host) : readBytes(file);
 }
 
+/** The inputs that were read to their end: a second reader would take an empty text for what was piped in. */
+const taken = new WeakSet<Input>();
+
 async function readStdin({ stdin }: Host): Promise<Buffer> {
+  if (taken.has(stdin)) {
+    throw new Failure('usage', 'standard input is named twice', {
+      hint: 'only one value can come from it; put the other in a file',
+    });
+  }
+  taken.add(stdin);
   if (stdin.isTTY) {
     throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
   }

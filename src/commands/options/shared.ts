@@ -18,7 +18,13 @@ export const settings = {
   baseUrl: addressSetting,
   site: { flag: '--site', variable: 'LISTCTL_SITE', parse: (text: string) => text },
   list: { flag: '--list', variable: 'LISTCTL_LIST', parse: (text: string) => text },
-  output: { flag: '--output', variable: 'LISTCTL_OUTPUT', parse: parseOneOf(dryRunFormats) },
+  output: {
+    flag: '--output',
+    variable: 'LISTCTL_OUTPUT',
+    parse: parseOneOf(outputFormats),
+    // As curl only dry runs can be printed: kept, it would fail every other command.
+    parseTyped: parseOneOf(dryRunFormats),
+  },
   query: { flag: '--query', parse: (text: string) => text },
   columns: { flag: '--columns', parse: parseNames },
   timeout: { flag: '--timeout', variable: 'LISTCTL_TIMEOUT', parse: parseSeconds },

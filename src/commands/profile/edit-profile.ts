@@ -58,11 +58,16 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
     const text = key === 'output' ? own['defaultOutput'] : definition === undefined ? own[key] : flags[flag];
     if (typeof text !== 'string') continue;
     if (text === '') throw new Failure('usage', `${flag}: no value`, { hint: `--unset ${dashed(key)} removes it` });
-    if (definition !== undefined) findSetting({ ...definition, flag }, { flags: { [flag]: text }, env: {} });
+    if (definition !== undefined) checkKept(definition, flag, text);
     values.push([key, placed(key, text, cwd)]);
   }
   for (const key of profileKeys.switches) if (own[key] === true) values.push([key, true]);
   return Object.fromEntries(values);
+}
+
+/** What is kept is less than what may be typed for one run. */
+function checkKept({ parse }: Definition<unknown>, flag: string, text: string): void {
+  findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
 }
 
 /**

@@ -3,6 +3,7 @@ import { noSuchProfile } from '../../settings/profile.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { type Session, withSession } from '../session.ts';
 import { profileView, type ShownProfile } from './profile-view.ts';
+import { misfit } from './settings-exit-codes.ts';
 
 /** `listctl profile show` */
 export const showCommand: CommandSpec = {
@@ -18,7 +19,7 @@ export const showCommand: CommandSpec = {
       );
     addHelpNotes(command, {
       examples: ['listctl profile show', 'listctl profile show prod -o json'],
-      exitCodes: { 0: 'shown', 2: 'there is no such profile', 10: 'the settings can’t be read' },
+      exitCodes: { 0: 'shown', 1: misfit, 2: 'there is no such profile', 10: 'the settings can’t be read' },
     });
   },
 };

@@ -119,6 +119,21 @@ test('fields come from files and stdin, exactly as they are there', async () => 
   ]);
 });
 
+test('standard input gives one value: named twice it is wrong usage, not an empty text', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+  const env = environmentFor(service);
+
+  for (const twice of [
+    ['-f', 'a@=-', '-f', 'b@=-'],
+    ['--fields', '-', '-f', 'b@=-'],
+  ]) {
+    const { exitCode, stderr } = await run(['items', 'create', ...twice], { env, stdin: '{}' });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('standard input is named twice');
+  }
+  expect(service.requests).toEqual([]);
+});
+
 test('an item that get printed can be given to create: its fields are taken', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
   const env = environmentFor(service);
@@ -205,6 +220,19 @@ test.each([
   expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 8, stdout: '', requests: 1 });
   expect(JSON.parse(stderr)).toMatchObject({
     error: { kind: 'in-doubt', exit: 8, outcome: 'unknown', idempotencyKey: 'k1', hint: expect.stringContaining('k1') },
+  });
+});
+
+test('an item that was stored is never reported as if it were not: the query did not fit', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+
+  const { exitCode, stdout, stderr } = await run(['items', 'create', '-f', 'a=1', '-q', 'sum(id)', '--json'], {
+    env: environmentFor(service),
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
+  expect(JSON.parse(stderr)).toMatchObject({
+    error: { kind: 'local-file', outcome: 'applied', message: expect.stringContaining('item 17 was created') },
   });
 });
 

@@ -134,6 +134,12 @@ test('a planned request shows method, address and body', async () => {
   );
 });
 
+test('an address cannot steer the terminal', async () => {
+  const odd = { method: 'GET', url: 'http://127.0.0.1/a\x1b[2J\n\u202e' };
+
+  expect(await show(requestView, 'pretty', odd)).toBe('GET http://127.0.0.1/a\\x1b[2J⏎\\u{202e}\n');
+});
+
 test('a planned request as JSON has no headers, and a body only where there is one', async () => {
   expect(await show(requestView, 'jsonl', create, remove)).toBe(
     [

@@ -47,6 +47,19 @@ test.each(outputFormats)('%s of nothing is nothing at all', async (format) => {
   }
 });
 
+test.each([
+  ['json', undefined, '[]\n'],
+  ['yaml', undefined, '[]\n'],
+  ['json', '@', '[]\n'],
+  ['json', 'length(@)', '0\n'],
+  ...(['pretty', 'jsonl', 'csv', 'tsv', 'id', 'none'] as const).map((format) => [format, undefined, ''] as const),
+] as const)('%s of nothing, asked %s, where that is an answer: %j', async (format, query, text) => {
+  const answering = { ...view, printsNone: true };
+
+  expect(await printed(answering, [], { format, isSeveral: true, query })).toBe(text);
+  expect(await printed(answering, [], { format, isSeveral: false, query })).toBe('');
+});
+
 test.each(['json', 'yaml'] as const)(
   'three values are never three documents of %s, whatever was asked for',
   async (format) => {

@@ -239,3 +239,15 @@ describe('a folder that cannot be used is named, with the reason', () => {
     chmodSync(path, 0o700);
   });
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a store is made in folders that are missing, whatever their way',
+  async () => {
+    await using folder = await temporaryFolder();
+
+    await openStore(join(folder.path, 'a', 'b', '..', 'c', 'd')).close();
+
+    expect(existsSync(join(folder.path, 'a/c/d/data.mdb'))).toBe(true);
+    expect(statSync(join(folder.path, 'a')).mode & 0o777).toBe(0o700);
+  },
+);

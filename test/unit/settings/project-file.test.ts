@@ -1,5 +1,5 @@
 /** `.listctl.json`: what it may say, and whose it must be. */
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findProjectFile } from '../../../src/settings/project-file.ts';
@@ -51,6 +51,31 @@ test.skipIf(uid !== 0)("somebody else's is refused", async () => {
   chownSync(join(folder.path, '.listctl.json'), 12_345, 12_345);
 
   expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError('belongs to another user (its uid is 12345)');
+});
+
+test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', async (mode) => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, '.listctl.json');
+  write(folder.path, { site: 'home' });
+  chmodSync(file, mode);
+
+  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(
+    expect.objectContaining({
+      kind: 'local-file',
+      message: expect.stringContaining(`${file} can be written by others`),
+      details: expect.objectContaining({ hint: expect.stringContaining(`chmod go-w ${file}`) }),
+    }),
+  );
+  // Where users have no numbers files have no such modes.
+  expect(findProjectFile({ cwd: folder.path, uid: undefined })).toMatchObject({ values: { site: 'home' } });
+});
+
+test('one that its group may write is read: a umask of 002 makes every file so', async () => {
+  await using folder = await temporaryFolder();
+  write(folder.path, { site: 'home' });
+  chmodSync(join(folder.path, '.listctl.json'), 0o664);
+
+  expect(findProjectFile({ cwd: folder.path, uid })).toMatchObject({ values: { site: 'home' } });
 });
 
 function write(folder: string, content: unknown): void {
