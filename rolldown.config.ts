@@ -100,5 +100,5 @@ function licenceOf(folder: string): string {
   const { name, version, license, homepage } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
   const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
-  return `${name} ${version} (${license}), ${homepage ?? `https://www.npmjs.com/package/${name}`}\n\n${text}\n`;
+  return `${name} ${version} (${license})${homepage === undefined ? '' : `, ${homepage}`}\n\n${text}\n`;
 }

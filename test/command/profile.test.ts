@@ -35,10 +35,10 @@ describe('profile set', () => {
     const words = ['--token-command', 'pass show lists', '--ca-file', 'ca.pem', '--allow-http', '--timeout', '5'];
     const format = ['--default-output', 'jsonl'];
 
-    await run(['profile', 'set', 'a', ...words, ...format], { ...folder, cwd: '/work' });
+    await run(['profile', 'set', 'a', ...words, ...format], { ...folder, cwd: '/srv' });
 
     expect(folder.read().profiles['a']).toEqual({
-      ...{ tokenCommand: 'pass show lists', caFile: '/work/ca.pem', allowHttp: true, timeout: '5', output: 'jsonl' },
+      ...{ tokenCommand: 'pass show lists', caFile: '/srv/ca.pem', allowHttp: true, timeout: '5', output: 'jsonl' },
     });
   });
 
@@ -59,9 +59,9 @@ describe('profile set', () => {
   test('the embedded service in a folder is found again from anywhere', async () => {
     await using folder = await settingsFolder();
 
-    await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...folder, cwd: '/work' });
+    await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...folder, cwd: '/srv' });
 
-    expect(folder.read().profiles['a']).toEqual({ baseUrl: 'local:/work/data' });
+    expect(folder.read().profiles['a']).toEqual({ baseUrl: 'local:/srv/data' });
   });
 
   test.each(['a.b', 'constructor', 'toString', 'Ünïcode', '7', 'me@work'])(
