@@ -55,7 +55,7 @@ export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
     fields: isObject(fields) ? fields : objectFrom([]),
     members: Object.hasOwn(members, 'id')
       ? objectFrom(withId(members, id))
-      : objectFrom([['id', id], ...entries(members)]),
+      : objectFrom([['id', id], ...Object.entries(members)]),
     etag: answer.headers['etag'],
   };
 }
@@ -123,11 +123,7 @@ function idOf(value: JsonValue | undefined): string | undefined {
 }
 
 function withId(members: JsonObject, id: string): [string, JsonValue][] {
-  return entries(members).map(([name, value]) => [name, name === 'id' ? id : value]);
-}
-
-function entries(members: JsonObject): [string, JsonValue][] {
-  return Object.entries(members);
+  return Object.entries(members).map(([name, value]) => [name, name === 'id' ? id : value]);
 }
 
 function isText(value: JsonValue | undefined): value is string {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { curlLine } from '../output/curl-line.ts';
+import { curlLine, shellWord } from '../output/curl-line.ts';
 import { isLoopbackHost } from '../service/loopback-host.ts';
 import type { Context } from './context.ts';
 
@@ -43,9 +43,4 @@ function networkWarning({ url, host }: Serving): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const elsewhere = isEverywhere ? `; other machines use http://${hostname()}:${new URL(url).port}/v1.0` : '';
   return `listctl: http shows the token and the items to the network${elsewhere}\n`;
-}
-
-/** A word for a POSIX shell. */
-function shellWord(text: string): string {
-  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -42,8 +42,9 @@ function headerFor(name: string, value: string): string {
   return value === '' ? `${name};` : `${name}: ${value}`;
 }
 
-function shellWord(text: string): string {
-  return /^[A-Za-z]+$/.test(text) ? text : quoted(text);
+/** One word for a POSIX shell, in quotes only where it needs them. */
+export function shellWord(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : quoted(text);
 }
 
 /** One word for a POSIX shell: in single quotes nothing is special but the quote itself. */

@@ -4,7 +4,7 @@ import { type JsonValue, printJson } from '../../json.ts';
 import { jsonView } from '../../output/json-view.ts';
 import { addHelpNotes, type SetUp } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
-import { checkIdempotencyKey, newIdempotencyKey } from '../idempotency-key.ts';
+import { idempotencyKeyFor } from '../idempotency-key.ts';
 import { collect, readMembers } from '../options/fields.ts';
 import { readBinaryFile } from '../options/files.ts';
 import type { Print } from '../printing.ts';
@@ -79,7 +79,7 @@ async function readRequest(method: string, path: string, flags: ApiFlags, sessio
   if (body !== undefined && isRead(verb))
     throw new Failure('usage', `${verb} has no body`, { hint: 'put it in the query' });
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  const key = verb === 'POST' ? await keyFor(flags, session) : undefined;
+  const key = verb === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys) : undefined;
   const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
   const headers = { accept: 'application/json', ...type, ...keyed, ...readHeaders(flags.header ?? []) };
   return { ...request, headers, ...(body === undefined ? {} : { body }) };
@@ -90,11 +90,6 @@ async function readBody({ input, field }: ApiFlags, session: Session): Promise<s
     throw new Failure('usage', '--input and --field: only one makes the body');
   if (input !== undefined) return readBinaryFile(input, session.host);
   return field === undefined ? undefined : printJson(await readMembers({ field }, session));
-}
-
-async function keyFor({ idempotencyKey }: ApiFlags, { sendsKeys }: Session): Promise<string | undefined> {
-  if (idempotencyKey !== undefined) return checkIdempotencyKey(idempotencyKey);
-  return sendsKeys ? newIdempotencyKey() : undefined;
 }
 
 /** The key as it was sent, for the message of a request in doubt. */

@@ -3,7 +3,7 @@ import type { Fields, Item, ListRef } from '../../item.ts';
 import { itemView } from '../../output/item-view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
-import { checkIdempotencyKey, newIdempotencyKey } from '../idempotency-key.ts';
+import { idempotencyKeyFor } from '../idempotency-key.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../options/fields.ts';
 import type { Print } from '../printing.ts';
 import { type Session, withSession } from '../session.ts';
@@ -61,13 +61,8 @@ export const createCommand: CommandSpec = {
 
 async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
   const fields = await readFields(flags, session);
-  const given = flags.idempotencyKey === undefined ? undefined : checkIdempotencyKey(flags.idempotencyKey);
-  return { list: session.list(), fields, idempotencyKey: given ?? (await newKey(session)) };
-}
-
-async function newKey({ sendsKeys }: Session): Promise<string | undefined> {
-  if (!sendsKeys) return undefined;
-  return newIdempotencyKey();
+  const idempotencyKey = await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys);
+  return { list: session.list(), fields, idempotencyKey };
 }
 
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
