@@ -53,16 +53,14 @@ export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
   return {
     id,
     fields: isObject(fields) ? fields : objectFrom([]),
-    members: Object.hasOwn(members, 'id')
-      ? objectFrom(withId(members, id))
-      : objectFrom([['id', id], ...Object.entries(members)]),
+    members: members['id'] === id ? members : withId(members, id),
     etag: answer.headers['etag'],
   };
 }
 
 /** An item of which only the id is known. */
-export function bareItem(id: string): Item {
-  return { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
+export function bareItem(id: string, etag?: string): Item {
+  return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
 }
 
 /**
@@ -122,8 +120,9 @@ function idOf(value: JsonValue | undefined): string | undefined {
   return isText(value) ? value : undefined;
 }
 
-function withId(members: JsonObject, id: string): [string, JsonValue][] {
-  return Object.entries(members).map(([name, value]) => [name, name === 'id' ? id : value]);
+function withId(members: JsonObject, id: string): JsonObject {
+  if (!Object.hasOwn(members, 'id')) return objectFrom([['id', id], ...Object.entries(members)]);
+  return objectFrom(Object.entries(members).map(([name, value]) => [name, name === 'id' ? id : value]));
 }
 
 function isText(value: JsonValue | undefined): value is string {

@@ -12,37 +12,143 @@ export interface AttemptWatch {
 }
 
 /**
- * Watches one attempt: the whole of it, the time to its headers, each pause in its body, and the signal. All of it is
- * real time: a body that drips may keep each pause short, but not the whole.
+ * Watches the attempts of one transport: the whole of each, the time to its headers, each pause in its body, and its
+ * signal. All of it is real time: a body that drips may keep each pause short, but not the whole.
  *
- * @param fail told once, of the first limit that was passed
+ * One timer and one listener serve all of them, since three timers and a listener for each cost as much as a fifth of
+ * sending one. The timer holds no process: an attempt has a socket, or one on its way, that does.
  */
-export function watchAttempt(limits: AttemptLimits, fail: (fault: Fault) => void): AttemptWatch {
-  const { timeoutMs, signal } = limits;
-  const { headersMs, idleMs } = limits.phases ?? usualPhases(timeoutMs);
-  const late = (what: string, ms: number) => () => fail({ kind: 'timeout', reason: `${what} within ${ms / 1000} s` });
-  const stop = () => fail({ kind: 'stopped', reason: 'stopped', cause: signal.reason });
-  const whole = setTimeout(late('no complete answer', timeoutMs), timeoutMs);
-  let phase: NodeJS.Timeout | undefined;
-  let pause: NodeJS.Timeout | undefined;
-  // However many attempts are under way: Node would take more than ten for a leak, and say so.
-  setMaxListeners(0, signal);
-  signal.addEventListener('abort', stop);
-  return {
-    written: () => {
-      if (headersMs < timeoutMs) phase = setTimeout(late('no answer', headersMs), headersMs);
-    },
-    received: () => {
-      clearTimeout(phase);
-      if (idleMs >= timeoutMs) return;
-      if (pause === undefined) pause = setTimeout(late('the answer stopped: no more of it', idleMs), idleMs);
-      else pause.refresh();
-    },
-    end: () => {
-      clearTimeout(whole);
-      clearTimeout(phase);
-      clearTimeout(pause);
-      signal.removeEventListener('abort', stop);
-    },
-  };
+export class AttemptWatches {
+  /** Not a Set: each table that one outgrows keeps the attempts in it from being collected early. */
+  readonly #watched: (Watched | undefined)[] = [];
+  readonly #free: number[] = [];
+  readonly #heard = new WeakSet<AbortSignal>();
+  readonly #nowMs: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #dueAtMs = Number.POSITIVE_INFINITY;
+
+  /** @param nowMs milliseconds of monotonic time */
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Begins to watch one attempt. `fail` is told once, of the first limit that was passed. */
+  watch(limits: AttemptLimits, fail: (fault: Fault) => void): AttemptWatch {
+    const place = this.#free.pop() ?? this.#watched.length;
+    const watched = new Watched(limits, fail, this, place);
+    this.#watched[place] = watched;
+    this.#hear(limits.signal);
+    this.due(watched.begin(this.#nowMs()));
+    return watched;
+  }
+
+  /** Sees to it that the limits are looked at when this moment has come. */
+  due(atMs: number): void {
+    // Mostly the one before is sooner: limits are as long for each attempt, and this one began later.
+    if (atMs >= this.#dueAtMs) return;
+    this.#dueAtMs = atMs;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), Math.min(atMs - this.#nowMs(), 2 ** 31 - 1)).unref();
+  }
+
+  now(): number {
+    return this.#nowMs();
+  }
+
+  forget(watched: Watched): void {
+    if (this.#watched[watched.place] !== watched) return;
+    this.#watched[watched.place] = undefined;
+    this.#free.push(watched.place);
+  }
+
+  #look(): void {
+    const nowMs = this.#nowMs();
+    this.#dueAtMs = Number.POSITIVE_INFINITY;
+    for (const watched of [...this.#watched]) {
+      if (watched === undefined) continue;
+      const fault = watched.faultAt(nowMs);
+      if (fault === undefined) this.due(watched.dueAtMs());
+      else watched.fail(fault);
+    }
+  }
+
+  #hear(signal: AbortSignal): void {
+    if (this.#heard.has(signal)) return;
+    this.#heard.add(signal);
+    // However many transports listen: Node would take more than ten for a leak, and say so.
+    setMaxListeners(0, signal);
+    const stop = () => {
+      for (const watched of [...this.#watched]) {
+        if (watched?.signal === signal) watched.fail({ kind: 'stopped', reason: 'stopped', cause: signal.reason });
+      }
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  }
+}
+
+/** One attempt: the moments by which its parts must have come. */
+class Watched implements AttemptWatch {
+  readonly signal: AbortSignal;
+  readonly place: number;
+  readonly #limits: AttemptLimits;
+  readonly #fail: (fault: Fault) => void;
+  readonly #watches: AttemptWatches;
+  #wholeAtMs = 0;
+  #headersAtMs = Number.POSITIVE_INFINITY;
+  #pieceAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(limits: AttemptLimits, fail: (fault: Fault) => void, watches: AttemptWatches, place: number) {
+    this.signal = limits.signal;
+    this.place = place;
+    this.#limits = limits;
+    this.#fail = fail;
+    this.#watches = watches;
+  }
+
+  begin(nowMs: number): number {
+    this.#wholeAtMs = nowMs + this.#limits.timeoutMs;
+    return this.#wholeAtMs;
+  }
+
+  written(): void {
+    const { timeoutMs } = this.#limits;
+    const { headersMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    if (headersMs >= timeoutMs) return;
+    this.#headersAtMs = this.#watches.now() + headersMs;
+    this.#watches.due(this.#headersAtMs);
+  }
+
+  received(): void {
+    const { timeoutMs } = this.#limits;
+    const { idleMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    this.#headersAtMs = Number.POSITIVE_INFINITY;
+    if (idleMs >= timeoutMs) return;
+    this.#pieceAtMs = this.#watches.now() + idleMs;
+    this.#watches.due(this.#pieceAtMs);
+  }
+
+  end(): void {
+    this.#watches.forget(this);
+  }
+
+  dueAtMs(): number {
+    return Math.min(this.#wholeAtMs, this.#headersAtMs, this.#pieceAtMs);
+  }
+
+  faultAt(nowMs: number): Fault | undefined {
+    const { timeoutMs } = this.#limits;
+    const { headersMs, idleMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    if (nowMs >= this.#pieceAtMs) return late('the answer stopped: no more of it', idleMs);
+    if (nowMs >= this.#headersAtMs) return late('no answer', headersMs);
+    return nowMs >= this.#wholeAtMs ? late('no complete answer', timeoutMs) : undefined;
+  }
+
+  fail(fault: Fault): void {
+    this.end();
+    this.#fail(fault);
+  }
+}
+
+function late(what: string, ms: number): Fault {
+  return { kind: 'timeout', reason: `${what} within ${ms / 1000} s` };
 }

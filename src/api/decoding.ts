@@ -1,5 +1,10 @@
 import { type Answer, type Attempt, answerBytesMax, errorBytesMax } from './transport.ts';
 
+/** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
+export function isPlain({ answer }: Attempt): boolean {
+  return answer?.headers['content-encoding'] === undefined;
+}
+
 /**
  * The attempt with the body of its answer decoded: one gzip coding, up to 8 MiB, though none was asked for. Any other
  * coding, several, and a body that is cut or damaged leave an answer with its status and headers alone.

@@ -5,12 +5,12 @@
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
-import { type AttemptWatch, watchAttempt } from './attempt-watch.ts';
+import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
 import { type Connector, connectorTo } from './connector.ts';
 import { faultOf, unasked } from './faults.ts';
 import { nodeHttp } from './node-modules.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
-import { headersOf, partsOf, stoppedBefore, type Way } from './way.ts';
+import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
 
 /** A socket that has been idle for longer is not used again: servers close theirs after 5 s (reliability, C3). */
 const idleSocketMs = 4000;
@@ -20,6 +20,8 @@ export async function httpTransport(way: Way): Promise<Transport> {
   const { address, prefix, connectMs, hide } = partsOf(way);
   const connector = await connectorTo(way);
   const shared = agentOver(connector, connectMs, true);
+  const watches = new AttemptWatches(way.monotonicMs);
+  const headersFor = headersOver(way);
   const sendOnce = (request: ApiRequest, limits: AttemptLimits): Promise<Ended> =>
     new Promise((resolve) => {
       const ended = new AbortController();
@@ -29,8 +31,8 @@ export async function httpTransport(way: Way): Promise<Transport> {
       const options: OwnOptions = { agent, ended: ended.signal, method: request.method, path, servername: '' };
       const begun = nodeHttp().request(options);
       // Not among the options: NODE_DEBUG prints those, and the token with them.
-      for (const [name, value] of Object.entries(headersOf(way, request))) begun.setHeader(name, value);
-      const exchange = new Exchange(begun, limits, (attempt) => {
+      for (const [name, value] of Object.entries(headersFor(request))) begun.setHeader(name, value);
+      const exchange = new Exchange(begun, watches, limits, (attempt) => {
         if (attempt.fault) ended.abort();
         resolve({ attempt, isStale: begun.reusedSocket && isConnectionFault(attempt) });
       });
@@ -83,10 +85,15 @@ class Exchange {
   #reader: AnswerReader | undefined;
   #response: IncomingMessage | undefined;
 
-  constructor(request: ClientRequest, limits: AttemptLimits, resolve: (attempt: Attempt) => void) {
+  constructor(
+    request: ClientRequest,
+    watches: AttemptWatches,
+    limits: AttemptLimits,
+    resolve: (attempt: Attempt) => void,
+  ) {
     this.#request = request;
     this.#resolve = resolve;
-    this.#watch = watchAttempt(limits, (fault) => this.#fail(fault));
+    this.#watch = watches.watch(limits, (fault) => this.#fail(fault));
   }
 
   /** Waits for a socket, and writes the request to it: not a byte before. */

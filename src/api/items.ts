@@ -5,7 +5,7 @@ import type { Purpose } from './failures.ts';
 import { createProof, updateProof } from './proof.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import type { Answer } from './transport.ts';
-import type { Wire } from './wire.ts';
+import type { Question, Wire } from './wire.ts';
 
 /** Items of any list, at one address. Every call is one request, sent again where that is safe; each may end in a `Failure` of the kind that its answer has. */
 export interface ItemsApi {
@@ -22,31 +22,57 @@ export interface ItemsApi {
    * @param ifMatch the entity tag that the item must still have
    */
   update(ref: ItemRef, fields: Fields, ifMatch?: string): Promise<Item>;
-  delete(ref: ItemRef): Promise<void>;
+  /** @param ifMatch the entity tag that the item must still have */
+  delete(ref: ItemRef, ifMatch?: string): Promise<void>;
 }
 
 /** The verbs, asked over a wire. */
 export function itemsApi(wire: Wire): ItemsApi {
   return {
-    create: (list, fields, idempotencyKey) => {
-      const purpose = { task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey };
-      const request = createRequest(list, fields, idempotencyKey);
-      return wire.ask(request, purpose, (answer) => itemOf(answer), createProof(list, fields));
-    },
-    get: (ref) => wire.ask(getRequest(ref), purposeOf('read', ref), (answer) => itemOf(answer)),
-    update: (ref, fields, ifMatch) =>
-      wire.ask(
-        updateRequest(ref, fields, ifMatch),
-        purposeOf('update', ref),
-        (answer) => (isEmpty(answer) ? bareItem(ref.id) : itemOf(answer, ref)),
-        ifMatch === undefined ? undefined : updateProof(ref, fields),
-      ),
-    delete: (ref) =>
-      wire.ask(deleteRequest(ref), purposeOf('delete', ref), (answer) => {
-        // Any JSON will do, but a page for people comes from something else than the service.
-        if (!isEmpty(answer)) jsonOf(answer);
-      }),
+    create: (list, fields, idempotencyKey) => wire.ask(createQuestion(list, fields, idempotencyKey)),
+    get: (ref) => wire.ask(getQuestion(ref)),
+    update: (ref, fields, ifMatch) => wire.ask(updateQuestion(ref, fields, ifMatch)),
+    delete: (ref, ifMatch) => wire.ask(deleteQuestion(ref, ifMatch)),
   };
+}
+
+/** Asks for an item to be added. */
+export function createQuestion(list: ListRef, fields: Fields, idempotencyKey: string | undefined): Question<Item> {
+  return {
+    request: createRequest(list, fields, idempotencyKey),
+    purpose: () => ({ task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey }),
+    read: readItem,
+    proof: createProof(list, fields),
+  };
+}
+
+/** Asks for an item. */
+export function getQuestion(ref: ItemRef): Question<Item> {
+  return { request: getRequest(ref), purpose: () => purposeOf('read', ref), read: readItem };
+}
+
+/** Asks for fields to be set; the answer is the item, without fields where the service answers with nothing. */
+export function updateQuestion(ref: ItemRef, fields: Fields, ifMatch?: string): Question<Item> {
+  return {
+    request: updateRequest(ref, fields, ifMatch),
+    purpose: () => purposeOf('update', ref),
+    read: (answer) => (isEmpty(answer) ? bareItem(ref.id, answer.headers['etag']) : itemOf(answer, ref)),
+    proof: ifMatch === undefined ? undefined : updateProof(ref, fields),
+  };
+}
+
+/** Asks for an item to be removed. */
+export function deleteQuestion(ref: ItemRef, ifMatch?: string): Question<void> {
+  return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: readNothing };
+}
+
+function readItem(answer: Answer): Item {
+  return itemOf(answer);
+}
+
+/** Any JSON will do, but a page for people comes from something else than the service. */
+function readNothing(answer: Answer): void {
+  if (!isEmpty(answer)) jsonOf(answer);
 }
 
 function isEmpty({ body }: Answer): boolean {

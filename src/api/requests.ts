@@ -8,7 +8,7 @@ export function createRequest(list: ListRef, fields: Fields, idempotencyKey: str
   return {
     method: 'POST',
     path: listPath(list),
-    headers: { ...sendsJson, ...(idempotencyKey === undefined ? {} : { 'idempotency-key': `"${idempotencyKey}"` }) },
+    headers: idempotencyKey === undefined ? sendsJson : keyed(idempotencyKey),
     body: bodyOf(fields),
   };
 }
@@ -28,13 +28,23 @@ export function updateRequest(ref: ItemRef, fields: Fields, ifMatch?: string): A
   return { method: 'PATCH', path: itemPath(ref), headers, body: bodyOf(fields) };
 }
 
-/** DELETE: removes an item. */
-export function deleteRequest(ref: ItemRef): ApiRequest {
-  return { method: 'DELETE', path: itemPath(ref), headers: takesJson };
+/**
+ * DELETE: removes an item.
+ *
+ * @param ifMatch the entity tag that the item must still have
+ */
+export function deleteRequest(ref: ItemRef, ifMatch?: string): ApiRequest {
+  const headers = ifMatch === undefined ? takesJson : { ...takesJson, 'if-match': ifMatch };
+  return { method: 'DELETE', path: itemPath(ref), headers };
 }
 
 const takesJson = { accept: 'application/json' } as const;
 const sendsJson = { ...takesJson, 'content-type': 'application/json' } as const;
+
+/** An sf-string (RFC 9651, section 3.3.3). Written out, since spreading takes a microsecond, and there may be many. */
+function keyed(key: string): ApiRequest['headers'] {
+  return { accept: 'application/json', 'content-type': 'application/json', 'idempotency-key': `"${key}"` };
+}
 
 function bodyOf(fields: Fields): string {
   return printJson({ fields });

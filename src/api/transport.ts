@@ -71,7 +71,7 @@ export interface AttemptLimits {
   /** On a connection of its own: the one before gave an answer that could not be used. */
   readonly isFresh?: boolean;
   /** How long its parts may take; without it as `usualPhases` has it. */
-  readonly phases?: PhaseLimits;
+  readonly phases?: PhaseLimits | undefined;
 }
 
 /** How long the parts of one attempt may take, in milliseconds of real time. */

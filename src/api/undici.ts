@@ -6,26 +6,28 @@ import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
-import { type AttemptWatch, watchAttempt } from './attempt-watch.ts';
+import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
 import { type Connector, connectorTo } from './connector.ts';
 import { faultOf, notHttp } from './faults.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
-import { headersOf, partsOf, stoppedBefore, type Way } from './way.ts';
+import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
 
 /** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
 export async function undiciTransport(way: Way): Promise<Transport> {
   const { address, prefix, connectMs, hide } = partsOf(way);
   const clients = new Clients(way.base.origin, await connectorTo(way), connectMs);
+  const watches = new AttemptWatches(way.monotonicMs);
+  const headersFor = headersOver(way);
   const send = (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
     if (limits.signal.aborted) return Promise.resolve(stoppedBefore(limits.signal));
     return new Promise((resolve) => {
       const { method, body = null } = request;
       const client = clients.take(limits.isFresh === true);
-      const exchange = new Exchange(method, limits, (attempt) => {
+      const exchange = new Exchange(method, watches, limits, (attempt) => {
         clients.giveBack(client, (attempt.answer?.status ?? 500) < 500);
         resolve(attempt);
       });
-      client.dispatch({ method, path: prefix + request.path, headers: headersOf(way, request), body }, exchange);
+      client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
     });
   };
   return { address, hide, send, close: () => clients.close() };
@@ -98,10 +100,15 @@ class Exchange implements Dispatcher.DispatchHandler {
   #hasEnded = false;
   #reader: AnswerReader | undefined;
 
-  constructor(method: ApiRequest['method'], limits: AttemptLimits, resolve: (attempt: Attempt) => void) {
+  constructor(
+    method: ApiRequest['method'],
+    watches: AttemptWatches,
+    limits: AttemptLimits,
+    resolve: (attempt: Attempt) => void,
+  ) {
     this.#method = method;
     this.#resolve = resolve;
-    this.#watch = watchAttempt(limits, (fault) => this.#fail(fault));
+    this.#watch = watches.watch(limits, (fault) => this.#fail(fault));
   }
 
   /** undici calls this before the first byte is written; what ended in the queue is not begun. */

@@ -2,8 +2,9 @@
 import type { Outcome } from '../errors.ts';
 import type { Clock } from '../host.ts';
 import { isHtml, isJson } from './answers.ts';
-import { decodedAttempt } from './decoding.ts';
-import { type Asked, failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
+import { type Concern, concernOf, type Sign, signOf } from './concern.ts';
+import { decodedAttempt, isPlain } from './decoding.ts';
+import { failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Proof } from './proof.ts';
 import { delayMs, isDoubtful, isThrottled, keyWindowMs, mayRepeat, type RetryPolicy } from './retry.ts';
@@ -29,11 +30,58 @@ export interface Wire {
    * was done, an unknown PATCH that is then refused may have been. A stop ends a read, and any wait, at once; a write
    * that was sent is given a moment for its answer.
    *
-   * @param read throws a SyntaxError, with a reason for people, where the answer is not what it must be
-   * @param proof one read that may prove a write whose outcome is unknown
    * @throws {Failure} of the kind that the outcome has; in-doubt, where a write may or may not have happened
    */
-  ask<T>(request: ApiRequest, purpose: Purpose, read: (answer: Answer) => T, proof?: Proof<T>): Promise<T>;
+  ask<T>(question: Question<T>): Promise<T>;
+  /** The same one attempt at a time, for who decides by itself when the next one goes. Nothing is sent yet. */
+  begin<T>(question: Question<T>): Exchange<T>;
+}
+
+/** What is asked of the service. */
+export interface Question<T> {
+  readonly request: ApiRequest;
+  /** What it is for; called where something has to be said of it. */
+  readonly purpose: () => Purpose;
+  /** Throws a SyntaxError, with a reason for people, where the answer is not what it must be. */
+  readonly read: (answer: Answer) => T;
+  /** One read that may prove a write whose outcome is unknown. */
+  readonly proof?: Proof<T> | undefined;
+  /** How long ago the same request may have been sent by a process that never learned what became of it. */
+  readonly sentMsAgo?: number | undefined;
+}
+
+/** One request on its way to its outcome. */
+export interface Exchange<T> {
+  /** Sends it once more. Never rejects: whatever happens is told by the step. Not to be called after the outcome is known. */
+  attempt(): Promise<Step<T>>;
+}
+
+/** What one attempt came to: the outcome, or what may be done about it. */
+export type Step<T> = Done<T> | NotDone;
+
+/** The request was applied, or a read answered. */
+export interface Done<T> extends Told {
+  readonly isDone: true;
+  readonly value: T;
+}
+
+/** There is no such outcome yet. */
+export interface NotDone extends Told {
+  readonly isDone: false;
+  /** The wait before the next attempt, in milliseconds; undefined where there must be none. */
+  readonly waitMs: number | undefined;
+  /** Whom it is about: this request alone, or whatever is asked of this service; `every-create` until one was done. */
+  readonly concerns: Concern;
+  /** What the whole has come to, if there is no further attempt: a `Failure`, or why it was stopped. */
+  readonly failure: () => unknown;
+}
+
+/** What an attempt tells of the service. */
+export interface Told {
+  readonly outcome: Outcome;
+  /** It answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502, 504, a bare 503). */
+  readonly sign: Sign;
+  readonly tookMs: number;
 }
 
 /** How requests are sent over a wire. */
@@ -43,6 +91,8 @@ export interface WireOptions extends AttemptLimits, RetryPolicy {
   readonly random: () => number;
   /** Whether a create with an Idempotency-Key may be sent again: the service is known to honour it. */
   readonly honoursKeys: boolean;
+  /** How long a write that was sent is waited for after the signal: 2 s, without it (reliability, P03). */
+  readonly stopGraceMs?: number;
   /** Told of each attempt once it has ended, before what follows. */
   readonly onAttempt?: ((report: AttemptReport) => Promise<void>) | undefined;
 }
@@ -60,38 +110,41 @@ export interface AttemptReport {
   readonly waitMs: number | undefined;
 }
 
-/** How long a write that was sent is waited for after listctl was told to stop (reliability, P03). */
-const stopGraceMs = 2000;
-
 /** The way through a transport: one loop for every request, whatever the transport is. */
 export function wireOver(transport: Transport, options: WireOptions): Wire {
   const { address } = transport;
-  const writeSignal = laterThan(options.signal, stopGraceMs);
-  const { timeoutMs, phases } = options;
-  const send: Send = async (request, isFresh) => {
-    const signal = isRead(request.method) ? options.signal : writeSignal();
-    const limits = { timeoutMs, signal, isFresh, ...(phases && { phases }) };
-    return decodedAttempt(await transport.send(request, limits));
+  const { timeoutMs, phases, signal, stopGraceMs = 2000 } = options;
+  const writeSignal = stopGraceMs === 0 ? () => signal : laterThan(signal, stopGraceMs);
+  const send: Send = (request, isFresh) => {
+    const until = isRead(request.method) ? signal : writeSignal();
+    return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
-  return {
-    address,
-    ask: (request, purpose, read, proof) => {
-      const asked = { ...purpose, address, method: request.method, hide: transport.hide };
-      return new Asking({ request, asked, read, proof, send, options }).result();
-    },
-  };
+  const begin = <T>(question: Question<T>) => new Asking(question, { address, hide: transport.hide, send, options });
+  return { address, begin, ask: async (question) => outcomeOfAll(begin(question), options) };
 }
 
 /** Sends once; where that is asked for, on a connection of its own. */
 type Send = (request: ApiRequest, isFresh: boolean) => Promise<Attempt>;
 
-interface AskingOptions<T> {
-  readonly request: ApiRequest;
-  readonly asked: Asked;
-  readonly read: (answer: Answer) => T;
-  readonly proof: Proof<T> | undefined;
+/** What the requests over one wire share. */
+interface Shared {
+  readonly address: string;
+  readonly hide: Transport['hide'];
   readonly send: Send;
   readonly options: WireOptions;
+}
+
+/** Attempt after attempt, with the waits between them. */
+async function outcomeOfAll<T>(asking: Asking<T>, { retries, signal, clock }: WireOptions): Promise<T> {
+  signal.throwIfAborted();
+  for (let left = retries; ; left -= 1) {
+    const step = await asking.attempt(left > 0);
+    if (step.isDone) return step.value;
+    if (step.waitMs === undefined) throw step.failure();
+    await clock.sleep(step.waitMs, signal).catch((reason: unknown) => {
+      throw asking.isInDoubt ? step.failure() : reason;
+    });
+  }
 }
 
 /** An attempt, and what it came to. */
@@ -103,45 +156,53 @@ interface Judged {
 }
 
 /** One request, as often as it is sent. */
-class Asking<T> {
-  readonly #the: AskingOptions<T>;
+class Asking<T> implements Exchange<T> {
+  readonly #question: Question<T>;
+  readonly #shared: Shared;
   readonly #method: Method;
   #number = 0;
-  #elapsedMs = 0;
+  #firstSentAtMs = 0;
+  #isFresh = false;
   /** The last attempt of a write that may have happened: what the whole is, unless a later one proves it. */
   #doubt: Judged | undefined;
 
-  constructor(the: AskingOptions<T>) {
-    this.#the = the;
-    this.#method = the.request.method;
+  constructor(question: Question<T>, shared: Shared) {
+    this.#question = question;
+    this.#shared = shared;
+    this.#method = question.request.method;
+    if (question.sentMsAgo !== undefined) this.#doubt = before;
   }
 
-  async result(): Promise<T> {
-    const { signal, clock } = this.#the.options;
-    signal.throwIfAborted();
-    for (let isFresh = false; ; ) {
-      const startedAt = clock.monotonicMs();
-      const attempt = await this.#the.send(this.#the.request, isFresh);
-      const tookMs = clock.monotonicMs() - startedAt;
-      this.#number += 1;
-      const ended = this.#judge(attempt);
-      if ('value' in ended) {
-        await this.#report({ attempt, outcome: 'applied' }, tookMs, undefined);
-        return ended.value;
-      }
-      isFresh = ended.unusable !== undefined;
-      const wasInDoubt = this.#doubt !== undefined;
-      if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
-      const wait = this.#waitAfter(ended, wasInDoubt);
-      await this.#report(ended, tookMs, wait.ms);
-      const proven = await this.#prove(ended, wasInDoubt);
-      if (proven) return proven.value;
-      if (wait.ms === undefined) throw this.#failure(ended, wait.tooLongMs);
-      await clock.sleep(wait.ms, signal).catch((reason: unknown) => {
-        throw this.#doubt ? this.#failure(ended) : reason;
-      });
-      this.#elapsedMs += tookMs + wait.ms;
-    }
+  get isInDoubt(): boolean {
+    return this.#doubt !== undefined;
+  }
+
+  async attempt(mayRepeat = true): Promise<Step<T>> {
+    const { clock } = this.#shared.options;
+    const startedAtMs = clock.monotonicMs();
+    if (this.#number === 0) this.#firstSentAtMs = startedAtMs - (this.#question.sentMsAgo ?? 0);
+    const sent = await this.#shared.send(this.#question.request, this.#isFresh);
+    const attempt = isPlain(sent) ? sent : await decodedAttempt(sent);
+    const tookMs = clock.monotonicMs() - startedAtMs;
+    this.#number += 1;
+    const ended = this.#judge(attempt);
+    if (!('value' in ended)) return this.#notDone(ended, tookMs, mayRepeat);
+    if (this.#shared.options.onAttempt) await this.#report({ attempt, outcome: 'applied' }, tookMs, undefined);
+    return { isDone: true, value: ended.value, outcome: 'applied', sign: 'answered', tookMs };
+  }
+
+  async #notDone(ended: Judged, tookMs: number, mayRepeat: boolean): Promise<Step<T>> {
+    this.#isFresh = ended.unusable !== undefined;
+    const wasInDoubt = this.#doubt !== undefined;
+    if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
+    const wait = mayRepeat ? this.#waitAfter(ended, wasInDoubt) : {};
+    await this.#report(ended, tookMs, wait.ms);
+    const told = { outcome: ended.outcome, sign: signOf(ended.attempt), tookMs };
+    const proven = await this.#prove(ended, wasInDoubt);
+    if (proven) return { isDone: true, value: proven.value, ...told };
+    const { attempt, unusable } = ended;
+    const concerns = wait.tooLongMs === undefined ? concernOf(this.#method, attempt, unusable !== undefined) : 'every';
+    return { isDone: false, waitMs: wait.ms, concerns, failure: () => this.#failure(ended, wait.tooLongMs), ...told };
   }
 
   #judge(attempt: Attempt): Judged | { readonly value: T } {
@@ -150,7 +211,7 @@ class Asking<T> {
     const { answer } = attempt;
     if (answer.unreadable !== undefined) return { attempt, outcome: 'unknown', unusable: answer.unreadable };
     try {
-      return { value: this.#the.read(answer) };
+      return { value: this.#question.read(answer) };
     } catch (error) {
       if (error instanceof SyntaxError) return { attempt, outcome: 'unknown', unusable: error.message };
       throw error;
@@ -159,19 +220,22 @@ class Asking<T> {
 
   /** The wait before the next attempt; none, where there is to be none. */
   #waitAfter(ended: Judged, wasInDoubt: boolean): { readonly ms?: number; readonly tooLongMs?: number } {
-    const { retries, maxWaitMs, random, clock } = this.#the.options;
-    if (this.#number > retries || !this.#mayRepeat(ended, wasInDoubt)) return {};
+    const { maxWaitMs, random, clock } = this.#shared.options;
+    if (!this.#mayRepeat(ended, wasInDoubt)) return {};
     const { answer } = ended.attempt;
     const askedMs = answer && waitAskedMs(answer, clock.now());
     if (askedMs !== undefined && askedMs > maxWaitMs) return { tooLongMs: askedMs };
     const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(answer), askedMs }, random);
-    const isTooLate = this.#doubt !== undefined && this.#method === 'POST' && this.#elapsedMs + ms > keyWindowMs;
+    const isTooLate =
+      this.#doubt !== undefined &&
+      this.#method === 'POST' &&
+      clock.monotonicMs() - this.#firstSentAtMs + ms > keyWindowMs;
     return isTooLate ? {} : { ms };
   }
 
   #mayRepeat({ attempt, outcome, unusable }: Judged, wasInDoubt: boolean): boolean {
     const { answer } = attempt;
-    const isKeyHonoured = this.#the.options.honoursKeys && 'idempotency-key' in this.#the.request.headers;
+    const isKeyHonoured = this.#shared.options.honoursKeys && 'idempotency-key' in this.#question.request.headers;
     // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
     if (answer?.status === 409 && isKeyHonoured && wasInDoubt) return true;
     if (unusable !== undefined && answer && isFinal(this.#method, answer)) return false;
@@ -180,14 +244,14 @@ class Asking<T> {
 
   /** What a later answer, or one read, proves of a write that may have happened. */
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
-    const { proof, read, send, asked } = this.#the;
+    const { proof, read } = this.#question;
     const head = attempt.answer ?? attempt.head;
     if (this.#doubt === undefined || head === undefined) return undefined;
     const isGone = head.status === 404 || head.status === 410;
     if (this.#method === 'DELETE' && wasInDoubt && isGone) return { value: read(nothing) };
-    const request = proof?.request(head, asked.address);
+    const request = proof?.request(head, this.#shared.address);
     if (request === undefined) return undefined;
-    const { answer } = await send(request, true);
+    const { answer } = await decodedAttempt(await this.#shared.send(request, true));
     if (answer === undefined || answer.status !== 200) return undefined;
     try {
       const value = proof?.read(answer);
@@ -200,10 +264,10 @@ class Asking<T> {
     }
   }
 
-  #failure(ended: Judged, tooLongMs?: number): unknown {
-    const { asked, options } = this.#the;
+  #failure({ attempt, outcome, unusable }: Judged, tooLongMs?: number): unknown {
+    const { address, hide, options } = this.#shared;
+    const asked = { ...this.#question.purpose(), address, method: this.#method, hide };
     const times = this.#number;
-    const { attempt, outcome, unusable } = ended;
     if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times });
     // Nothing was changed: the stop is all there is to say.
     if (attempt.fault?.kind === 'stopped') return options.signal.reason;
@@ -215,11 +279,17 @@ class Asking<T> {
   }
 
   async #report({ attempt, outcome }: Judged, tookMs: number, waitMs: number | undefined): Promise<void> {
-    const { request, options } = this.#the;
+    const { options } = this.#shared;
     const numbers = { number: this.#number, numberMax: options.retries + 1 };
-    await options.onAttempt?.({ request, attempt, outcome, tookMs, waitMs, ...numbers });
+    await options.onAttempt?.({ request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers });
   }
 }
+
+/** What stands for the attempt of an earlier process. */
+const before: Judged = {
+  attempt: { fault: { kind: 'lost', reason: 'listctl ended before the answer came' }, wasSent: true },
+  outcome: 'unknown',
+};
 
 /** What stands for the answer to a DELETE that was done by an attempt without one. */
 const nothing: Answer = { status: 204, headers: {}, body: new Uint8Array() };

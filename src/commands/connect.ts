@@ -43,7 +43,8 @@ export async function connect(
   const token = await findToken();
   if (token === undefined) throw noToken();
   const open = async ({ value }: Token) => {
-    const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` } };
+    const { monotonicMs } = host.clock;
+    const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` }, monotonicMs };
     if ((options.kind ?? transport) === 'one') return httpTransport(way);
     return (await import('../api/undici.ts')).undiciTransport(way);
   };

@@ -29,19 +29,19 @@ export function guarded(wire: Wire, profile: ChosenProfile, confirming: Confirmi
   let answered: Promise<void> | undefined;
   return {
     ...wire,
-    ask: async (request, purpose, read, proof) => {
-      if (!isRead(request.method)) {
-        const target = `${purpose.place ?? purpose.target} at ${wire.address}`;
-        answered ??= confirmWrite(profile, target, confirming, host);
+    ask: async (question) => {
+      if (!isRead(question.request.method)) {
+        const { place, target } = question.purpose();
+        answered ??= confirmWrite(profile, `${place ?? target} at ${wire.address}`, confirming, host);
         await answered;
       }
-      return wire.ask(request, purpose, read, proof);
+      return wire.ask(question);
     },
   };
 }
 
 /** @throws {Failure} usage, when nobody confirms the write */
-async function confirmWrite(
+export async function confirmWrite(
   { name }: ChosenProfile,
   target: string,
   { mayPrompt, confirmed }: Confirming,

@@ -66,7 +66,7 @@ function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session)
     const wire = await session.wire();
     const target = `${method} ${path}`;
     const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
-    const answer = await wire.ask(request, purpose, (whole) => whole);
+    const answer = await wire.ask({ request, purpose: () => purpose, read: (whole) => whole });
     await showAnswer(answer, isIncluded, print, session.host.stdout);
   };
   return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');

@@ -30,7 +30,11 @@ export const deleteCommand: CommandSpec = {
       .action((ids: readonly string[], flags: DeleteFlags) =>
         withSession(context, command, async (session) => {
           const refs = itemRefs(ids, session);
-          if (flags.dryRun) return showDryRun(refs.map(deleteRequest), session);
+          if (flags.dryRun)
+            return showDryRun(
+              refs.map((ref) => deleteRequest(ref)),
+              session,
+            );
           if (!flags.yes && session.mayPrompt()) await askBefore(refs, session);
           const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
           return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);

@@ -1,0 +1,35 @@
+/** What one attempt tells beyond its own request. */
+import { isHtml } from './answers.ts';
+import { isThrottled } from './retry.ts';
+import type { Attempt, Method } from './transport.ts';
+
+/**
+ * How the service is: it answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502,
+ * 504, a bare 503).
+ */
+export type Sign = 'answered' | 'throttled' | 'silent';
+
+/** The sign that an attempt gives. */
+export function signOf({ answer }: Attempt): Sign {
+  if (answer === undefined) return 'silent';
+  if (isThrottled(answer)) return 'throttled';
+  return answer.status >= 500 && answer.status !== 501 && answer.status !== 505 ? 'silent' : 'answered';
+}
+
+/** Whom an attempt concerns: its own request; every one to this service; or every one until one of them was done. */
+export type Concern = 'itself' | 'every' | 'every-until-done';
+
+/**
+ * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
+ * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, or a 404 to a create,
+ * is not either where nothing has succeeded yet.
+ *
+ * @param isUnusable whether it is a 2xx whose body can't be used
+ */
+export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean): Concern {
+  if (answer === undefined) return fault.kind === 'untrusted' ? 'every' : 'itself';
+  const { status } = answer;
+  if (status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer))) return 'every';
+  const isNoList = method === 'POST' && (status === 404 || status === 410);
+  return status === 403 || isNoList ? 'every-until-done' : 'itself';
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { concernOf, signOf } from '../../../src/api/concern.ts';
+import type { Attempt, Method } from '../../../src/api/transport.ts';
+
+const answered = (status: number, headers = {}): Attempt => ({
+  answer: { status, headers, body: new Uint8Array() },
+});
+const html = { 'content-type': 'text/html; charset=utf-8' };
+const lost = (kind: 'lost' | 'untrusted'): Attempt => ({ fault: { kind, reason: '' }, wasSent: true });
+
+const concerns: readonly (readonly [what: string, Method, Attempt, isUnusable: boolean, concern: string])[] = [
+  ['N21: a token that is not accepted', 'GET', answered(401), false, 'every'],
+  ['N19: a redirect', 'POST', answered(308), false, 'every'],
+  ['N15: a page for people', 'POST', answered(200, html), true, 'every'],
+  ['N05: somebody else', 'POST', lost('untrusted'), false, 'every'],
+  ['N22: 403', 'PATCH', answered(403), false, 'every-until-done'],
+  ['N22: a create without a list', 'POST', answered(404), false, 'every-until-done'],
+  ['an item that is not there', 'GET', answered(404), false, 'itself'],
+  ['N23: a refusal', 'POST', answered(422), false, 'itself'],
+  ['N17: a create without an id', 'POST', answered(201), true, 'itself'],
+  ['N06: a connection that broke', 'POST', lost('lost'), false, 'itself'],
+];
+
+for (const [what, method, attempt, isUnusable, concern] of concerns) {
+  test(`${what} concerns ${concern}`, () => {
+    expect(concernOf(method, attempt, isUnusable)).toBe(concern);
+  });
+}
+
+test('a service that says nothing, or only that it can not, gives no sign of itself', () => {
+  expect([500, 502, 503, 504].map((status) => signOf(answered(status)))).toEqual(Array(4).fill('silent'));
+  expect(signOf(lost('lost'))).toBe('silent');
+  expect([200, 404, 501, 505].map((status) => signOf(answered(status)))).toEqual(Array(4).fill('answered'));
+  expect(signOf(answered(429))).toBe('throttled');
+  expect(signOf(answered(503, { 'retry-after': '1' }))).toBe('throttled');
+});
