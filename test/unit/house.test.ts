@@ -64,7 +64,9 @@ const places = [
   'src/output/style.ts',
   'src/output/table.ts',
   'src/output/yaml-text.ts',
+  'src/output/progress-bar.ts',
   'src/output/jmespath.ts',
+  'src/rows/csv-records.ts',
   'src/service/store.ts',
   'src/api/undici.ts',
   ...ground.map((part) => `src/${part}.ts`),
@@ -72,6 +74,7 @@ const places = [
 
 const wire = { at: /^src\/(api|service)\//, sentence: 'The wire is for src/api and src/service alone.' };
 const undici = { at: /^src\/api\/undici\.ts/, sentence: "undici's door is src/api/undici.ts." };
+const csvParse = { at: /^src\/rows\/csv-records\.ts/, sentence: "csv-parse's door is src/rows/csv-records.ts." };
 const nowhere = /^$/;
 
 /** Where each library may be imported, and what is said elsewhere. */
@@ -98,10 +101,16 @@ const doors: Readonly<Record<string, { readonly at: RegExp; readonly sentence: s
   'cli-table3': { at: /^src\/output\/table\.ts/, sentence: "cli-table3's door is src/output/table.ts." },
   'string-width': { at: /^src\/output\/table\.ts/, sentence: "string-width's door is src/output/table.ts." },
   yaml: { at: /^src\/output\/yaml-text\.ts/, sentence: "yaml's door is src/output/yaml-text.ts." },
+  'cli-progress': {
+    at: /^src\/output\/progress-bar\.ts/,
+    sentence: "cli-progress's door is src/output/progress-bar.ts.",
+  },
   '@jmespath-community/jmespath': {
     at: /^src\/output\/jmespath\.ts/,
     sentence: "@jmespath-community/jmespath's door is src/output/jmespath.ts.",
   },
+  'csv-parse': csvParse,
+  'csv-parse/sync': csvParse,
   lmdb: { at: /^src\/service\/store\.ts/, sentence: "lmdb's door is src/service/store.ts." },
   undici,
   'undici/lib/dispatcher/client.js': undici,

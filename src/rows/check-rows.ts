@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { Failure } from '../errors.ts';
+import { nameOf } from './input.ts';
+import type { RowsFile } from './open-rows.ts';
+import type { BadRow, Row } from './row.ts';
+
+/** What a file turned out to hold. */
+export interface Check {
+  /** All of them, good and bad, of every shard. */
+  readonly rows: number;
+  readonly ofShard: number;
+  /** The first 20 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
+  readonly bad: readonly BadRow[];
+  readonly badCount: number;
+  readonly badOfShard: number;
+  readonly sizeBytes: number;
+  /** Of the bytes as they are on disk, in hex. */
+  readonly sha256: string;
+  /** What will not be sent, each said once. */
+  readonly notices: readonly string[];
+}
+
+const namedMax = 20;
+
+/**
+ * Reads the file to its end.
+ *
+ * @param onRow sees the rows of the shard, good and bad ones
+ * @throws {Failure} as `RowsFile.blocks` and `RowsFile.checkNames`; not for bad rows
+ */
+export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => void): Promise<Check> {
+  const hash = createHash('sha256');
+  const bad: BadRow[] = [];
+  const all = { rows: 0, bad: 0 };
+  const own = { rows: 0, bad: 0 };
+  const count = (row: Row | BadRow, counts: typeof all) => {
+    counts.rows += 1;
+    if (row.problem !== undefined) counts.bad += 1;
+  };
+  const look = (row: Row | BadRow) => {
+    count(row, all);
+    if (row.problem !== undefined && bad.length < namedMax) bad.push(row);
+    if (!file.isOfShard(row.number)) return;
+    count(row, own);
+    onRow?.(row);
+  };
+  for await (const block of file.blocks({ onBytes: (bytes) => hash.update(bytes), everyShard: true })) {
+    for (const row of block) look(row);
+  }
+  file.checkNames();
+  return {
+    rows: all.rows,
+    ofShard: own.rows,
+    bad,
+    badCount: all.bad,
+    badOfShard: own.bad,
+    sizeBytes: file.input.sizeBytes,
+    sha256: hash.digest('hex'),
+    notices: file.notices(),
+  };
+}
+
+/** The bad rows by line and column, each in a line of its own, and how many more there are. */
+export function badRowLines({ bad, badCount }: Check): readonly string[] {
+  const more = badCount - bad.length;
+  return [...bad.map(lineOf), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+/** The failure of a file that has bad rows. */
+export function badRowsFailure(check: Check, file: RowsFile): Failure {
+  const [first] = check.bad;
+  const count = check.badCount === 1 ? '1 row' : `${check.badCount} rows`;
+  const where = first === undefined ? '' : `: ${lineOf(first)}`;
+  return new Failure('usage', `${nameOf(file.input.name)}: ${count} of ${check.rows} can't be sent${where}`, {
+    hint: 'nothing was sent; mend them, or send the others with --skip-invalid',
+  });
+}
+
+function lineOf({ line, column, problem }: BadRow): string {
+  return column === undefined ? `line ${line}: ${problem}` : `line ${line}, column ${column}: ${problem}`;
+}

@@ -1,0 +1,164 @@
+/** Where records end in CSV text: RFC 4180, with lines that end in LF or CRLF. */
+
+import { keptOf, rowLengthMax, tooLong } from './row-length.ts';
+
+/** Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. */
+export interface CutBlock {
+  readonly text: string;
+  readonly records: readonly CutRecord[];
+}
+
+export interface CutRecord {
+  /** The part of the block's text, its line end included. */
+  readonly start: number;
+  readonly end: number;
+  /** The line in which it begins, from 1. */
+  readonly line: number;
+  /** What is seen at its end already; nothing else is to be expected of it then. */
+  readonly problem: string | undefined;
+}
+
+export interface CsvCutter {
+  /** The records that have ended by now. */
+  cut(text: string): CutBlock;
+  /** The last one, which may have no line end. */
+  end(): CutBlock;
+}
+
+// Where in a record the next character stands: a quote opens only where a field begins (RFC 4180, section 2.5).
+const atField = 0;
+const inPlain = 1;
+const inQuotes = 2;
+/** Behind a quote inside quotes: it closed them, unless the next one is a quote too. */
+const behindQuote = 3;
+
+const quote = 0x22;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+
+/** @param line that of the first character, from 1 */
+export function csvCutter(delimiter: string, line = 1): CsvCutter {
+  return new RecordCutter(delimiter, line);
+}
+
+class RecordCutter implements CsvCutter {
+  readonly #separator: number;
+  /** The text of a record that has not ended, as far as it has been looked at, and in what state that ended. */
+  #begun = '';
+  #state = atField;
+  /** Whether there is more to it than a line end. */
+  #hasText = false;
+  /** What has not been looked at: a CR at the end of a part, before it is known what follows. */
+  #rest = '';
+  /** Where in the part we stand. */
+  #at = 0;
+  #line: number;
+  #startLine: number;
+  #problem: string | undefined;
+  /** The record is too long: its beginning is all that is kept. */
+  #isTooLong = false;
+
+  constructor(delimiter: string, line: number) {
+    this.#separator = delimiter.charCodeAt(0);
+    this.#line = line;
+    this.#startLine = line;
+  }
+
+  cut(text: string): CutBlock {
+    return this.#cutUp(this.#rest + text, false);
+  }
+
+  end(): CutBlock {
+    return this.#cutUp(this.#rest, true);
+  }
+
+  #cutUp(part: string, isLast: boolean): CutBlock {
+    const before = this.#begun;
+    const records: CutRecord[] = [];
+    // The first one began in an earlier part.
+    let start = -before.length;
+    this.#at = 0;
+    while (this.#toEnd(part, isLast) || (isLast && start < part.length)) {
+      if (this.#hasText) records.push(this.#recordFrom(start, before.length));
+      this.#startNext();
+      start = this.#at;
+    }
+    this.#rest = part.slice(this.#at);
+    const isGoingOn = start < 0;
+    this.#keep(isGoingOn ? before + part.slice(0, this.#at) : part.slice(start, this.#at));
+    // Put together only where a record has ended: each time would copy all of a long one each time.
+    return { text: isGoingOn ? '' : before + part.slice(0, start), records };
+  }
+
+  /** Looks on to the end of the record; false where that is not here yet. */
+  #toEnd(text: string, isLast: boolean): boolean {
+    while (this.#at < text.length) {
+      if (this.#state === inQuotes) {
+        this.#toQuote(text);
+        continue;
+      }
+      const isEnd = this.#step(text, isLast);
+      if (isEnd === true) this.#line += 1;
+      if (isEnd !== false) return isEnd ?? false;
+    }
+    return false;
+  }
+
+  #toQuote(text: string): void {
+    const quoteAt = text.indexOf('"', this.#at);
+    const end = quoteAt === -1 ? text.length : quoteAt;
+    this.#line += lineFeedsIn(text, this.#at, end);
+    this.#at = end;
+    if (quoteAt === -1) return;
+    this.#at += 1;
+    this.#state = behindQuote;
+  }
+
+  /** Looks at a character that is in no quotes: whether it ends the record; undefined where more must be seen. */
+  #step(text: string, isLast: boolean): boolean | undefined {
+    const code = text.charCodeAt(this.#at);
+    if (code === quote && (this.#state === atField || this.#state === behindQuote)) {
+      this.#state = inQuotes;
+      this.#hasText = true;
+    } else if (code === carriageReturn && text.charCodeAt(this.#at + 1) !== lineFeed) {
+      // What follows it is not here yet.
+      if (this.#at + 1 === text.length && !isLast) return undefined;
+      this.#problem ??= 'a CR without LF, outside quotes';
+      this.#state = inPlain;
+      this.#hasText = true;
+    } else if (code !== carriageReturn) {
+      this.#hasText ||= code !== lineFeed;
+      this.#state = code === this.#separator ? atField : inPlain;
+    }
+    this.#at += 1;
+    return code === lineFeed;
+  }
+
+  /** The record that ends where we stand. */
+  #recordFrom(start: number, shift: number): CutRecord {
+    const isTooLong = this.#isTooLong || this.#at - start > rowLengthMax;
+    const problem = isTooLong ? tooLong : this.#problem;
+    return { start: start + shift, end: this.#at + shift, line: this.#startLine, problem };
+  }
+
+  #startNext(): void {
+    this.#state = atField;
+    this.#hasText = false;
+    this.#problem = undefined;
+    this.#isTooLong = false;
+    this.#startLine = this.#line;
+  }
+
+  /** Keeps the beginning of a record that goes on; of one that is too long no more than is needed to recognize it. */
+  #keep(text: string): void {
+    this.#isTooLong ||= text.length > rowLengthMax;
+    this.#begun = this.#isTooLong ? keptOf(text) : text;
+  }
+}
+
+function lineFeedsIn(text: string, from: number, to: number): number {
+  let count = 0;
+  // Not indexOf: without a bound it would look through the rest of the text for each quoted cell.
+  for (let at = from; at < to; at += 1) if (text.charCodeAt(at) === lineFeed) count += 1;
+  return count;
+}

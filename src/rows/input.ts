@@ -1,0 +1,148 @@
+/** The file that --from names, open for as long as a run needs it. */
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { Failure } from '../errors.ts';
+import type { Host } from '../host.ts';
+import { spoolBytes } from './spool-bytes.ts';
+
+/** Bytes that can be read as often as needed: what the file's name comes to stand for meanwhile does not matter. */
+export interface Input {
+  /** As it was typed: for messages, and for the format that it tells. */
+  readonly name: string;
+  /** Whether it was copied first: stdin, and what is no regular file. */
+  readonly isSpooled: boolean;
+  readonly descriptor: number;
+  /** When it was opened; what is appended later is not read. */
+  readonly sizeBytes: number;
+  /** Afterwards a spool is gone. */
+  close(): void;
+}
+
+export interface InputOptions {
+  readonly host: Pick<Host, 'stdin' | 'signal' | 'platform'>;
+  /** The folder for the copy of what can be read only once; made, for its owner alone, where it is not there. */
+  readonly spoolFolder: string;
+}
+
+/**
+ * Opens a file, a FIFO or, as `-`, stdin. Nothing is left of a copy however the process ends: it loses its name before
+ * anything is written to it; on Windows it is removed when it is closed.
+ *
+ * @throws {Failure} usage, when there is no such file, it is a folder, or stdin is a terminal; local-file, when it
+ *   can't be read or copied
+ * @throws {Stopped} when the host's signal aborts while a stream is copied
+ */
+export async function openInput(file: string, { host, spoolFolder }: InputOptions): Promise<Input> {
+  if (file === '-') {
+    if (host.stdin.isTTY) {
+      throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the rows in, or name a file' });
+    }
+    return spooled(file, host.stdin.stream, { host, spoolFolder });
+  }
+  const input = await tryTo(file, () => openRegular(file));
+  if (input !== undefined) return input;
+  // Opening a FIFO waits for who writes to it, so not on this thread.
+  const handle = await tryTo(file, () => untilStopped(open(file), host.signal));
+  return spooled(file, handle.createReadStream(), { host, spoolFolder });
+}
+
+/** A regular file; undefined for what has to be copied. Where a system tells no size (/proc), that is needed too. */
+async function openRegular(file: string): Promise<Input | undefined> {
+  const status = await stat(file);
+  if (status.isDirectory()) throw new Failure('usage', `cannot read ${file}: it is a folder`, nothingSent);
+  if (!status.isFile() || status.size === 0) return undefined;
+  const descriptor = openSync(file, 'r');
+  const close = () => closeSync(descriptor);
+  return { name: file, isSpooled: false, descriptor, sizeBytes: fstatSync(descriptor).size, close };
+}
+
+async function spooled(
+  name: string,
+  stream: AsyncIterable<unknown>,
+  { host, spoolFolder }: InputOptions,
+): Promise<Input> {
+  const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, host.signal);
+  const spool = await spoolBytes(bytes, { folder: spoolFolder, platform: host.platform });
+  return { name, isSpooled: true, ...spool };
+}
+
+async function* untilEnd(
+  stream: AsyncIterable<Uint8Array>,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const chunks = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await tryTo(nameOf(name), () => untilStopped(chunks.next(), signal));
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    // Not awaited: it would wait for a read that is under way.
+    chunks.return?.().catch(() => {});
+  }
+}
+
+/** The work's result, or the signal's reason where that comes first. */
+async function untilStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/**
+ * 64 hex digits that stand for the bytes of an input.
+ *
+ * @throws {Failure} local-file, when it can't be read
+ */
+export function contentHash({ name, descriptor, sizeBytes }: Input): string {
+  const hash = createHash('sha256');
+  const block = Buffer.alloc(65_536);
+  for (let position = 0; position < sizeBytes; ) {
+    const length = readBlock(name, descriptor, block, position);
+    if (length === 0) break;
+    hash.update(block.subarray(0, length));
+    position += length;
+  }
+  return hash.digest('hex');
+}
+
+function readBlock(name: string, descriptor: number, block: Buffer, position: number): number {
+  try {
+    return readSync(descriptor, block, 0, block.length, position);
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${code}`, { ...nothingSent, cause: error });
+  }
+}
+
+/** The input's name in a message. */
+export function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : file;
+}
+
+async function tryTo<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined || error instanceof Failure) throw error;
+    const slip = { ENOENT: 'there is no such file', EISDIR: 'it is a folder' }[code];
+    const reason = slip ?? (code === 'EACCES' ? 'permission denied' : message);
+    // A file that is not there is a slip of the command line; one that can't be read is to be mended.
+    const kind = slip === undefined ? 'local-file' : 'usage';
+    throw new Failure(kind, `cannot read ${file}: ${reason}`, { ...nothingSent, cause: error });
+  }
+}
+
+const nothingSent = { hint: 'nothing was sent' };

@@ -1,0 +1,125 @@
+/** A file of rows that were not done, in the format that they came in. */
+import { isObject, type JsonValue, NumberToken, objectFrom, printJson } from '../json.ts';
+import type { RowsFile } from './open-rows.ts';
+import type { RowSource } from './row.ts';
+import { rejectMark } from './text-rows.ts';
+
+/** The texts of a rejects file, in the order in which they are to be written. */
+export interface Rejects {
+  head(): string;
+  /** @param error what went wrong, in one line or more */
+  row(source: RowSource, error: string): string;
+  tail(): string;
+}
+
+/** What the error is called, and what stood there of a row that could not be read. */
+const errorName = 'listctl:error';
+const textName = 'listctl:text';
+
+/**
+ * Makes the texts of a rejects file. Read again with the same options, a row is what it was. What could not be read is
+ * kept as it stood there, and is a bad row until somebody mends it: no row comes out of it by chance.
+ *
+ * - CSV, TSV: the same columns and one more. A row with too few or too many cells keeps them, with the error behind
+ *   them; one that could not be read has its text in the first cell.
+ * - JSONL, JSON: the value with one member more; what is no object is the member `listctl:text`.
+ * - ids: behind the id a tab, `listctl:error: ` and the error. No id has a tab in it.
+ */
+export function openRejects(file: RowsFile): Rejects {
+  // Whoever names an encoding will do so again, and this is UTF-8.
+  const mark = file.options.encoding === undefined ? '' : '\ufeff';
+  switch (file.format) {
+    case 'csv':
+    case 'tsv':
+      return cellRejects(file, mark);
+    case 'jsonl':
+      return {
+        head: () => mark,
+        row: (source, error) => `${jsonReject(source, error, file.options.idColumn)}\n`,
+        tail: () => '',
+      };
+    case 'json':
+      return arrayRejects(file.options.idColumn, mark);
+    case 'ids':
+      return idRejects(mark);
+  }
+}
+
+function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string): Rejects {
+  const errorAt = header.indexOf(errorName);
+  const without = (cells: readonly string[]) => (errorAt === -1 ? cells : cells.toSpliced(errorAt, 1));
+  const columnCount = without(header).length + 1;
+  const line = (cells: readonly string[]) => `${cells.map((text) => cell(text, delimiter)).join(delimiter)}\n`;
+  /** With another number of cells than the header has, so that it is still no row. */
+  const ragged = (cells: readonly string[]) => line(cells.length === columnCount ? [...cells, ''] : cells);
+  // Else the reader finds it in the header, or knows it by the format.
+  const isFound = format === 'tsv' ? delimiter === '\t' : ',;\t'.includes(delimiter);
+  return {
+    head: () => `${mark}${isFound ? '' : `sep=${delimiter}\n`}${line([...without(header), errorName])}`,
+    row: (source, error) => {
+      if (source.kind !== 'cells') return ragged([textOf(source), error]);
+      const { cells } = source;
+      return cells.length === header.length ? line([...without(cells), error]) : ragged([...cells, error]);
+    },
+    tail: () => '',
+  };
+}
+
+/** What must stand in quotes: what any reader may take for a delimiter too, and blanks at the ends, which some trim. */
+function cell(text: string, delimiter: string): string {
+  const isSpecial = text.includes(delimiter) || /[",;\t\r\n]|^[\ufeff\s]|\s$|^sep=/i.test(text);
+  return isSpecial ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function arrayRejects(idColumn: string, mark: string): Rejects {
+  let before = '';
+  return {
+    head: () => `${mark}[\n`,
+    row: (source, error) => {
+      const text = `${before}${jsonReject(source, error, idColumn)}`;
+      before = ',\n';
+      return text;
+    },
+    tail: () => (before === '' ? ']\n' : '\n]\n'),
+  };
+}
+
+function jsonReject(source: RowSource, error: string, idColumn: string): string {
+  return printJson(objectFrom([...membersOf(source, idColumn), [errorName, error]]));
+}
+
+function membersOf(source: RowSource, idColumn: string): readonly (readonly [string, JsonValue])[] {
+  if (source.kind !== 'json') return [[textName, textOf(source)]];
+  const { value } = source;
+  if (isObject(value)) return Object.entries(value).filter(([name]) => name !== errorName);
+  const isId = typeof value === 'string' || typeof value === 'number' || value instanceof NumberToken;
+  return [isId ? [idColumn, value] : [textName, printJson(value)]];
+}
+
+function idRejects(mark: string): Rejects {
+  let isFirst = true;
+  return {
+    head: () => mark,
+    row: (source, error) => {
+      const text = textOf(source);
+      // At the start of the file it would be taken for a mark, and be gone.
+      const guard = isFirst && mark === '' && text.startsWith('\ufeff') ? '\ufeff' : '';
+      isFirst = false;
+      return `${guard}${text}${rejectMark}${error.replace(/\s+/g, ' ')}\n`;
+    },
+    tail: () => '',
+  };
+}
+
+function textOf(source: RowSource): string {
+  switch (source.kind) {
+    case 'text':
+      return source.text;
+    case 'id':
+      return source.id;
+    case 'json':
+      return printJson(source.value);
+    case 'cells':
+      return source.cells.join(' ');
+  }
+}

@@ -1,0 +1,312 @@
+/** Rows out of CSV and TSV. */
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { csvCutter } from '../../../src/rows/csv-cutter.ts';
+import { csvRecords } from '../../../src/rows/csv-records.ts';
+import { rowsFrom, told } from './rows-from.ts';
+
+describe('what is a row', () => {
+  test('I09: a byte order mark at the start, CRLF, blank lines and no last newline change nothing', async () => {
+    const plain = await rowsFrom('a.csv', 'A,B\n1,2\n3,4\n');
+
+    expect(told(plain)).toEqual([
+      { A: '1', B: '2' },
+      { A: '3', B: '4' },
+    ]);
+    for (const text of ['\ufeffA,B\r\n1,2\r\n3,4\r\n', 'A,B\n1,2\n3,4', '\r\n\nA,B\n\n1,2\r\n\r\n3,4\n\n\n']) {
+      expect(told(await rowsFrom('a.csv', text))).toEqual(told(plain));
+      expect(told(await rowsFrom('a.tsv', text.replaceAll(',', '\t')))).toEqual(told(plain));
+    }
+  });
+
+  test('I09: a byte order mark elsewhere is text', async () => {
+    expect(told(await rowsFrom('a.csv', 'A,B\n\ufeff1,\ufeff\n'))).toEqual([{ A: '\ufeff1', B: '\ufeff' }]);
+  });
+
+  test.each(['', '\ufeff', '\n\r\n', 'A,B\n', 'A,B'])('I09: %j has no rows', async (text) => {
+    const { check } = await rowsFrom('a.csv', text);
+
+    expect(check).toMatchObject({ rows: 0, badCount: 0 });
+  });
+
+  test('rows alone are numbered, lines are those of the file', async () => {
+    const { rows } = await rowsFrom('a.csv', '\nA,B\n\n"1\n\n1",2\r\n\n3,4\n5\n');
+
+    expect(rows.map(({ number, line }) => [number, line])).toEqual([
+      [1, 4],
+      [2, 8],
+      [3, 9],
+    ]);
+  });
+
+  test('quotes hold delimiters, quotes and newlines of any kind, and a cell of blanks alone', async () => {
+    const text = 'A,B,C\n"1,""x""","a\r\nb\nc\rd", \n';
+
+    expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: '1,"x"', B: 'a\r\nb\nc\rd', C: ' ' }]);
+    expect(told(await rowsFrom('a.csv', 'A\n""\n" "\n', { empty: 'string' }))).toEqual([{ A: '' }, { A: ' ' }]);
+  });
+});
+
+describe.each([
+  ['csv', ','],
+  ['tsv', '\t'],
+])('I10: bad rows of %s, each by line and cell, spoil no other', (format, delimiter) => {
+  const read = async (text: string) => told(await rowsFrom(`a.${format}`, text.replaceAll(',', delimiter)));
+  const good = { A: '8', B: '9' };
+
+  test('ragged', async () => {
+    expect(await read('A,B\n1\n8,9\n1,2,3\n')).toEqual([
+      '2: 1 cell, where the header has 2 columns',
+      good,
+      '4: 3 cells, where the header has 2 columns',
+    ]);
+  });
+
+  test('a quote that is never closed runs to the end, from the row that opens it on', async () => {
+    expect(await read('A,B\n8,9\n1,"2\n8,9\n')).toEqual([good, '3:2 a quote is never closed']);
+  });
+
+  test('a quote in the middle of a cell, and something behind a closing one', async () => {
+    expect(await read('A,B\n8,9\n1,2"x,y"\n8,9\n"1"x,2\n8,9\n')).toEqual([
+      good,
+      '3:2 a quote in a cell that does not begin with one (put the cell in quotes, and the quote in it twice)',
+      good,
+      '5:1 something stands behind a closing quote (a quote inside quotes is written twice)',
+      good,
+    ]);
+  });
+
+  test('such a quote opens nothing: what follows its line is read', async () => {
+    expect(await read('A,B\n1,2"x\n8,9\n"1"x",2\n8,9\n')).toEqual([
+      expect.stringMatching(/^2:2 a quote in a cell/),
+      good,
+      expect.stringMatching(/^4:1 something stands behind/),
+      good,
+    ]);
+  });
+
+  test('a lone CR, even as the last character; not in quotes', async () => {
+    expect(await read('A,B\n1\r,2\n8,9\r\n"1"\r,2\n"\r",9\n8,9\r')).toEqual([
+      '2: a CR without LF, outside quotes',
+      good,
+      '4: a CR without LF, outside quotes',
+      { A: '\r', B: '9' },
+      '6: a CR without LF, outside quotes',
+    ]);
+  });
+
+  test.each([
+    ['A,,B\n8,9,10\n', 'line 1, column 2: in the header, the column has no name'],
+    ['\nA,B,A\n8,9,10\n', 'line 2, column 3: in the header, "A" is the name of column 1 already'],
+    ['A,B:number,B\n', 'line 1, column 3: in the header, "B" is the name of column 2 already'],
+    ['A,"B\n', 'line 1, column 2: in the header, a quote is never closed'],
+    ['A,B\r8,9\r', 'line 1: in the header, a CR without LF, outside quotes'],
+  ])('the header %j', async (text, message) => {
+    await expect(read(text)).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
+  });
+});
+
+describe('I12: a row that is too long', () => {
+  const limit = 8 * 1024 * 1024;
+
+  test('is bad at 8 MiB, and the next ones are read', async () => {
+    const rows = told(
+      await rowsFrom('a.csv', `A\n${'x'.repeat(limit - 1)}\n${'x'.repeat(limit)}\n${'x'.repeat(limit + 70_000)}\n8\n`),
+    );
+
+    expect(rows).toEqual([{ A: expect.any(String) }, '3: longer than 8 MiB', '4: longer than 8 MiB', { A: '8' }]);
+  });
+
+  test('longer than any text may be, in quotes that close, is never held; of it the beginning is kept', async () => {
+    const records = [];
+    for await (const block of csvRecords(longRecord(), ',', 1)) records.push(...block);
+
+    expect(records).toMatchObject([
+      {
+        line: 1,
+        source: { kind: 'text', text: expect.stringMatching(/^x,"y{997}$/) },
+        fault: { problem: 'longer than 8 MiB' },
+      },
+      { line: 2, source: { kind: 'cells', cells: ['8', '9'] } },
+    ]);
+  }, 60_000);
+
+  test('in quotes that never close runs to the end, with its newlines', async () => {
+    const text = `A\n8\n"${'x\n'.repeat(limit)}`;
+
+    expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: '8' }, '3: longer than 8 MiB']);
+  });
+
+  async function* longRecord() {
+    yield 'x,"';
+    const part = 'y'.repeat(1024 * 1024);
+    // V8 holds no string of 512 Mi characters.
+    for (let left = 520; left > 0; left -= 1) yield part;
+    yield '"\n8,9\n';
+  }
+});
+
+describe('how cells are divided', () => {
+  test.each([
+    ['A;B\n1,5;2\n', { A: '1,5', B: '2' }],
+    ['A\tB\n1,5\t2\n', { A: '1,5', B: '2' }],
+    ['"A,x";B\n1;2\n', { 'A,x': '1', B: '2' }],
+    ['A\tB;C\n1\t2\n', { A: '1', 'B;C': '2' }],
+    ['A,B;C\n1,2\n', { A: '1', 'B;C': '2' }],
+    ['A\n1;2\n', { A: '1;2' }],
+    ['sep=;\nA;B,C\n1;2\n', { A: '1', 'B,C': '2' }],
+    ['SEP=|\r\nA|B\r\n1|2\r\n', { A: '1', B: '2' }],
+    ['\ufeffsep=\t\nA\tB\n1\t2\n', { A: '1', B: '2' }],
+    ['"sep=;"\n1\n', { 'sep=;': '1' }],
+  ])('%j', async (text, fields) => {
+    expect(told(await rowsFrom('a.csv', text))).toEqual([fields]);
+    expect(told(await rowsFrom('a.csv', text, { blockBytes: 1 }))).toEqual([fields]);
+  });
+
+  test('--delimiter wins, over sep= too, which is no header then either', async () => {
+    const text = 'A|B,C\n1|2\n';
+
+    for (const [before, delimiter] of [
+      ['', '|'],
+      ['sep=,\n', '|'],
+    ] as const) {
+      expect(told(await rowsFrom('a.csv', before + text, { delimiter }))).toEqual([{ A: '1', 'B,C': '2' }]);
+    }
+    for (const delimiter of ['tab', '\\t', '\t']) {
+      expect(told(await rowsFrom('a.csv', 'A,B\tC\n1\t2\n', { delimiter }))).toEqual([{ 'A,B': '1', C: '2' }]);
+    }
+  });
+
+  test.each(['', '"', '\n', '\r', ';;', '😀'])('--delimiter %j is refused', async (delimiter) => {
+    await expect(rowsFrom('a.csv', 'A\n1\n', { delimiter })).rejects.toMatchObject({ kind: 'usage' });
+  });
+
+  test("lines are counted from the file's first, sep= included", async () => {
+    expect(told(await rowsFrom('a.csv', 'sep=;\nA;B\n1\n'))).toEqual(['3: 1 cell, where the header has 2 columns']);
+  });
+});
+
+describe('blocks', () => {
+  const options = { record_delimiter: ['\n', '\r\n'], relax_column_count: true, skip_empty_lines: true };
+  const piece = fc.constantFrom('a', 'é😀', ',', ';', '"', '""', '\n', '\r\n', '\r', ' ', '\0', '"x,\n"', '"\r\n""",');
+
+  test('wherever the text is cut, the records are the same; where all are good, they are those of csv-parse', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 9 }), async (pieces, length) => {
+        const text = pieces.join('');
+        const whole = await recordsOf([text]);
+
+        expect(await recordsOf(cut(text, length))).toEqual(whole);
+        if (whole.every(({ fault }) => fault === undefined)) {
+          expect(whole.map(({ source }) => source.kind === 'cells' && source.cells)).toEqual(parse(text, options));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('what the cutter takes for one record csv-parse does too, or finds it bad', () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const cutter = csvCutter(',');
+        for (const { text, records } of [cutter.cut(pieces.join('')), cutter.end()]) {
+          for (const { start, end } of records) expect(countIn(text.slice(start, end))).toBe(1);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    function countIn(record: string): number {
+      try {
+        return parse(record, options).length;
+      } catch {
+        return 1;
+      }
+    }
+  });
+
+  test('any cells that are written in quotes are read as they were', async () => {
+    const cells = fc.array(fc.array(fc.string({ unit: 'grapheme', maxLength: 8 }), { minLength: 2, maxLength: 2 }));
+
+    await fc.assert(
+      fc.asyncProperty(cells, fc.integer({ min: 1, max: 20 }), async (lines, length) => {
+        const text = lines.map((line) => line.map((one) => `"${one.replaceAll('"', '""')}"`).join()).join('\r\n');
+        const records = await recordsOf(cut(text, length));
+
+        expect(records.map(({ source }) => source.kind === 'cells' && source.cells)).toEqual(lines);
+      }),
+    );
+  });
+
+  async function recordsOf(parts: readonly string[]) {
+    const records = [];
+    for await (const block of csvRecords(eachOf(parts), ',', 1)) records.push(...block);
+    return records;
+  }
+
+  async function* eachOf(parts: readonly string[]) {
+    yield* parts;
+  }
+
+  function cut(text: string, length: number): string[] {
+    return Array.from({ length: Math.ceil(text.length / length) }, (_, at) =>
+      text.slice(at * length, (at + 1) * length),
+    );
+  }
+});
+
+/** After the cases of csv-spectrum (Max Ogden, BSD-2-Clause). */
+describe('csv-spectrum', () => {
+  test.each([
+    [
+      'comma_in_quotes',
+      'first,last,address\nJohn,Doe,"120 any st., Anytown, WW"\n',
+      [['John', 'Doe', '120 any st., Anytown, WW']],
+    ],
+    [
+      'empty',
+      'a,b,c\n1,"",""\n2,3,4\n',
+      [
+        ['1', '', ''],
+        ['2', '3', '4'],
+      ],
+    ],
+    [
+      'escaped_quotes',
+      'a,b\n1,"ha ""ha"" ha"\n3,4\n',
+      [
+        ['1', 'ha "ha" ha'],
+        ['3', '4'],
+      ],
+    ],
+    ['json', 'key,val\n1,"{""type"": ""Point""}"\n', [['1', '{"type": "Point"}']]],
+    [
+      'newlines_crlf',
+      'a,b\r\n1,2\r\n"Once upon \r\na time",5\r\n',
+      [
+        ['1', '2'],
+        ['Once upon \r\na time', '5'],
+      ],
+    ],
+    [
+      'quotes_and_newlines',
+      'a,b\n1,"ha \n""ha"" \nha"\n3,4\n',
+      [
+        ['1', 'ha \n"ha" \nha'],
+        ['3', '4'],
+      ],
+    ],
+    [
+      'utf8',
+      'a,b\n1,2\n4,ʤ\n',
+      [
+        ['1', '2'],
+        ['4', 'ʤ'],
+      ],
+    ],
+  ])('%s', async (_name, text, lines) => {
+    const outcome = await rowsFrom('a.csv', text, { empty: 'string' });
+
+    expect(told(outcome).map((fields) => Object.values(fields as object))).toEqual(lines);
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { idsOf, rowsFrom, told } from './rows-from.ts';
+
+test('an id a line: nothing is trimmed, CR dropped, empty lines skipped', async () => {
+  const outcome = await rowsFrom('ids.txt', '\ufeffa\r\n\n 1 \r\n\r\na/b?#%\\é😀,\n"x"\nlast', { action: 'delete' });
+
+  expect(idsOf(outcome)).toEqual(['a', ' 1 ', 'a/b?#%\\é😀,', '"x"', 'last']);
+  expect(outcome.rows.map(({ line }) => line)).toEqual([1, 3, 5, 6, 7]);
+});
+
+test('I01: ids that can be no segment of a path are bad rows', async () => {
+  const outcome = await rowsFrom('a.ids', `.\n..\na\0b\na\tb\na\rb\n${'x'.repeat(1025)}\n%2e%2e\na/../b\n`, {
+    action: 'get',
+  });
+
+  expect(idsOf(outcome)).toEqual([
+    expect.stringMatching(/^1:1 the item id is "\."/),
+    expect.stringMatching(/^2:1 the item id is "\.\."/),
+    '3:1 the item id has control characters',
+    '4:1 the item id has control characters',
+    '5:1 the item id has control characters',
+    '6:1 the item id is longer than 1,024 bytes',
+    '%2e%2e',
+    'a/../b',
+  ]);
+});
+
+test('an update of ids sends the common fields, and needs some; a create can send none', async () => {
+  expect(told(await rowsFrom('a.txt', '1\n2\n', { action: 'update', common: { A: null } }))).toEqual([
+    { A: null },
+    { A: null },
+  ]);
+  expect(told(await rowsFrom('a.txt', '1\n', { action: 'update' }))).toEqual(['1: no field to send']);
+  await expect(rowsFrom('a.txt', '1\n', { common: { A: 1 } })).rejects.toMatchObject({ kind: 'usage' });
+});
+
+test('I12: a line longer than 8 MiB is bad, and the next is read', async () => {
+  expect(idsOf(await rowsFrom('a.txt', `${'x'.repeat(9_000_000)}\n2\n`, { action: 'get' }))).toEqual([
+    '1: longer than 8 MiB',
+    '2',
+  ]);
+});

@@ -1,0 +1,213 @@
+/** The file that --from names. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { fstatSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { chmod, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { Stopped } from '../../../src/errors.ts';
+import { checkRows } from '../../../src/rows/check-rows.ts';
+import { openInput } from '../../../src/rows/input.ts';
+import { openRows } from '../../../src/rows/open-rows.ts';
+import { spoolBytes } from '../../../src/rows/spool-bytes.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { testHost } from '../../support/test-host.ts';
+import { usual } from './rows-from.ts';
+
+const text = 'A\n1\n2\n';
+const sha256 = createHash('sha256').update(text).digest('hex');
+
+describe('I14: what can be no input', () => {
+  test('a folder and a file that is not there are slips', async () => {
+    await using folder = await temporaryFolder();
+    const options = { host: testHost(), spoolFolder: folder.path };
+    const missing = join(folder.path, 'no.csv');
+
+    await expect(openInput(folder.path, options)).rejects.toMatchObject({
+      kind: 'usage',
+      message: `cannot read ${folder.path}: it is a folder`,
+    });
+    await expect(openInput(missing, options)).rejects.toMatchObject({
+      kind: 'usage',
+      message: `cannot read ${missing}: there is no such file`,
+    });
+  });
+
+  test.skipIf(process.geteuid?.() === 0)('a file that nobody may read', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.csv');
+    await writeFile(path, text);
+    await chmod(path, 0);
+
+    await expect(openInput(path, { host: testHost(), spoolFolder: folder.path })).rejects.toMatchObject({
+      kind: 'local-file',
+      message: `cannot read ${path}: permission denied`,
+    });
+  });
+
+  test('a terminal', async () => {
+    await expect(
+      openInput('-', { host: testHost({ terminal: 80 }), spoolFolder: '/nonexistent' }),
+    ).rejects.toMatchObject({
+      kind: 'usage',
+      message: 'standard input is a terminal',
+    });
+  });
+});
+
+describe('I14: a file that changes while a run reads it', () => {
+  test('is read on, when another takes its name', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.csv');
+    await writeFile(path, text);
+    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
+    const file = await openRows(input, usual);
+    await writeFile(join(folder.path, 'b.csv'), 'B\nx\n');
+    await rename(join(folder.path, 'b.csv'), path);
+
+    expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
+    input.close();
+  });
+
+  test('ends where it ended when it was opened, when something is appended', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.csv');
+    await writeFile(path, text);
+    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
+    await writeFile(path, '3\n', { flag: 'a' });
+
+    expect(await checkRows(await openRows(input, usual))).toMatchObject({ rows: 2, sha256, sizeBytes: text.length });
+    input.close();
+  });
+
+  test('is a failure, when it got shorter', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.csv');
+    await writeFile(path, text);
+    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
+    const file = await openRows(input, usual);
+    truncateSync(path, 4);
+
+    await expect(checkRows(file)).rejects.toMatchObject({
+      kind: 'local-file',
+      message: `${path} got shorter while it was read`,
+    });
+    input.close();
+  });
+});
+
+describe('I14: what can be read only once is copied first', () => {
+  test('stdin, into a file that has no name and is for its owner alone; it can be read again', async () => {
+    await using folder = await temporaryFolder();
+    const spoolFolder = join(folder.path, 'state', 'spools');
+    const input = await openInput('-', { host: testHost({ stdin: text }), spoolFolder });
+
+    expect(readdirSync(spoolFolder)).toEqual([]);
+    expect(fstatSync(input.descriptor)).toMatchObject({ nlink: 0, size: text.length });
+    expect(fstatSync(input.descriptor).mode & 0o777).toBe(0o600);
+    expect(statSync(spoolFolder).mode & 0o777).toBe(0o700);
+    expect(input).toMatchObject({ name: '-', isSpooled: true, sizeBytes: text.length });
+    const file = await openRows(input, { ...usual, format: 'csv' });
+    expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
+    expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
+    input.close();
+  });
+
+  test('a FIFO, with the format of its name', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'rows.csv');
+    execFileSync('mkfifo', [path]);
+    const [input] = await Promise.all([
+      openInput(path, { host: testHost(), spoolFolder: folder.path }),
+      writeFile(path, text),
+    ]);
+
+    expect(input.isSpooled).toBe(true);
+    expect(await checkRows(await openRows(input, usual))).toMatchObject({ rows: 2, sha256 });
+    input.close();
+  });
+
+  test('a FIFO that nobody writes to, and a stdin that goes on, end when listctl is told to stop', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'rows.csv');
+    execFileSync('mkfifo', [path]);
+    const controller = new AbortController();
+    const host = testHost({ signal: controller.signal });
+    const waiting = [
+      openInput(path, { host, spoolFolder: folder.path }),
+      openInput('-', {
+        host: { ...host, stdin: { isTTY: false, stream: new PassThrough() } },
+        spoolFolder: folder.path,
+      }),
+    ];
+    setTimeout(() => controller.abort(new Stopped('SIGINT')), 20);
+
+    for (const one of waiting) await expect(one).rejects.toBeInstanceOf(Stopped);
+    // Lets the open of the FIFO end, which nothing can call back.
+    await writeFile(path, '');
+    expect(readdirSync(folder.path)).toEqual(['rows.csv']);
+  });
+
+  test('a regular file of no size, as /proc has them, is copied too', async () => {
+    await using folder = await temporaryFolder();
+    const input = await openInput('/proc/self/status', { host: testHost(), spoolFolder: folder.path });
+
+    expect(input.isSpooled).toBe(true);
+    expect(input.sizeBytes).toBeGreaterThan(100);
+    input.close();
+  });
+
+  test('on Windows the copy has its name until it is closed', async () => {
+    await using folder = await temporaryFolder();
+    const host = { ...testHost({ stdin: text }), platform: 'win32' as const };
+    const input = await openInput('-', { host, spoolFolder: folder.path });
+
+    expect(readdirSync(folder.path)).toEqual([expect.stringMatching(/^spool-/)]);
+    input.close();
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('a stream that breaks is a failure, and leaves nothing', async () => {
+    await using folder = await temporaryFolder();
+    const stream = new Readable({
+      read() {
+        this.destroy(Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }));
+      },
+    });
+    const host = { ...testHost(), platform: 'win32' as const, stdin: { isTTY: false, stream } };
+
+    await expect(openInput('-', { host, spoolFolder: folder.path })).rejects.toMatchObject({
+      kind: 'local-file',
+      message: 'cannot read standard input: EIO: i/o error, read',
+    });
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('a disk that takes a part at a time gets all of it; a full one is a failure', async () => {
+    await using folder = await temporaryFolder();
+    const place = { folder: folder.path, platform: 'linux' } as const;
+    const { writeSync } = await import('node:fs');
+    const copy = await spoolBytes(chunks(), place, (descriptor, bytes, offset) =>
+      writeSync(descriptor, bytes, offset, 1),
+    );
+    const full = () => {
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    };
+
+    expect(copy.sizeBytes).toBe(2 * text.length);
+    expect(fstatSync(copy.descriptor).size).toBe(2 * text.length);
+    copy.close();
+    await expect(spoolBytes(chunks(), place, full)).rejects.toMatchObject({
+      kind: 'local-file',
+      message: `cannot copy the rows into ${folder.path}: no space left on the device`,
+    });
+    expect((await stat(folder.path)).isDirectory()).toBe(true);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  async function* chunks() {
+    yield Buffer.from(text);
+    yield Buffer.from(text);
+  }
+});
