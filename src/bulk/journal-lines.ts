@@ -1,0 +1,201 @@
+/** The lines of a journal as they are read: each is whole and as it was written, or the reading ends in a Failure. */
+import { isAnyHeader, isGroup, isHeader } from './journal-checks.ts';
+import { damagedJournal, journalFault, newerJournal, noJournal } from './journal-failures.ts';
+import type { JournalIo } from './journal-io.ts';
+import { decodeLine, type JournalGroup, type JournalHeader, journalVersion } from './journal-records.ts';
+
+/** The first line. */
+export interface PlacedHeader {
+  readonly header: JournalHeader;
+  /** Its length, LF included: where the groups begin. */
+  readonly lengthBytes: number;
+}
+
+/** A group, and the byte at which its line begins. */
+export interface PlacedGroup {
+  readonly group: JournalGroup;
+  readonly offsetBytes: number;
+}
+
+/** How a journal ends. */
+export interface JournalTail {
+  /** How many bytes of it are whole lines. */
+  readonly lengthBytes: number;
+  /** How many bytes after those are a line that was not written to its end, or the NULs of a lost block. */
+  readonly tornBytes: number;
+}
+
+const blockBytes = 65_536;
+const headerBytesMax = 1_048_576;
+/** No group that we write comes near it; what does would fill the memory. */
+const lineBytesMax = 67_108_864;
+
+/**
+ * Reads the first line.
+ *
+ * @returns undefined where no run was begun: there is no file, an empty one, or one with a part of a header alone.
+ *   Nothing was sent then, since a journal is on disk before anything is
+ * @throws {Failure} local-file, when it can't be read, is damaged, is something else, or is newer than this listctl
+ */
+export function readHeader(path: string, io: JournalIo): PlacedHeader | undefined {
+  const descriptor = openIfThere(path, io);
+  if (descriptor === undefined) return undefined;
+  try {
+    const start = readStart(path, descriptor, io);
+    const end = start.indexOf(0x0a);
+    if (end === -1) {
+      if (!isBegunHeader(start)) throw noJournal(path);
+      return undefined;
+    }
+    return { header: headerOf(start.subarray(0, end), path), lengthBytes: end + 1 };
+  } finally {
+    io.close(descriptor);
+  }
+}
+
+/**
+ * Reads every group, in blocks, and lets other work go on between them.
+ *
+ * @param fromBytes where they begin
+ * @throws {Failure} local-file, with the byte, at the first line that is damaged
+ */
+export async function* readGroups(
+  path: string,
+  fromBytes: number,
+  io: JournalIo,
+): AsyncGenerator<PlacedGroup, JournalTail> {
+  const descriptor = openIfThere(path, io);
+  if (descriptor === undefined) throw journalFault('read', path, new Error('it was removed'));
+  try {
+    const block = Buffer.alloc(blockBytes);
+    let begun: Buffer[] = [];
+    let [positionBytes, offsetBytes] = [fromBytes, fromBytes];
+    for (;;) {
+      const bytes = block.subarray(
+        0,
+        tryToRead(path, () => io.read(descriptor, block, positionBytes)),
+      );
+      if (bytes.length === 0) return tailOf(Buffer.concat(begun), path, offsetBytes);
+      positionBytes += bytes.length;
+      let start = 0;
+      for (let end = bytes.indexOf(0x0a); end !== -1; end = bytes.indexOf(0x0a, start)) {
+        const group = groupOf(Buffer.concat([...begun, bytes.subarray(start, end)]), path, offsetBytes);
+        yield { group, offsetBytes };
+        begun = [];
+        start = end + 1;
+        offsetBytes = positionBytes - bytes.length + start;
+      }
+      // Copied, since the block is read into again.
+      begun.push(Buffer.from(bytes.subarray(start)));
+      if (positionBytes - offsetBytes > lineBytesMax) throw damagedJournal(path, offsetBytes, 'a line has no end');
+      await new Promise(setImmediate);
+    }
+  } finally {
+    io.close(descriptor);
+  }
+}
+
+/**
+ * Reads the last group alone.
+ *
+ * @returns undefined where there is none, or where it takes more than a look at the file's end to see it
+ */
+export function readLastGroup(path: string, fromBytes: number, io: JournalIo): JournalGroup | undefined {
+  const descriptor = openIfThere(path, io);
+  if (descriptor === undefined) return undefined;
+  try {
+    const lengthBytes = tryToRead(path, () => io.lengthOf(descriptor));
+    const startBytes = Math.max(fromBytes - 1, lengthBytes - blockBytes);
+    const end = readFrom(path, descriptor, startBytes, blockBytes + 1, io);
+    const start = end.lastIndexOf(0x0a, -2);
+    if (start === -1 || end.at(-1) !== 0x0a) return undefined;
+    const value = decodeLine(end.subarray(start + 1, -1));
+    return isGroup(value) ? value : undefined;
+  } finally {
+    io.close(descriptor);
+  }
+}
+
+function openIfThere(path: string, io: JournalIo): number | undefined {
+  try {
+    return io.open(path, 'r');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw journalFault('read', path, error);
+  }
+}
+
+/** The file from its start, at least to its first LF or its end. */
+function readStart(path: string, descriptor: number, io: JournalIo): Buffer {
+  for (let wantedBytes = blockBytes; ; wantedBytes *= 4) {
+    const start = readFrom(path, descriptor, 0, wantedBytes, io);
+    if (start.includes(0x0a) || start.length < wantedBytes) return start;
+    if (wantedBytes > headerBytesMax) throw noJournal(path);
+  }
+}
+
+function readFrom(path: string, descriptor: number, startBytes: number, wantedBytes: number, io: JournalIo): Buffer {
+  const bytes = Buffer.alloc(wantedBytes);
+  let length = 0;
+  for (let taken = -1; taken !== 0 && length < wantedBytes; length += taken) {
+    taken = tryToRead(path, () => io.read(descriptor, bytes.subarray(length), startBytes + length));
+  }
+  return bytes.subarray(0, length);
+}
+
+function headerOf(line: Buffer, path: string): JournalHeader {
+  const value = decodeLine(line);
+  if (!isAnyHeader(value)) throw noJournal(path);
+  if (value.version > journalVersion) throw newerJournal(path, value.version);
+  if (!isHeader(value)) throw damagedJournal(path, 0, 'its first line is not what it should be');
+  return value;
+}
+
+function groupOf(line: Buffer, path: string, offsetBytes: number): JournalGroup {
+  const value = decodeLine(line);
+  if (value === undefined) throw damagedJournal(path, offsetBytes, 'the checksum of that line is another one');
+  if (!isGroup(value)) throw damagedJournal(path, offsetBytes, 'that line is not what it should be');
+  return value;
+}
+
+/** What is behind the last LF, as a tear; it is none where a line's LF itself was changed. */
+function tailOf(bytes: Buffer, path: string, offsetBytes: number): JournalTail {
+  if (hasChangedEnd(bytes)) throw damagedJournal(path, offsetBytes, 'the end of that line was changed');
+  return { lengthBytes: offsetBytes, tornBytes: bytes.length };
+}
+
+/** What an LF is with one bit of it changed; as a NUL it never is. */
+const changedEnds: ReadonlySet<number | undefined> = new Set([0x0b, 0x08, 0x0e, 0x02, 0x1a, 0x2a, 0x4a, 0x8a]);
+
+/** Whether a whole line stands there with something that was its LF: a torn one is never followed by anything. */
+function hasChangedEnd(bytes: Buffer): boolean {
+  for (let close = bytes.indexOf(0x5d); close !== -1; close = bytes.indexOf(0x5d, close + 1)) {
+    if (isWholeTo(bytes, close + 1)) return true;
+  }
+  for (let close = bytes.indexOf(0x7d); close !== -1; close = bytes.indexOf(0x7d, close + 1)) {
+    if (isWholeTo(bytes, close + 1)) return true;
+  }
+  return false;
+}
+
+function isWholeTo(bytes: Buffer, length: number): boolean {
+  return changedEnds.has(bytes[length]) && decodeLine(bytes.subarray(0, length)) !== undefined;
+}
+
+/** Whether these are the first bytes of a header, so that nobody's own file is taken for a run that was not begun. */
+function isBegunHeader(bytes: Buffer): boolean {
+  if (bytes.length > blockBytes || hasChangedEnd(bytes)) return false;
+  const text = bytes.toString('latin1').replace(/\0+$/, '');
+  const [, json] = /^[0-9a-f]{8} (.*)$/.exec(text) ?? [];
+  const opening = '{"listctl":"journal",';
+  return json === undefined ? /^[0-9a-f]{0,8}$/.test(text) : opening.startsWith(json.slice(0, opening.length));
+}
+
+function tryToRead<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw journalFault('read', path, error);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What a journal holds, and how a line of it is written (reliability, C6): `crc32hex SP json LF`. The first line is the
+ * header; every other one is a group, `[timeMs, record, …]`, so that what is written together is lost together.
+ */
+import { crc32 } from 'node:zlib';
+import type { FailureKind } from '../errors.ts';
+
+/** The newest layout that this listctl knows. */
+export const journalVersion = 1;
+
+/** What a run does to its rows. */
+export type RunAction = 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
+
+/** The first line: what the run is of. Hashes, ids and our own words only: never a token or a field's value. */
+export interface JournalHeader {
+  readonly listctl: 'journal';
+  readonly version: typeof journalVersion;
+  /** The run's own id, as `newRunId` gives it. */
+  readonly run: string;
+  /** The version of listctl that began it. */
+  readonly tool: string;
+  readonly action: RunAction;
+  /** The address of the service. */
+  readonly origin: string;
+  readonly site: string;
+  readonly list: string;
+  /** The input: an absolute path, `-` for stdin; null where there is no file. */
+  readonly file: string | null;
+  /** What `--resume` looks for: a hash, in lower-case hex digits, at least 16 of them. */
+  readonly identity: string;
+  /** The run that this one takes back. */
+  readonly of?: string;
+  readonly input: InputMark;
+  /** How many of the input's rows are this run's: all, or its shard's share. */
+  readonly rows: number;
+  /** A hash of what makes fields of the columns: a run is not gone on with under another mapping. */
+  readonly mapping: string;
+  /** `2/3`: the second of three shares. */
+  readonly shard: string | null;
+  readonly idempotency: 'unknown' | 'honoured' | 'none';
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  /** That only this and the last line are left of the journal of a run that did every row. */
+  readonly isShrunk?: true;
+}
+
+/** What tells an input from another one. */
+export interface InputMark {
+  readonly bytes: number;
+  /** 64 hex digits. */
+  readonly sha256: string;
+  /** How many rows it has; they are numbered from 1. */
+  readonly rows: number;
+}
+
+/** A part of a run, by one process: the first one, and one for each time that it is gone on with. */
+export interface SessionStart {
+  /** The id of this start of the machine, which every open intent is judged by; empty where there is none. */
+  readonly boot: string;
+  /** At most so many requests are under way at once in this session; 0 where none is sent at all. */
+  readonly limit: number;
+  /** The version of listctl. */
+  readonly tool: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** How things stand when a session ends: the rows of the whole run, and what this session did. */
+export interface RunTotals {
+  readonly done: number;
+  readonly failed: number;
+  readonly invalid: number;
+  readonly inDoubt: number;
+  readonly skipped: number;
+  readonly left: number;
+  /** How long the session took, in milliseconds. */
+  readonly ms: number;
+  readonly sent: number;
+  readonly retries: number;
+  readonly throttledMs: number;
+  /** Why it ended before its rows did, in our own words. */
+  readonly reason?: string;
+}
+
+/** A session begins. */
+export type BeginRecord = readonly ['B', SessionStart];
+
+/**
+ * Row, seq, attempt, key, hash, ifMatch: the row's request may be sent as soon as this is on disk.
+ *
+ * `seq` counts the sends of the whole run, from 1, in the order in which they go to the wire; `attempt` those of the
+ * row, from 1; `hash` is the first 16 hex digits of the SHA-256 of the row's canonical payload.
+ */
+export type IntentRecord =
+  | readonly ['I', row: number, seq: number, attempt: number, key: string | null, hash: string]
+  | readonly ['I', row: number, seq: number, attempt: number, key: string | null, hash: string, ifMatch: string];
+
+/** The attempt was not sent, or was refused and may be tried again: the row is as it was before its intent. */
+export type NotSentRecord = readonly ['N', row: number];
+
+/** Done; final. */
+export type DoneRecord = readonly ['D', row: number, id: string, etag: string | null, tookMs: number];
+
+/** Refused for good. The code is the service's own word for it. */
+export type FailedRecord = readonly [
+  'F',
+  row: number,
+  kind: FailureKind,
+  status: number | null,
+  code: string | null,
+  tookMs: number | null,
+];
+
+/** Found invalid without being sent. */
+export type InvalidRecord = readonly ['X', row: number];
+
+/** Sent, and what became of it is unknown. The cause is in our own words. */
+export type UnknownRecord = readonly ['U', row: number, cause: string, tookMs: number | null];
+
+/** What a person says became of a row in doubt. `applied` is final. */
+export type ResolvedRecord =
+  | readonly ['R', row: number, 'applied', id: string]
+  | readonly ['R', row: number, 'not-applied']
+  | readonly ['R', row: number, 'skipped'];
+
+/** The whole run waits, because it is throttled. */
+export type ThrottledRecord = readonly ['T', waitMs: number];
+
+/** The session ended by itself. */
+export type EndRecord = readonly ['E', RunTotals];
+
+/** What a row's state depends on. */
+export type RowRecord =
+  | IntentRecord
+  | NotSentRecord
+  | DoneRecord
+  | FailedRecord
+  | InvalidRecord
+  | UnknownRecord
+  | ResolvedRecord;
+
+/** Anything that a group may hold. */
+export type JournalRecord = BeginRecord | RowRecord | ThrottledRecord | EndRecord;
+
+/** What is written together: milliseconds since the session began, and the records in their order. */
+export type JournalGroup = readonly [timeMs: number, ...records: JournalRecord[]];
+
+/** A line of a journal, its LF included. */
+export function encodeLine(value: JournalHeader | JournalGroup): Buffer {
+  const json = JSON.stringify(value);
+  return Buffer.from(`${checksumOf(json)} ${json}\n`);
+}
+
+/**
+ * The value of a line.
+ *
+ * @param line its bytes, without the LF
+ * @returns undefined, which is no JSON, where the checksum says that these are not the bytes that were written
+ */
+export function decodeLine(line: Buffer): unknown {
+  const json = line.subarray(9);
+  // As text, digit for digit: an upper-case digit was not written by us.
+  if (line[8] !== 0x20 || line.toString('latin1', 0, 8) !== checksumOf(json)) return undefined;
+  try {
+    return JSON.parse(json.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function checksumOf(json: string | Buffer): string {
+  return crc32(json).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,229 @@
+/** The record of a run, as it is written: a request's intent before its first byte, an outcome before it is printed (C7). */
+import { dirname } from 'node:path';
+import { isGroup, isHeader } from './journal-checks.ts';
+import { journalFault } from './journal-failures.ts';
+import { fileIo, type JournalIo, writeWhole } from './journal-io.ts';
+import { readHeader } from './journal-lines.ts';
+import {
+  encodeLine,
+  type JournalGroup,
+  type JournalHeader,
+  type JournalRecord,
+  journalVersion,
+  type SessionStart,
+} from './journal-records.ts';
+
+/** A journal that is being written, by one process: its lock is the caller's. */
+export interface Journal {
+  readonly path: string;
+  /**
+   * Appends one group; when it returns, a killed process does not lose it, a power cut may.
+   *
+   * @param timeMs since the session began; rounded down
+   * @throws {Failure} local-file, when it can't be written whole; every later call then throws the same
+   * @throws {TypeError} when a record is not as it should be; nothing is written then
+   */
+  write(records: readonly JournalRecord[], timeMs: number): void;
+  /**
+   * Resolves when all that was written before the call is on disk. One runs at a time; calls meanwhile share the next.
+   *
+   * @throws {Failure} local-file; every later call then throws the same, and the system is not asked again: after one
+   *   failure it may call lost bytes written (PostgreSQL, "PANIC on fsync() failure")
+   */
+  sync(): Promise<void>;
+  /**
+   * Syncs, then closes the file, also when the sync fails.
+   *
+   * @throws {Failure} local-file
+   */
+  close(): Promise<void>;
+}
+
+/** What the caller says of a run; the rest of the header is the journal's own. */
+export type NewHeader = Omit<JournalHeader, 'listctl' | 'version' | 'isShrunk'>;
+
+/** What is needed of a replay to go on behind it. */
+export interface ReplayedLength {
+  readonly lengthBytes: number;
+  readonly tornBytes: number;
+}
+
+/**
+ * Makes a journal: its folder closed to others where there is none, the file mode 0600, header and first session
+ * written. All of it is on disk when this returns.
+ *
+ * @param path where nothing is, or a run that was not begun (`readJournal` gives undefined for it)
+ * @throws {Failure} local-file, when it can't be made, or something is there; nothing of it is left then
+ */
+export function createJournal(path: string, header: NewHeader, session: SessionStart, io: JournalIo = fileIo): Journal {
+  const whole = { listctl: 'journal', version: journalVersion, ...header } as const;
+  if (!isHeader(whole)) throw new TypeError('no header is like that');
+  const bytes = Buffer.concat([encodeLine(whole), beginLine(session)]);
+  return tryTo('create', path, () => {
+    const folder = dirname(path);
+    const made = io.makeFolder(folder);
+    const descriptor = openNew(path, io);
+    try {
+      writeWhole(descriptor, bytes, 0, io);
+      io.sync(descriptor);
+      // A folder that is new has its own name in the one above.
+      for (const named of new Set([folder, ...made.map(dirname)])) io.syncFolder(named);
+    } catch (error) {
+      abandon(descriptor, io);
+      attempt(() => io.remove(path));
+      throw error;
+    }
+    return journalOn({ path, descriptor, lengthBytes: bytes.length }, io);
+  });
+}
+
+/**
+ * Opens a journal to go on with: cuts off its torn tail and begins another session. What was there is on disk, and the
+ * session is, when this returns: what the session was begun on is then what every later reader finds.
+ *
+ * @param replay what `readJournal` gave, under the same lock
+ * @throws {Failure} local-file, when that fails, or the file has changed since it was read
+ */
+export function reopenJournal(
+  path: string,
+  replay: ReplayedLength,
+  session: SessionStart,
+  io: JournalIo = fileIo,
+): Journal {
+  const bytes = beginLine(session);
+  return tryTo('write', path, () => {
+    const descriptor = io.open(path, 'r+');
+    try {
+      if (io.lengthOf(descriptor) !== replay.lengthBytes + replay.tornBytes) {
+        throw new Error('somebody changed it since it was read');
+      }
+      if (replay.tornBytes > 0) {
+        io.truncate(descriptor, replay.lengthBytes);
+        io.sync(descriptor);
+      }
+      writeWhole(descriptor, bytes, replay.lengthBytes, io);
+      io.sync(descriptor);
+    } catch (error) {
+      abandon(descriptor, io);
+      throw error;
+    }
+    return journalOn({ path, descriptor, lengthBytes: replay.lengthBytes + bytes.length }, io);
+  });
+}
+
+/** A journal's file: where it ends is where the next group goes. */
+interface JournalFile {
+  readonly path: string;
+  readonly descriptor: number;
+  readonly lengthBytes: number;
+}
+
+function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo): Journal {
+  let endBytes = lengthBytes;
+  let failure: Error | undefined;
+  let isOpen = true;
+  let syncedBytes = lengthBytes;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const refuse = () => {
+    if (failure !== undefined) throw failure;
+    // The system may have given the descriptor's number to another file.
+    if (!isOpen) throw new Error(`the journal ${path} is closed`);
+  };
+  const fail = (error: unknown) => {
+    failure ??= journalFault('write', path, error);
+    return failure;
+  };
+  const syncNow = async () => {
+    refuse();
+    const upToBytes = endBytes;
+    if (syncedBytes === upToBytes) return;
+    try {
+      await io.syncData(descriptor);
+    } catch (error) {
+      throw fail(error);
+    }
+    syncedBytes = upToBytes;
+  };
+  const start = () => {
+    next = undefined;
+    const own = syncNow().finally(() => {
+      if (running === own) running = undefined;
+    });
+    running = own;
+    return own;
+  };
+  const sync = () => {
+    // What waits for its turn covers this call as well: it looks at what was written when it starts.
+    if (next === undefined && running === undefined) return start();
+    next ??= running?.then(start, start);
+    return next ?? start();
+  };
+  return {
+    path,
+    write: (records, timeMs) => {
+      refuse();
+      if (records.length === 0) return;
+      const bytes = groupLine([Math.floor(timeMs), ...records]);
+      try {
+        writeWhole(descriptor, bytes, endBytes, io);
+      } catch (error) {
+        throw fail(error);
+      }
+      endBytes += bytes.length;
+    },
+    sync,
+    close: async () => {
+      if (!isOpen) return;
+      try {
+        await sync();
+      } finally {
+        if (isOpen) abandon(descriptor, io);
+        isOpen = false;
+      }
+    },
+  };
+}
+
+function beginLine(session: SessionStart): Buffer {
+  return groupLine([0, ['B', session]]);
+}
+
+/** Checked here too: what could not be read again would be known only when somebody needs it. */
+function groupLine(group: JournalGroup): Buffer {
+  if (!isGroup(group)) throw new TypeError(`no group is like that: ${JSON.stringify(group).slice(0, 100)}`);
+  return encodeLine(group);
+}
+
+/** Opens a file that was not there; what a run that was not begun left is removed for it. */
+function openNew(path: string, io: JournalIo): number {
+  try {
+    return io.open(path, 'wx');
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    if (!isThere || readHeader(path, io) !== undefined) throw error;
+    io.remove(path);
+    return io.open(path, 'wx');
+  }
+}
+
+/** Closes it, whatever became of it: there is an error to tell already, or nothing more to lose. */
+function abandon(descriptor: number, io: JournalIo): void {
+  attempt(() => io.close(descriptor));
+}
+
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // What matters has been said.
+  }
+}
+
+function tryTo(verb: 'create' | 'write', path: string, work: () => Journal): Journal {
+  try {
+    return work();
+  } catch (error) {
+    throw journalFault(verb, path, error);
+  }
+}

@@ -1,0 +1,247 @@
+/** What is said of the rows of a run: on disk first, then to whoever waits for results. */
+import { Failure } from '../errors.ts';
+import { Commits, type RunJournal } from './commits.ts';
+import type { JournalRecord } from './journal-records.ts';
+import { type Place, ResultsInOrder } from './results-in-order.ts';
+import type { Numbered, RowCounts, RowResult, RowStep, Sender, SendTask, Task } from './task.ts';
+
+/** A row on its way. */
+export interface Entry<R, T> {
+  readonly task: SendTask<R>;
+  readonly hash: string;
+  readonly key: string | null;
+  /** How often it was sent, and how many of those count against its tries. */
+  attempts: number;
+  tries: number;
+  /** Whether it may have had an effect already. */
+  isDoubtful: boolean;
+  exchange: { attempt(): Promise<RowStep<T>> } | undefined;
+  /** What the last attempt came to, if it was no success. */
+  failure: (() => unknown) | undefined;
+  readonly place: Place<RowResult<R, T>>;
+  /** What it came to, once that is known: it waits to be on disk. */
+  result: RowResult<R, T> | undefined;
+  state: keyof RowCounts;
+}
+
+/** What a ledger is made of. */
+export interface LedgerOptions<R extends Numbered, T> {
+  readonly sender: Sender<R, T>;
+  readonly journal: RunJournal;
+  readonly counts: RowCounts;
+  /** The number of the next send. */
+  readonly nextSeq: number;
+  readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
+}
+
+/** Whom a ledger tells. */
+export interface LedgerListener<R, T> {
+  /** The intents of these rows are on disk. */
+  onIntended(entries: readonly Entry<R, T>[]): void;
+  /** Something can go on: results were taken, records are on disk. */
+  onProgress(): void;
+  /** A result could not be handed on; or, of the journal, nothing can be said any more. */
+  onFailure(error: unknown, isJournals: boolean): void;
+}
+
+/** The state of each row, as the journal and the counts have it; results leave it in the order of the input. */
+export class Ledger<R extends Numbered, T> {
+  readonly counts: RowCounts;
+  readonly #sender: Sender<R, T>;
+  readonly #commits: Commits<Entry<R, T>>;
+  readonly #results: ResultsInOrder<RowResult<R, T>>;
+  readonly #listener: LedgerListener<R, T>;
+  #seq: number;
+  #intended = 0;
+  #untold = 0;
+
+  constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
+    this.counts = counts;
+    this.#sender = sender;
+    this.#seq = nextSeq;
+    this.#listener = listener;
+    this.#commits = new Commits(
+      journal,
+      (entries) => this.#durable(entries),
+      (error) => listener.onFailure(error, true),
+    );
+    this.#results = new ResultsInOrder(onResult, (error) => {
+      if (error !== undefined) listener.onFailure(error, false);
+      listener.onProgress();
+    });
+  }
+
+  /** How many rows wait for their result, or to be handed on. */
+  get waiting(): number {
+    return this.#results.size;
+  }
+
+  /** How many intents are not on disk yet. */
+  get intended(): number {
+    return this.#intended;
+  }
+
+  /** Whether all that was said is on disk, and all that can be told is told. */
+  get isIdle(): boolean {
+    return this.#commits.isIdle && this.#results.isIdle;
+  }
+
+  get syncMs(): number {
+    return this.#commits.syncMs;
+  }
+
+  /** Says something of the whole run. */
+  add(record: JournalRecord): void {
+    this.#commits.add(record);
+  }
+
+  /** Writes what was said: a process that is killed after this does not lose it. */
+  write(nowMs: number, timeMs: number): void {
+    this.#commits.write(nowMs, timeMs);
+  }
+
+  /** As `Commits.sync`. */
+  sync(nowMs: number, clockMs: () => number, enough: number, isStarving: boolean): number {
+    return this.#commits.sync(nowMs, clockMs, enough, isStarving);
+  }
+
+  /** Hands on results whose turn it is. */
+  pump(): void {
+    this.#results.pump();
+  }
+
+  /** Takes up a row that is to be sent. */
+  open(task: SendTask<R>): Entry<R, T> {
+    const { row, sent, was } = task;
+    const entry: Entry<R, T> = {
+      task,
+      hash: this.#sender.hashOf(row),
+      key: sent === undefined ? this.#sender.newKey() : sent.key,
+      attempts: 0,
+      tries: 0,
+      isDoubtful: sent !== undefined,
+      exchange: undefined,
+      failure: undefined,
+      place: this.#results.next(),
+      result: undefined,
+      state: was,
+    };
+    this.intend(entry);
+    return entry;
+  }
+
+  /** Says that a row is about to be sent: it may be, once that is on disk. */
+  intend(entry: Entry<R, T>): void {
+    const { key, hash, task, attempts } = entry;
+    this.#intended += 1;
+    this.#commits.add(['I', task.row.number, this.#seq, attempts + 1, key, hash], entry);
+    this.#seq += 1;
+  }
+
+  /** What comes of a row without a request. */
+  tell(task: Exclude<Task<R>, SendTask<R>>): void {
+    const { row, failure } = task;
+    this.#results.next().value = { status: task.kind === 'held' ? 'in-doubt' : 'failed', row, failure };
+    if (task.kind === 'held') return;
+    // Nothing was sent, so its record need not be on disk before it is told.
+    this.#commits.add(['X', row.number]);
+    this.counts[task.was] -= 1;
+    this.counts.invalid += 1;
+  }
+
+  /** What comes of a row that the run never gets to. */
+  tellLeft(row: R): void {
+    this.#results.next().value = { status: 'left', row };
+  }
+
+  done(entry: Entry<R, T>, value: T, tookMs: number): void {
+    const { row } = entry.task;
+    const { id, etag } = this.#sender.keptOf(row, value);
+    this.#commits.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
+    this.#result(entry, { status: 'done', row, value });
+  }
+
+  fail(entry: Entry<R, T>, failure: Failure, tookMs: number): void {
+    const { row } = entry.task;
+    const { status = null, serviceCode = null } = failure.details;
+    this.#commits.add(['F', row.number, failure.kind, status, serviceCode, Math.round(tookMs)], entry);
+    this.#result(entry, { status: 'failed', row, failure });
+  }
+
+  doubt(entry: Entry<R, T>, failure: Failure, tookMs: number | null): void {
+    const { row } = entry.task;
+    this.#commits.add(['U', row.number, causeOf(failure), tookMs === null ? null : Math.round(tookMs)], entry);
+    this.#result(entry, { status: 'in-doubt', row, failure });
+  }
+
+  /** The row is as it was before its intent, or in doubt if it was sent before: it will be tried again. */
+  takeBack(entry: Entry<R, T>): void {
+    const { row } = entry.task;
+    if (entry.isDoubtful) this.#commits.add(['U', row.number, 'it was to be sent again', null]);
+    else this.#commits.add(['N', row.number]);
+    this.#move(entry, entry.isDoubtful ? 'inDoubt' : 'left');
+  }
+
+  /** The run ends before the row is done: it stays to be done, or in doubt if it was sent. */
+  leave(entry: Entry<R, T>): void {
+    if (entry.isDoubtful) this.doubt(entry, unknownFailure(entry), null);
+    else {
+      this.takeBack(entry);
+      entry.place.value = { status: 'left', row: entry.task.row };
+    }
+  }
+
+  /** As `leave`, of a row that was taken back before. */
+  leaveTaken(entry: Entry<R, T>): void {
+    const { row } = entry.task;
+    entry.place.value = entry.isDoubtful
+      ? { status: 'in-doubt', row, failure: unknownFailure(entry) }
+      : { status: 'left', row };
+  }
+
+  /** The journal can't be written: whether the last records are on disk can't be known. */
+  giveUp(): void {
+    this.counts.inDoubt += this.#untold;
+    this.counts.left -= this.#untold;
+  }
+
+  /** The row's result waits for its record to be on disk. */
+  #result(entry: Entry<R, T>, result: RowResult<R, T>): void {
+    entry.result = result;
+    this.#untold += 1;
+  }
+
+  #durable(entries: readonly Entry<R, T>[]): void {
+    const intended = entries.filter(({ result }) => result === undefined);
+    this.#intended -= intended.length;
+    for (const entry of entries) {
+      const { result } = entry;
+      if (result === undefined) continue;
+      this.#untold -= 1;
+      this.#move(entry, states[result.status]);
+      entry.place.value = result;
+    }
+    this.#listener.onIntended(intended);
+    this.#listener.onProgress();
+  }
+
+  #move(entry: Entry<R, T>, state: keyof RowCounts): void {
+    this.counts[entry.state] -= 1;
+    this.counts[state] += 1;
+    entry.state = state;
+  }
+}
+
+const states = { done: 'done', failed: 'failed', 'in-doubt': 'inDoubt', left: 'left' } as const;
+
+function unknownFailure<R extends Numbered>({ failure, task }: Pick<Entry<R, unknown>, 'failure' | 'task'>): Failure {
+  const known = failure?.();
+  if (known instanceof Failure && known.kind === 'in-doubt') return known;
+  const message = `in doubt what became of row ${task.row.number}: it was sent, and its answer never came`;
+  return new Failure('in-doubt', message, { outcome: 'unknown' });
+}
+
+/** Why the outcome is unknown, in our own words: what the service said does not belong in a journal. */
+function causeOf({ details }: Failure): string {
+  return details.status === undefined ? 'no complete answer' : `HTTP ${details.status}`;
+}

@@ -1,0 +1,182 @@
+/** How fast a run may go: how many requests at once, how many a second, and when none at all. */
+import { ConcurrencySearch } from './concurrency-search.ts';
+import { Outage } from './outage.ts';
+import { Pause } from './pause.ts';
+import { RateSearch } from './rate-search.ts';
+import { Spacing } from './spacing.ts';
+
+/** What the run's flags say. */
+export interface PaceOptions {
+  /** --concurrency: at most so many requests under way; at least 1. */
+  readonly limitMax: number;
+  /** --rate: at most so many requests a second; without it only what the service allows. */
+  readonly ratePerSecond?: number | undefined;
+  /** --max-wait: how long a service may be gone before the run ends. */
+  readonly maxWaitMs: number;
+}
+
+/**
+ * How a request ended: 'accepted' is any complete answer that is neither of the next two, a refusal too; 'throttled'
+ * is 429, or 503 with Retry-After; 'no-answer' is no connection, no answer or a broken one, 500, 502, 504 and a bare
+ * 503; 'aborted' is what the run itself broke off, which says nothing of the service.
+ */
+export type PaceEnd = 'accepted' | 'throttled' | 'no-answer' | 'aborted';
+
+/**
+ * The pace of one run. It has no clock and no timer: `nowMs` is monotonic milliseconds, may be fractional, never goes
+ * back. The runner's loop is:
+ *
+ *     while (underWay < pace.limit && (waitMs = pace.waitMs(now())) === 0) send a row;
+ *     wait until a request ends, or for waitMs where that is finite;
+ *     if (pace.outage === 'gave-up') end the run;
+ *
+ * Every `started` is followed by one `ended` with its stamp.
+ */
+export interface Pace {
+  /** How many requests may be under way now; at least 1. It may fall below what is under way. */
+  readonly limit: number;
+  /**
+   * Milliseconds until the next request may start, given that fewer than `limit` are under way: 0 for now. Infinity
+   * while only an end can change it: a probe is under way, or the run was given up. In an outage it lets one request
+   * through as the probe: any row will do.
+   */
+  waitMs(nowMs: number): number;
+  /** A request starts now. Gives a stamp to hand back with its end. */
+  started(nowMs: number): number;
+  /**
+   * A request ended.
+   *
+   * @param askedMs of a throttled one: the wait that the service asked for, jitter added; without it the pace backs
+   *   off by itself
+   */
+  ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void;
+  /** Until when the run is paused because it was throttled, in the time of `nowMs`; undefined when it is not. */
+  readonly pausedUntilMs: number | undefined;
+  /** What the pauses took in all, the rest of the present one included. */
+  readonly throttledMs: number;
+  /** How many pauses there were; one that was extended counts once. */
+  readonly episodes: number;
+  /** 'probing' while the service is gone and one probe at a time asks for it; 'gave-up' is for good. */
+  readonly outage: 'none' | 'probing' | 'gave-up';
+  /** Since when the service is gone, in the time of `nowMs`; undefined when it is not. */
+  readonly goneSinceMs: number | undefined;
+}
+
+/**
+ * Starts the pace of a run.
+ *
+ * @param random gives a number from 0 up to 1
+ */
+export function startPace(options: PaceOptions, random: () => number): Pace {
+  return new RunPace(options, random);
+}
+
+/** Waits below this are none: what is left of a wait that a sum of fractions missed. */
+const noWaitMs = 1e-6;
+
+/** Fields, not a closure's variables, so that a number that changes needs no new place. */
+class RunPace implements Pace {
+  readonly #concurrency: ConcurrencySearch;
+  readonly #search: RateSearch;
+  readonly #spacing = new Spacing();
+  readonly #pause: Pause;
+  readonly #outage: Outage;
+  readonly #rateMax: number;
+  #rate = Number.POSITIVE_INFINITY;
+  #underWay = 0;
+  #isPaused = false;
+
+  constructor({ limitMax, ratePerSecond = Number.POSITIVE_INFINITY, maxWaitMs }: PaceOptions, random: () => number) {
+    this.#concurrency = new ConcurrencySearch(limitMax);
+    this.#search = new RateSearch(ratePerSecond);
+    this.#pause = new Pause(random);
+    this.#outage = new Outage(maxWaitMs);
+    this.#rateMax = ratePerSecond;
+    this.#space(0);
+  }
+
+  get limit(): number {
+    return this.#concurrency.limit;
+  }
+
+  get pausedUntilMs(): number | undefined {
+    return this.#isPaused ? this.#pause.endMs : undefined;
+  }
+
+  get throttledMs(): number {
+    return this.#pause.totalMs;
+  }
+
+  get episodes(): number {
+    return this.#pause.episodes;
+  }
+
+  get outage(): Pace['outage'] {
+    return this.#outage.state;
+  }
+
+  get goneSinceMs(): number | undefined {
+    return this.#outage.sinceMs;
+  }
+
+  waitMs(nowMs: number): number {
+    const ms = this.#spacing.waitMs(nowMs);
+    const closedMs = this.#isPaused || this.#outage.state !== 'none' ? this.#closedMs(nowMs) : 0;
+    if (closedMs > 0) this.#concurrency.heldBack();
+    return ms > noWaitMs || closedMs > 0 ? Math.max(ms, closedMs) : 0;
+  }
+
+  started(nowMs: number): number {
+    this.#underWay += 1;
+    this.#spacing.started(nowMs);
+    this.#search.started(nowMs);
+    this.#concurrency.started(this.#underWay, nowMs);
+    this.#outage.started(nowMs);
+    return nowMs;
+  }
+
+  ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void {
+    this.#underWay -= 1;
+    switch (end) {
+      case 'accepted':
+        this.#outage.answered(stamp, nowMs);
+        this.#concurrency.accepted(nowMs, this.#rate);
+        if (this.#search.accepted(stamp, nowMs)) this.#space(nowMs);
+        break;
+      case 'throttled':
+        this.#outage.answered(stamp, nowMs);
+        this.#throttled(stamp, nowMs, askedMs);
+        break;
+      case 'no-answer':
+        this.#outage.failed(stamp, nowMs);
+        break;
+      case 'aborted':
+        this.#outage.aborted(stamp);
+    }
+  }
+
+  #throttled(stamp: number, nowMs: number, askedMs: number | undefined): void {
+    if (this.#pause.foresaw(stamp)) {
+      if (askedMs === undefined || !this.#pause.extend(nowMs, askedMs)) return;
+    } else {
+      this.#pause.begin(nowMs, askedMs);
+      const borne = this.#concurrency.stepBack(nowMs);
+      if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
+      else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();
+      this.#space(nowMs);
+    }
+    this.#isPaused = true;
+  }
+
+  #closedMs(nowMs: number): number {
+    const pausedMs = this.#pause.endMs - nowMs;
+    this.#isPaused &&= pausedMs > noWaitMs;
+    const ms = Math.max(this.#isPaused ? pausedMs : 0, this.#outage.waitMs(nowMs));
+    return ms > noWaitMs ? ms : 0;
+  }
+
+  #space(nowMs: number): void {
+    this.#rate = Math.min(this.#rateMax, this.#search.rate);
+    this.#spacing.setRate(this.#rate, nowMs);
+  }
+}

@@ -1,0 +1,68 @@
+import { Fifo } from './fifo.ts';
+
+/** A place in the order of the input, and the result that comes to stand there. */
+export interface Place<V> {
+  value: V | undefined;
+}
+
+/**
+ * Hands results on in the order in which their places were taken, each once it is there, and one after the other: the
+ * next one waits until the one before was taken.
+ */
+export class ResultsInOrder<V> {
+  readonly #places = new Fifo<Place<V>>();
+  readonly #hand: (value: V) => Promise<void> | undefined;
+  readonly #onRoom: (error: unknown) => void;
+  #isHanding = false;
+  #hasFailed = false;
+
+  /**
+   * @param hand takes one result; a promise where it needs time
+   * @param onRoom told, without an error, when results were handed on after a wait; with one, when `hand` failed: then
+   *   nothing more is handed on
+   */
+  constructor(hand: (value: V) => Promise<void> | undefined, onRoom: (error: unknown) => void) {
+    this.#hand = hand;
+    this.#onRoom = onRoom;
+  }
+
+  /** How many places wait for their result, or to be handed on. */
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** Whether nothing waits any more that can be handed on. */
+  get isIdle(): boolean {
+    return !this.#isHanding && (this.#hasFailed || this.#places.size === 0);
+  }
+
+  /** Takes the next place. */
+  next(): Place<V> {
+    const place: Place<V> = { value: undefined };
+    this.#places.push(place);
+    return place;
+  }
+
+  /** Hands on what stands at the front. */
+  pump(): void {
+    if (this.#isHanding || this.#hasFailed) return;
+    for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
+      this.#places.shift();
+      const taking = this.#hand(first.value);
+      if (taking === undefined) continue;
+      this.#isHanding = true;
+      taking.then(
+        () => this.#taken(undefined),
+        (error: unknown) => this.#taken({ error }),
+      );
+      return;
+    }
+  }
+
+  #taken(failed: { readonly error: unknown } | undefined): void {
+    this.#isHanding = false;
+    this.#hasFailed = failed !== undefined;
+    this.pump();
+    this.#onRoom(failed?.error);
+  }
+}

@@ -1,0 +1,211 @@
+/** The journals of runs in their folder: how each is named, found, listed and, when it is old, made small. */
+import { join } from 'node:path';
+import { Failure } from '../errors.ts';
+import { journalFault } from './journal-failures.ts';
+import { fileIo, type JournalIo } from './journal-io.ts';
+import { readHeader, readLastGroup } from './journal-lines.ts';
+import type { JournalHeader } from './journal-records.ts';
+import { readJournal } from './journal-replay.ts';
+import type { RowCounts } from './journal-rows.ts';
+import { isOldEnough, shrinkJournal } from './journal-shrinking.ts';
+
+/** A run in its folder. */
+export interface RunFile {
+  readonly run: string;
+  readonly path: string;
+  /** The first 16 digits of what `--resume` looks for. */
+  readonly identityStart: string;
+}
+
+/** How a run ended: every row is done, or was skipped; some are still to do, refused or invalid; some are in doubt. */
+export type RunStatus = 'done' | 'incomplete' | 'in-doubt';
+
+/** A run as a list of them shows it. */
+export interface ListedRun extends RunFile {
+  /** `damaged`: its journal can't be read, and `failure` says why; then it has neither header nor counts. */
+  readonly status: RunStatus | 'damaged';
+  readonly header?: JournalHeader;
+  readonly counts?: RowCounts;
+  readonly failure?: Failure;
+}
+
+/** What runs are read with. */
+export interface RunOptions {
+  /** The id of this start of the machine; empty where there is none. */
+  readonly boot: string;
+  readonly io?: JournalIo;
+}
+
+/**
+ * A new run's id, as `20261120-101530-k3f9`: UTC, so that their order is that of time.
+ *
+ * @param random gives a number from 0 up to 1
+ * @param after the last run of the same input: the new one comes after it, whatever became of the clock since
+ */
+export function newRunId(nowMs: number, random: () => number, after?: string): string {
+  const lastMs = after === undefined ? undefined : timeOf(after);
+  const ms = lastMs === undefined || nowMs >= lastMs + 1000 ? nowMs : lastMs + 1000;
+  const [date, time] = new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '').split('T');
+  const end = Math.floor(random() * 36 ** 4);
+  return `${date}-${time}-${end.toString(36).padStart(4, '0')}`;
+}
+
+/** Where a new run's journal goes. Its name has the identity too, so that no damage to the file can hide the run. */
+export function runPath(folder: string, run: string, identity: string): string {
+  return join(folder, `${run}.${identity.slice(0, identityDigits)}.journal`);
+}
+
+/**
+ * Every run in a folder, newest first. Of a run that ended by itself only the first and the last line are read.
+ *
+ * One that is under way is told of as it would be if it stopped now: who holds its lock is not known here.
+ *
+ * @throws {Failure} local-file, when the folder can't be read
+ */
+export async function listRuns(folder: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
+  const listed: ListedRun[] = [];
+  for (const file of runFiles(folder, io)) {
+    const run = await listedRun(file, { boot, io }).catch((error: unknown): ListedRun => {
+      if (!(error instanceof Failure)) throw error;
+      return { ...file, status: 'damaged', failure: error };
+    });
+    if (run !== undefined) listed.push(run);
+  }
+  return listed;
+}
+
+/**
+ * The last run with an identity; undefined where there is none. That it can be read is not said: a damaged one is
+ * found too, since what is not known of a run may not be done again.
+ *
+ * @throws {Failure} local-file, when the folder can't be read
+ */
+export function findRun(folder: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
+  return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart) && isRunOf(file, identity, io));
+}
+
+/**
+ * The journal that a word of the command line means: `last`, the id of a run, else a path, as it is.
+ *
+ * @throws {Failure} usage, when there is no such run; local-file, when the folder can't be read
+ */
+export function resolveRun(folder: string, word: string, io: JournalIo = fileIo): string {
+  const isId = runId.test(word);
+  if (!isId && word !== 'last') return word;
+  const found = runFiles(folder, io).find(({ run, path }) => (isId ? run === word : wasBegun(path, io)));
+  if (found !== undefined) return found.path;
+  throw new Failure('usage', isId ? `there is no run ${word} in ${folder}` : `there is no run in ${folder}`, {
+    hint: 'listctl runs list names them; a run with a --journal of its own goes by that path',
+  });
+}
+
+/**
+ * Forgets a run. The caller holds its lock.
+ *
+ * @throws {Failure} local-file; a run that is not there is no failure
+ */
+export function removeRun(path: string, io: JournalIo = fileIo): void {
+  try {
+    io.remove(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw journalFault('remove', path, error);
+  }
+}
+
+/**
+ * Shrinks the runs that did every row and ended more than 30 days ago to their first and last line: what is asked of
+ * them is whether they were done. Looks at names first, so that it costs next to nothing where none is due.
+ *
+ * What can't be shrunk stays as it is, and is no failure: this is tidying.
+ *
+ * @returns the runs that were shrunk
+ */
+export async function shrinkOldRuns(folder: string, nowMs: number, io: JournalIo = fileIo): Promise<readonly string[]> {
+  const names = new Set(listNames(folder, io));
+  const shrunk: string[] = [];
+  for (const { run, path, identityStart } of filesAmong(folder, names)) {
+    // Somebody is at work on it.
+    if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
+    if (await shrinkJournal(path, nowMs, io)) shrunk.push(run);
+  }
+  return shrunk;
+}
+
+/** The lock of all runs with an identity. */
+export function runLock(folder: string, identity: string): string {
+  return join(folder, `${identity.slice(0, identityDigits)}.lock`);
+}
+
+const identityDigits = 16;
+const runId = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-z]{4}$/;
+
+function runFiles(folder: string, io: JournalIo): readonly RunFile[] {
+  return filesAmong(folder, listNames(folder, io));
+}
+
+/** The journals among the names in a folder, newest first. */
+function filesAmong(folder: string, names: Iterable<string>): readonly RunFile[] {
+  const files: RunFile[] = [];
+  for (const name of names) {
+    const [, run = '', identityStart] = /^([0-9a-z-]+)\.([0-9a-f]{16})\.journal$/.exec(name) ?? [];
+    if (identityStart !== undefined && runId.test(run)) files.push({ run, path: join(folder, name), identityStart });
+  }
+  return files.sort((one, other) => (one.run < other.run ? 1 : -1));
+}
+
+function listNames(folder: string, io: JournalIo): readonly string[] {
+  try {
+    return io.list(folder);
+  } catch (error) {
+    throw journalFault('list', folder, error);
+  }
+}
+
+function timeOf(run: string): number | undefined {
+  const iso = run.replace(runId, '$1-$2-$3T$4:$5:$6Z');
+  const ms = iso === run ? Number.NaN : Date.parse(iso);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** Whether the file is of that identity, all of its digits; one that can't be read goes by its name. */
+function isRunOf({ path }: RunFile, identity: string, io: JournalIo): boolean {
+  try {
+    const start = readHeader(path, io);
+    return start !== undefined && start.header.identity === identity;
+  } catch {
+    return true;
+  }
+}
+
+function wasBegun(path: string, io: JournalIo): boolean {
+  try {
+    return readHeader(path, io) !== undefined;
+  } catch {
+    // It is there; reading it will say what is wrong with it.
+    return true;
+  }
+}
+
+async function listedRun(
+  file: RunFile,
+  { boot, io }: { readonly boot: string; readonly io: JournalIo },
+): Promise<ListedRun | undefined> {
+  const start = readHeader(file.path, io);
+  if (start === undefined) return undefined;
+  const last = readLastGroup(file.path, start.lengthBytes, io)?.at(-1);
+  const ended = Array.isArray(last) && last[0] === 'E' ? (last[1] as RowCounts) : undefined;
+  const counts = ended ?? (await readJournal(file.path, { boot, io }))?.counts;
+  if (counts === undefined) return undefined;
+  return { ...file, header: start.header, counts: countsAmong(counts), status: statusOf(counts) };
+}
+
+/** The counts of rows alone: totals have more members. */
+function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): RowCounts {
+  return { done, failed, invalid, inDoubt, skipped, left };
+}
+
+/** The status of a run whose rows stand so. */
+function statusOf({ failed, invalid, inDoubt, left }: RowCounts): RunStatus {
+  if (inDoubt > 0) return 'in-doubt';
+  return failed + invalid + left > 0 ? 'incomplete' : 'done';
+}

@@ -1,0 +1,423 @@
+/** Many rows, each up to its outcome: the loop of a run (bulk.md, "Recommended design of a run"). */
+import { Failure, Stopped } from '../errors.ts';
+import type { Clock } from '../host.ts';
+import { Fifo } from './fifo.ts';
+import type { RunTotals } from './journal-records.ts';
+import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
+import type { Pace } from './pace.ts';
+import type { Numbered, RowStep, Task } from './task.ts';
+import { verdictOf } from './verdict.ts';
+import { WaitingRows } from './waiting-rows.ts';
+
+/** What a run is made of. */
+export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
+  /** What is to be done, in the order of the input. */
+  readonly tasks: AsyncIterator<readonly Task<R>[]>;
+  readonly pace: Pace;
+  /** At most so many requests at once. */
+  readonly limitMax: number;
+  /** How often a row is tried again. */
+  readonly retries: number;
+  /** The run stops after so many rows that failed; Infinity for no limit. */
+  readonly maxErrors: number;
+  readonly clock: Clock;
+  /** Tells to stop: nothing new is sent, what is under way is waited for. */
+  readonly signal: AbortSignal;
+  /** Whether rows that are not sent, since the run stopped, are results too. */
+  readonly tellsLeft: boolean;
+}
+
+/** A run at work. */
+export interface RunningRun {
+  readonly sent: number;
+  readonly retries: number;
+  readonly underWay: number;
+  readonly elapsedMs: number;
+  /** Rejects where the runner itself is wrong: whatever else happens is told. */
+  readonly ended: Promise<RunEnd>;
+}
+
+/** How a session ended. */
+export interface RunEnd {
+  readonly totals: RunTotals;
+  /** Why it ended before all of its rows were done: a `Failure`, or a `Stopped`. */
+  readonly stoppedBy: unknown;
+}
+
+/** So many results may wait for their turn; when they do, no new row is taken. */
+const windowMax = 4096;
+
+/** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
+const aheadRows = { min: 64, max: 1024 } as const;
+
+/** Starts a run. */
+export function startRun<R extends Numbered, T>(options: RunOptions<R, T>): RunningRun {
+  return new Run(options);
+}
+
+class Run<R extends Numbered, T> implements RunningRun {
+  readonly ended: Promise<RunEnd>;
+  readonly #the: RunOptions<R, T>;
+  readonly #ledger: Ledger<R, T>;
+  /** Their intents are on disk: they may be sent, in this order. */
+  readonly #ready = new Fifo<Entry<R, T>>();
+  readonly #waiting = new WaitingRows<Entry<R, T>>();
+  readonly #awake = new AbortController();
+  readonly #startedAtMs: number;
+  #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
+  #block: readonly Task<R>[] = [];
+  #at = 0;
+  #isReading = false;
+  #isRead = false;
+  #underWay = 0;
+  #sent = 0;
+  #retries = 0;
+  #failed = 0;
+  #hasAnswered = false;
+  #hasDone: boolean;
+  /** What the last attempt without a sign of the service came to. */
+  #silence: (() => unknown) | undefined;
+  #isScheduled = false;
+  #wakeAtMs = Number.POSITIVE_INFINITY;
+  #stop: { readonly by: unknown; readonly isJournals: boolean } | undefined;
+
+  constructor(options: RunOptions<R, T>) {
+    this.#the = options;
+    this.#hasDone = options.counts.done > 0;
+    this.#startedAtMs = options.clock.monotonicMs();
+    this.#ledger = new Ledger(options, {
+      onIntended: (entries) => this.#intended(entries),
+      onProgress: () => this.#schedule(),
+      onFailure: (error, isJournals) => this.#stopFor(error, isJournals),
+    });
+    this.ended = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+    const { signal } = options;
+    const stop = () => this.#stopFor(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    this.#awake.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop));
+    this.#schedule();
+  }
+
+  get sent(): number {
+    return this.#sent;
+  }
+
+  get retries(): number {
+    return this.#retries;
+  }
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  get elapsedMs(): number {
+    return this.#the.clock.monotonicMs() - this.#startedAtMs;
+  }
+
+  /** Once a turn of the event loop, however much happened in it. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#settle === undefined) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      try {
+        if (this.#settle !== undefined) this.#turn();
+      } catch (error) {
+        this.#end()?.reject(error);
+      }
+    });
+  }
+
+  #turn(): void {
+    const { pace, clock } = this.#the;
+    const nowMs = clock.monotonicMs();
+    if (pace.outage === 'gave-up') this.#stopFor(this.#goneFailure());
+    if (this.#stop === undefined) this.#take(nowMs);
+    else this.#letGo();
+    // An outcome is written before its slot is used again: so, of the intents that a killed process leaves open, only
+    // the first ones, as many as may be under way, can have been sent (reliability, C5).
+    if (!this.#stop?.isJournals) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
+    if (this.#stop === undefined) this.#send(nowMs);
+    this.#ledger.pump();
+    this.#waitOrEnd(nowMs);
+  }
+
+  #waitOrEnd(nowMs: number): void {
+    const { clock, limitMax } = this.#the;
+    const isBroken = this.#stop?.isJournals === true;
+    if (!isBroken) {
+      const enough = Math.max(1, limitMax >> 1);
+      this.#wake(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
+    }
+    if (this.#stop === undefined) this.#wake(this.#waiting.dueAtMs);
+    if (this.#underWay > 0) return;
+    if (isBroken) this.#endBroken();
+    else if (this.#isAllTold()) this.#endWell();
+  }
+
+  /** Whether every row that was taken, and every one that will be, has been told. */
+  #isAllTold(): boolean {
+    if (!this.#ledger.isIdle || this.#isReading) return false;
+    const isRead = this.#isRead && this.#at >= this.#block.length;
+    if (this.#stop !== undefined) return isRead || !this.#the.tellsLeft;
+    return isRead && this.#waiting.size === 0 && this.#ready.size === 0;
+  }
+
+  #endBroken(): void {
+    this.#ledger.giveUp();
+    this.#end()?.resolve(this.#ending());
+  }
+
+  #endWell(): void {
+    const { journal } = this.#the;
+    const ending = this.#ending();
+    const settle = this.#end();
+    const write = async () => {
+      journal.write([['E', ending.totals]], this.elapsedMs);
+      await journal.sync();
+    };
+    write().then(
+      () => settle?.resolve(ending),
+      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error }),
+    );
+  }
+
+  #end() {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    this.#awake.abort();
+    return settle;
+  }
+
+  #ending(): RunEnd {
+    const { counts, pace } = this.#the;
+    const by = this.#stop?.by;
+    const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
+    const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
+    const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
+    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by };
+  }
+
+  #wake(atMs: number): void {
+    if (atMs >= this.#wakeAtMs) return;
+    this.#wakeAtMs = atMs;
+    const { clock } = this.#the;
+    const woken = () => {
+      // A sooner one may have been asked for since.
+      if (this.#wakeAtMs >= atMs) this.#wakeAtMs = Number.POSITIVE_INFINITY;
+      this.#schedule();
+    };
+    clock.sleep(Math.max(0, atMs - clock.monotonicMs()), this.#awake.signal).then(woken, () => {});
+  }
+
+  /** Takes rows, and says that they are to be sent. */
+  #take(nowMs: number): void {
+    const { pace } = this.#the;
+    const isHeldBack = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
+    if (isHeldBack) this.#holdBack(nowMs);
+    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#openMax() - this.#open;
+    for (; room > 0; room -= 1) {
+      const again = this.#waiting.take(nowMs);
+      if (again !== undefined) this.#ledger.intend(again);
+      else if (!this.#takeNext()) break;
+    }
+  }
+
+  get #open(): number {
+    return this.#ledger.intended + this.#ready.size + this.#underWay;
+  }
+
+  /** How many rows may be said to be on their way: those under way, and those ahead that hide the time of a sync. */
+  #openMax(): number {
+    const { pace, limitMax } = this.#the;
+    // One at a time stays one at a time, also on disk: order and doubt are of one row then.
+    if (limitMax === 1) return 1;
+    const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
+    const hiding = Math.ceil(2 * this.#ledger.syncMs * ratePerMs);
+    return pace.limit + Math.min(aheadRows.max, Math.max(aheadRows.min, pace.limit, hiding));
+  }
+
+  /** While nothing else may be sent, a probe is: the first row that there is. */
+  #roomForProbe(nowMs: number): number {
+    if (this.#open > 0) return 0;
+    const waitMs = this.#the.pace.waitMs(nowMs);
+    if (waitMs > 0) this.#wake(nowMs + waitMs);
+    return waitMs === 0 ? 1 : 0;
+  }
+
+  /** Takes back the intents of rows that will not be sent for a while: a crash meanwhile leaves none of them in doubt. */
+  #holdBack(nowMs: number): void {
+    if (this.#the.pace.waitMs(nowMs) === 0) return;
+    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
+      this.#ledger.takeBack(entry);
+      this.#waiting.add(entry, nowMs);
+    }
+  }
+
+  #takeNext(): boolean {
+    if (this.#ledger.waiting >= windowMax) return false;
+    const task = this.#nextTask();
+    if (task === undefined) return false;
+    if (task.kind === 'send') this.#ledger.open(task);
+    else this.#ledger.tell(task);
+    if (task.kind === 'invalid') this.#countFailure();
+    return this.#stop === undefined;
+  }
+
+  /** The next task, if it has been read. */
+  #nextTask(): Task<R> | undefined {
+    const task = this.#block[this.#at];
+    if (task === undefined) this.#readOn();
+    else this.#at += 1;
+    return task;
+  }
+
+  #readOn(): void {
+    if (this.#isReading || this.#isRead) return;
+    this.#isReading = true;
+    const read = async () => {
+      try {
+        const { done, value } = await this.#the.tasks.next();
+        this.#isRead = done === true;
+        this.#block = done === true ? [] : value;
+      } catch (error) {
+        this.#isRead = true;
+        this.#block = [];
+        this.#stopFor(error);
+      }
+      this.#at = 0;
+      this.#isReading = false;
+      this.#schedule();
+    };
+    void read();
+  }
+
+  #intended(entries: readonly Entry<R, T>[]): void {
+    for (const entry of entries) {
+      if (this.#stop === undefined) this.#ready.push(entry);
+      else this.#ledger.leave(entry);
+    }
+  }
+
+  #send(nowMs: number): void {
+    const { pace } = this.#the;
+    while (this.#underWay < pace.limit && this.#ready.size > 0) {
+      const waitMs = pace.waitMs(nowMs);
+      if (waitMs > 0) {
+        this.#wake(nowMs + waitMs);
+        return;
+      }
+      const entry = this.#ready.shift();
+      if (entry !== undefined) this.#attempt(entry, nowMs);
+    }
+  }
+
+  #attempt(entry: Entry<R, T>, nowMs: number): void {
+    const { pace, sender } = this.#the;
+    const { task, key } = entry;
+    entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo);
+    const stamp = pace.started(nowMs);
+    this.#underWay += 1;
+    this.#sent += 1;
+    if (entry.attempts > 0) this.#retries += 1;
+    entry.attempts += 1;
+    entry.exchange.attempt().then(
+      (step) => this.#attempted(entry, stamp, step),
+      (error: unknown) => this.#end()?.reject(error),
+    );
+  }
+
+  #attempted(entry: Entry<R, T>, stamp: number, step: RowStep<T>): void {
+    this.#underWay -= 1;
+    const nowMs = this.#the.clock.monotonicMs();
+    this.#tellPace(stamp, step, nowMs);
+    if (step.isDone) {
+      this.#hasDone = true;
+      this.#ledger.done(entry, step.value, step.tookMs);
+    } else {
+      entry.failure = step.failure;
+      this.#notDone(entry, step, nowMs);
+    }
+    this.#schedule();
+  }
+
+  #tellPace(stamp: number, step: RowStep<T>, nowMs: number): void {
+    const { pace } = this.#the;
+    if (step.sign !== 'silent') this.#hasAnswered = true;
+    if (step.sign !== 'throttled') {
+      pace.ended(stamp, step.sign === 'silent' ? 'no-answer' : 'accepted', nowMs);
+      return;
+    }
+    const { pausedUntilMs: before } = pace;
+    pace.ended(stamp, 'throttled', nowMs, step.isDone || !step.isAsked ? undefined : step.waitMs);
+    const { pausedUntilMs: until } = pace;
+    if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
+  }
+
+  #notDone(entry: Entry<R, T>, step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
+    const { pace, sender, retries } = this.#the;
+    if (step.sign === 'silent') this.#silence = step.failure;
+    if (step.outcome === 'unknown' && !sender.isRead) entry.isDoubtful = true;
+    const { row, stopsFor, counts } = verdictOf(step, {
+      hasDone: this.#hasDone,
+      hasAnswered: this.#hasAnswered,
+      isStopping: this.#stop !== undefined,
+      isGone: pace.outage !== 'none',
+      tries: entry.tries,
+      triesMax: retries,
+    });
+    if (counts) entry.tries += 1;
+    if (stopsFor !== undefined) this.#stopFor(stopsFor);
+    if (row === 'again') {
+      this.#ledger.takeBack(entry);
+      this.#waiting.add(entry, nowMs + (step.waitMs ?? 0));
+      return;
+    }
+    const failure = step.failure();
+    if (row === 'left' || !(failure instanceof Failure)) this.#ledger.leave(entry);
+    else if (row === 'in-doubt') this.#ledger.doubt(entry, failure, step.tookMs);
+    else {
+      this.#ledger.fail(entry, failure, step.tookMs);
+      this.#countFailure();
+    }
+  }
+
+  #countFailure(): void {
+    this.#failed += 1;
+    const { maxErrors } = this.#the;
+    if (this.#failed < maxErrors) return;
+    const rows = maxErrors === 1 ? 'the first row that failed' : `${maxErrors} rows that failed`;
+    this.#stopFor(new Failure('incomplete', `stopped after ${rows}`));
+  }
+
+  /** The first reason is the one that counts; but for a journal that can't be written, after which nothing is certain. */
+  #stopFor(by: unknown, isJournals = false): void {
+    if (this.#stop === undefined || (isJournals && !this.#stop.isJournals)) this.#stop = { by, isJournals };
+    this.#schedule();
+  }
+
+  #goneFailure(): Failure {
+    const failure = this.#silence?.();
+    const isUnavailable = failure instanceof Failure && failure.kind === 'unavailable';
+    const last = failure instanceof Failure ? ` (last: ${failure.message})` : '';
+    return new Failure(
+      isUnavailable ? 'unavailable' : 'unreachable',
+      `the service was gone for as long as --max-wait allows${last}`,
+    );
+  }
+
+  /** Lets go of what is not sent any more; where that is wanted, of every row that was never taken, too. */
+  #letGo(): void {
+    for (const entry of this.#waiting.takeAll()) this.#ledger.leaveTaken(entry);
+    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.leave(entry);
+    while (this.#the.tellsLeft && this.#ledger.waiting < windowMax) {
+      const task = this.#nextTask();
+      if (task === undefined) return;
+      if (task.kind === 'send') this.#ledger.tellLeft(task.row);
+      else this.#ledger.tell(task);
+    }
+  }
+}

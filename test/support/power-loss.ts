@@ -1,0 +1,121 @@
+/**
+ * A disk in memory that can lose its power (reliability, E4): what was not synced is kept, lost or torn, block by block,
+ * in any mix, and names that were not synced with their folder may be gone.
+ */
+import { dirname } from 'node:path';
+import type { JournalIo } from '../../src/bulk/journal-io.ts';
+import { type CutLimits, type Names, type StoredBytes, statesAfterCut } from './power-loss-states.ts';
+
+/** A disk in memory. */
+export interface PowerLossDisk {
+  readonly io: JournalIo;
+  /** Called after everything that changes the disk, as long as it is set. */
+  onChange: (() => void) | undefined;
+  /** The bytes of a file as a process sees it; undefined where there is none. */
+  bytesOf(path: string): Buffer | undefined;
+  /** Puts a file there, on disk. */
+  put(path: string, bytes: Buffer): void;
+  /** Disks as they may be after a power cut now: all of them where they are few, else so many of them, by chance. */
+  afterPowerCut(limits: CutLimits): readonly PowerLossDisk[];
+}
+
+/**
+ * Makes an empty one.
+ *
+ * @param blockBytes what is kept, lost or torn as one
+ */
+export function powerLossDisk(blockBytes = 64): PowerLossDisk {
+  return diskOf(new Map(), blockBytes);
+}
+
+function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerLossDisk {
+  const live: Names = new Map([...stored].map(([path, bytes]) => [path, { live: bytes, safe: bytes }]));
+  let safe: Names = new Map(live);
+  const opened = new Map<number, StoredBytes>();
+  let lastDescriptor = 2;
+  const at = (descriptor: number): StoredBytes => opened.get(descriptor) ?? fail('EBADF');
+  const changed = () => disk.onChange?.();
+
+  const io: JournalIo = {
+    open: (path, flags) => {
+      if (flags === 'wx' && live.has(path)) fail('EEXIST');
+      if (flags !== 'wx' && !live.has(path)) fail('ENOENT');
+      const file = live.get(path) ?? { live: Buffer.alloc(0), safe: Buffer.alloc(0) };
+      live.set(path, file);
+      lastDescriptor += 1;
+      opened.set(lastDescriptor, file);
+      if (flags === 'wx') changed();
+      return lastDescriptor;
+    },
+    write: (descriptor, bytes, offset, position) => {
+      const file = at(descriptor);
+      const after = file.live.subarray(position + bytes.length - offset);
+      file.live = Buffer.concat([file.live.subarray(0, position), bytes.subarray(offset), after]);
+      changed();
+      return bytes.length - offset;
+    },
+    read: (descriptor, into, position) => at(descriptor).live.copy(into, 0, position),
+    lengthOf: (descriptor) => at(descriptor).live.length,
+    truncate: (descriptor, lengthBytes) => {
+      at(descriptor).live = at(descriptor).live.subarray(0, lengthBytes);
+      changed();
+    },
+    sync: (descriptor) => {
+      at(descriptor).safe = at(descriptor).live;
+      changed();
+    },
+    syncData: async (descriptor) => {
+      const file = at(descriptor);
+      const bytes = file.live;
+      await Promise.resolve();
+      file.safe = bytes;
+      changed();
+    },
+    close: (descriptor) => {
+      if (!opened.delete(descriptor)) fail('EBADF');
+    },
+    makeFolder: () => [],
+    syncFolder: (path) => {
+      const isHere = ([name]: readonly [string, StoredBytes]) => dirname(name) === path;
+      safe = new Map([...[...safe].filter((entry) => !isHere(entry)), ...[...live].filter(isHere)]);
+      changed();
+    },
+    ...namesIo(live, changed),
+  };
+  const disk: PowerLossDisk = {
+    io,
+    onChange: undefined,
+    bytesOf: (path) => live.get(path)?.live,
+    put: (path, bytes) => {
+      const file = { live: bytes, safe: bytes };
+      live.set(path, file);
+      safe.set(path, file);
+    },
+    afterPowerCut: (limits) => {
+      return statesAfterCut([live, safe], blockBytes, limits).map((state) => diskOf(state, blockBytes));
+    },
+  };
+  return disk;
+}
+
+/** The calls that are about names alone. */
+function namesIo(live: Names, changed: () => void): Pick<JournalIo, 'list' | 'rename' | 'remove'> {
+  return {
+    list: (path) => {
+      return [...live.keys()].filter((name) => dirname(name) === path).map((name) => name.slice(path.length + 1));
+    },
+    rename: (from, to) => {
+      live.set(to, live.get(from) ?? fail('ENOENT'));
+      live.delete(from);
+      changed();
+    },
+    remove: (path) => {
+      if (!live.delete(path)) fail('ENOENT');
+      changed();
+    },
+  };
+}
+
+function fail(code: string): never {
+  throw Object.assign(new Error(code), { code });
+}

@@ -1,0 +1,108 @@
+/** How a line of a journal is written, and what is taken for one (reliability, C6). */
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isGroup, isHeader } from '../../../src/bulk/journal-checks.ts';
+import { decodeLine, encodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-records.ts';
+import { hashFor, sampleHeader, sampleSession, sampleTotals } from './journal-samples.ts';
+
+const row = fc.integer({ min: 1, max: 2 ** 40 });
+const tookMs = fc.option(fc.integer({ min: 0, max: 1e9 }));
+const text = fc.string({ unit: 'binary' });
+const hash = row.map((number) => hashFor(number % 1000));
+
+/** Any record that listctl may write. */
+const record = fc.oneof(
+  fc.tuple(fc.constant('B'), fc.constant(sampleSession())),
+  fc.tuple(fc.constant('I'), row, row, row, fc.option(text), hash),
+  fc.tuple(fc.constant('I'), row, row, row, fc.option(text), hash, text),
+  fc.tuple(fc.constantFrom('N', 'X'), row),
+  fc.tuple(fc.constant('D'), row, text, fc.option(text), fc.nat()),
+  fc.tuple(fc.constant('F'), row, fc.constantFrom('refused', 'conflict'), fc.option(fc.nat()), fc.option(text), tookMs),
+  fc.tuple(fc.constant('U'), row, text, tookMs),
+  fc.tuple(fc.constant('R'), row, fc.constant('applied'), text),
+  fc.tuple(fc.constant('R'), row, fc.constantFrom('not-applied', 'skipped')),
+  fc.tuple(fc.constant('T'), fc.nat()),
+  fc.tuple(fc.constant('E'), fc.constant(sampleTotals(3, { reason: 'stopped' }))),
+) as fc.Arbitrary<JournalRecord>;
+
+const group: fc.Arbitrary<JournalGroup> = fc
+  .tuple(fc.nat(), fc.array(record, { minLength: 1, maxLength: 5 }))
+  .map(([timeMs, records]) => [timeMs, ...records]);
+
+test('what is written is read again, on one line, whatever the service calls its things', () => {
+  fc.assert(
+    fc.property(group, (written) => {
+      const line = encodeLine(written);
+
+      expect(line.indexOf(0x0a)).toBe(line.length - 1);
+      const read = decodeLine(line.subarray(0, -1));
+      expect(JSON.stringify(read)).toBe(JSON.stringify(written));
+      expect(isGroup(read)).toBe(true);
+    }),
+  );
+});
+
+test('a line is its checksum in eight digits, a space, and JSON', () => {
+  const line = encodeLine([5, ['N', 3]]).toString();
+
+  expect(line).toBe(`${crc32('[5,["N",3]]').toString(16).padStart(8, '0')} [5,["N",3]]\n`);
+});
+
+test('what was changed is no line, in a digit of the checksum either', () => {
+  const line = encodeLine([5, ['N', 3]]).subarray(0, -1);
+
+  expect(decodeLine(line)).toEqual([5, ['N', 3]]);
+  for (const changed of [line.toString().toUpperCase(), line.toString().replace('3', '4'), '', '00000000 ', ' ']) {
+    expect(decodeLine(Buffer.from(changed))).toBeUndefined();
+  }
+});
+
+test('a group of another shape is none, though its checksum be right', () => {
+  const hashOf1 = hashFor(1);
+  const groups = [
+    [],
+    [5],
+    [-1, ['N', 3]],
+    [0.5, ['N', 3]],
+    ['5', ['N', 3]],
+    [5, 'N'],
+    [5, ['Z', 3]],
+    [5, ['toString', 3]],
+    [5, ['N']],
+    [5, ['N', 0]],
+    [5, ['N', 1.5]],
+    [5, ['N', 3, 4]],
+    [5, ['N', 3], ['N', '3']],
+    [5, ['I', 1, 1, 1, null, 'short']],
+    [5, ['I', 1, 1, 1, null, hashOf1.toUpperCase()]],
+    [5, ['I', 1, 0, 1, null, hashOf1]],
+    [5, ['I', 1, 1, 1, 7, hashOf1]],
+    [5, ['D', 1, 7, null, 5]],
+    [5, ['D', 1, 'id', null, null]],
+    [5, ['F', 1, 'no kind', 400, null, 5]],
+    [5, ['F', 1, 'toString', 400, null, 5]],
+    [5, ['R', 1, 'applied']],
+    [5, ['R', 1, 'not-applied', 'id']],
+    [5, ['R', 1, 'perhaps']],
+    [5, ['T', -1]],
+    [5, ['B', { ...sampleSession(), limit: -1 }]],
+    [5, ['B', null]],
+    [5, ['E', { ...sampleTotals(1), left: null }]],
+    [5, ['E', { ...sampleTotals(1), reason: 7 }]],
+  ];
+
+  expect(groups.filter(isGroup)).toEqual([]);
+});
+
+test('a header has all of its members; one that came later is let through', () => {
+  const header = { listctl: 'journal', version: 1, ...sampleHeader(3) };
+
+  expect(isHeader({ ...header, colour: 'red' })).toBe(true);
+  expect(isHeader({ ...header, of: '20261120-101530-k3f9', shard: '1/3', file: null })).toBe(true);
+  for (const name of Object.keys(header)) {
+    expect(isHeader({ ...header, [name]: { is: 'wrong' } }), name).toBe(false);
+    if (name !== 'file' && name !== 'shard') expect(isHeader({ ...header, [name]: null }), name).toBe(false);
+  }
+  expect(isHeader({ ...header, input: { ...header.input, rows: -1 } })).toBe(false);
+});

@@ -1,0 +1,395 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Pace, startPace } from '../../../src/bulk/pace.ts';
+import {
+  atMost,
+  fixedWindow,
+  type RunOptions,
+  type Service,
+  simulate,
+  slowerWithLoad,
+  steady,
+  tokenBucket,
+} from './pace-simulation.ts';
+
+const concurrencies = [1, 2, 4, 8, 16, 32, 64];
+const seeds = [1, 2, 3, 4, 5];
+
+/** What a run does in so much time, beside the best that a fixed concurrency does. */
+function besideBest(service: () => Service, untilMs: number, more: Partial<RunOptions> = {}): number {
+  const rows = (fixed?: number) =>
+    simulate({ service: service(), untilMs, ...more, ...(fixed && { fixed }) }).ends.length;
+  return rows() / Math.max(...concurrencies.map(rows));
+}
+
+/** How many of these times, which ascend, fall into one window at most. */
+function mostWithin(times: readonly number[], windowMs: number): number {
+  let first = 0;
+  let most = 0;
+  for (const [at, ms] of times.entries()) {
+    while ((times[first] ?? ms) <= ms - windowMs) first += 1;
+    most = Math.max(most, at - first + 1);
+  }
+  return most;
+}
+
+/** Starts a pace past its first answer. */
+function answeredPace(limitMax = 32): Pace {
+  const pace = startPace({ limitMax, maxWaitMs: 900_000 }, () => 0.5);
+  pace.ended(pace.started(0), 'accepted', 10);
+  return pace;
+}
+
+describe('where nothing is throttled', () => {
+  test.each<[string, () => Service]>([
+    ['0 ms', () => steady(0.05, 0.3)],
+    ['1 ms', () => steady(1, 0.3)],
+    ['20 ms', () => steady(20)],
+    ['20 ms, give or take', () => steady(20, 0.3)],
+    ['100 ms', () => steady(100)],
+    ['100 ms, give or take', () => steady(100, 0.3)],
+    ['20 ms, slower with load', () => slowerWithLoad(20, 16)],
+    ['20 ms, much slower with load', () => slowerWithLoad(20, 4)],
+  ])('at %s: a run is within a twentieth of the best fixed concurrency', (_, service) => {
+    expect(besideBest(service, 10_000)).toBeGreaterThanOrEqual(0.95);
+  });
+
+  test.each([
+    [20, steady(20)],
+    [20, steady(20, 0.3)],
+    [100, steady(100)],
+    [100, steady(100, 0.3)],
+    [2000, steady(2000, 0.3)],
+    [20, slowerWithLoad(20, 16)],
+  ])('64 at once are reached within 10 round trips of %d ms', (tripMs, service) => {
+    const { limits } = simulate({ service, untilMs: 15 * tripMs });
+
+    expect(limits.map(({ limit }) => limit)).toEqual([4, 8, 16, 32, 64]);
+    expect(limits.at(-1)?.atMs).toBeLessThanOrEqual(10 * tripMs);
+  });
+
+  test('no more are under way than --concurrency', () => {
+    for (const limitMax of [1, 3, 5, 32]) {
+      expect(simulate({ service: steady(20), untilMs: 2000, limitMax }).underWayMax).toBe(limitMax);
+    }
+  });
+
+  test('a service that gains nothing from more is not given more, but for a look every 10 s', () => {
+    // One row at a time takes 10 ms, whatever else is in there.
+    let freeMs = 0;
+    const service: Service = (nowMs) => {
+      freeMs = Math.max(freeMs, nowMs) + 10;
+      return { ms: freeMs - nowMs + 5 };
+    };
+
+    const { limits, ends } = simulate({ service, untilMs: 60_000 });
+
+    expect(ends.length).toBeGreaterThan(5900);
+    const lowMs = limits.map(({ atMs, limit }, at) => (limit <= 8 ? (limits[at + 1]?.atMs ?? 60_000) - atMs : 0));
+    expect(lowMs.reduce((sum, ms) => sum + ms)).toBeGreaterThan(50_000);
+  });
+
+  test('a run that began beside a slow moment finds its way up later', () => {
+    // For 5 s one row at a time, then as many as there are.
+    let freeMs = 0;
+    const service: Service = (nowMs) => {
+      if (nowMs > 5000) return { ms: 20 };
+      freeMs = Math.max(freeMs, nowMs) + 10;
+      return { ms: freeMs - nowMs };
+    };
+
+    const { limits } = simulate({ service, untilMs: 25_000 });
+
+    expect(limits.at(-1)?.limit).toBe(64);
+  });
+
+  test('one slow moment does not end the way up', () => {
+    const service: Service = (nowMs) => ({ ms: nowMs > 15 && nowMs < 45 ? 90 : 20 });
+
+    const { limits } = simulate({ service, untilMs: 300 });
+
+    expect(limits.map(({ limit }) => limit)).toEqual([4, 8, 16, 32, 64]);
+  });
+
+  test('a quick search is soon looked at again', () => {
+    // Our own process, with 0 ms to the service: a row costs less in company, and now and then there is a long pause.
+    const ownMs = (underWay: number, random: () => number) =>
+      0.02 * (1 + 3 / underWay) * (0.75 + random() / 2) + (random() < 1 / 300 ? 3 * random() : 0);
+
+    const parts = seeds.map((seed) => besideBest(() => steady(0.05, 0.3), 2000, { ownMs, seed }));
+
+    expect(parts.reduce((sum, part) => sum + part) / seeds.length).toBeGreaterThan(0.93);
+  });
+
+  test('failures say nothing of how much the service bears', () => {
+    // It does four at once. Of those beyond, some fail in no time: more of these are no rise.
+    const service: Service = (_, inside, random) =>
+      inside > 4 && random() < 0.3 ? { ms: 0.1, isLost: true } : { ms: 20 * Math.max(1, inside / 4) };
+
+    const { limits } = simulate({ service, untilMs: 5000 });
+
+    expect(limits.at(-1)?.limit).toBe(4);
+  });
+
+  test('where the rate holds the run back, no more are tried at once', () => {
+    const { limits } = simulate({ service: steady(20, 0.3), untilMs: 60_000, ratePerSecond: 300 });
+
+    // 8 at once are enough; the first rounds are too short to be sure.
+    expect(Math.max(...limits.map(({ limit }) => limit))).toBeLessThanOrEqual(16);
+  });
+
+  test('a later look that is throttled is taken back, and then comes ever more rarely', () => {
+    // One row at a time, and after 5 s no more than 12 waiting for it.
+    let freeMs = 0;
+    const service: Service = (nowMs, inside) => {
+      if (nowMs > 5000 && inside > 12) return { ms: 1, retryAfterMs: 1000 };
+      freeMs = Math.max(freeMs, nowMs) + 10;
+      return { ms: freeMs - nowMs + 5 };
+    };
+
+    const { limits, pace } = simulate({ service, untilMs: 600_000 });
+
+    expect(limits.at(-1)?.limit).toBe(8);
+    expect(pace.episodes).toBeGreaterThan(2);
+    expect(pace.episodes).toBeLessThanOrEqual(7);
+  });
+});
+
+describe('under a limit of 200 a second', () => {
+  test.each<[string, () => Service]>([
+    ['token bucket of 20, 0 ms', () => tokenBucket(200, 20, 1000, steady(0.05, 0.3))],
+    ['token bucket of 20, 20 ms', () => tokenBucket(200, 20, 1000, steady(20))],
+    ['token bucket of 20, 20 ms, give or take', () => tokenBucket(200, 20, 1000, steady(20, 0.3))],
+    ['token bucket of 200, 20 ms', () => tokenBucket(200, 200, 1000, steady(20, 0.3))],
+    ['token bucket of 20, 20 ms, no Retry-After', () => tokenBucket(200, 20, 'unsaid', steady(20, 0.3))],
+    ['window of 1 s, 0 ms', () => fixedWindow(200, 1000, steady(0.05, 0.3))],
+    ['window of 1 s, 20 ms', () => fixedWindow(200, 1000, steady(20, 0.3))],
+  ])(
+    'at a %s: a run spends four fifths of it over 60 s, and of 1,000 requests at most 15 are throttled',
+    (_, service) => {
+      for (const seed of seeds) {
+        const { ends, throttles, starts } = simulate({ service: service(), untilMs: 60_000, seed });
+
+        expect(ends.length).toBeGreaterThanOrEqual(0.8 * 200 * 60);
+        expect(throttles.length).toBeLessThanOrEqual(0.015 * starts.length);
+      }
+    },
+  );
+
+  test('over 10 minutes it spends 90 % of it', () => {
+    const service = tokenBucket(200, 20, 1000, steady(20, 0.3));
+
+    expect(simulate({ service, untilMs: 600_000 }).ends.length).toBeGreaterThanOrEqual(0.9 * 200 * 600);
+  });
+
+  test('a long Retry-After is risked more rarely', () => {
+    const service = tokenBucket(200, 20, 10_000, steady(20, 0.3));
+
+    expect(simulate({ service, untilMs: 600_000 }).ends.length).toBeGreaterThanOrEqual(0.75 * 200 * 600);
+  });
+});
+
+describe('other limits', () => {
+  test.each([
+    ['4 at once, 20 ms', 4, 20, 0.9],
+    ['4 at once, 200 ms', 4, 200, 0.85],
+    ['16 at once, 50 ms', 16, 50, 0.9],
+    // Below what a run begins with there is only the rate.
+    ['2 at once, 50 ms', 2, 50, 0.45],
+    ['1 at once, 50 ms', 1, 50, 0.45],
+  ])('a service that allows %s, does not starve the run', (_, most, ms, part) => {
+    for (const seed of seeds) {
+      const { ends, throttles, starts } = simulate({
+        service: atMost(most, 1000, steady(ms, 0.3)),
+        untilMs: 60_000,
+        seed,
+      });
+
+      expect(ends.length).toBeGreaterThanOrEqual(part * 60_000 * (most / ms));
+      expect(throttles.length).toBeLessThanOrEqual(0.02 * starts.length);
+    }
+  });
+
+  test('10 a second, as of Microsoft Graph, are spent', () => {
+    const { ends } = simulate({ service: tokenBucket(10, 10, 1000, steady(300, 0.3)), untilMs: 60_000 });
+
+    expect(ends.length).toBeGreaterThanOrEqual(0.85 * 10 * 60);
+  });
+
+  test('a limit that falls to a tenth, and is gone again, is followed both ways', () => {
+    const strict = tokenBucket(20, 20, 1000, steady(20, 0.3));
+    const free = steady(20, 0.3);
+    const service: Service = (nowMs, inside, random) =>
+      (nowMs > 20_000 && nowMs < 80_000 ? strict : free)(nowMs, inside, random);
+
+    const { ends } = simulate({ service, untilMs: 180_000 });
+
+    const rate = (fromMs: number, toMs: number) =>
+      (ends.filter((ms) => ms >= fromMs && ms < toMs).length * 1000) / (toMs - fromMs);
+    expect(rate(10_000, 20_000)).toBeGreaterThan(3000);
+    expect(rate(40_000, 80_000)).toBeGreaterThan(15);
+    expect(rate(170_000, 180_000)).toBeGreaterThan(3000);
+  });
+
+  test('a service that is shut for minutes is knocked at once for each wait, and then met as before', () => {
+    const open = tokenBucket(200, 20, 1000, steady(20, 0.3));
+    const service: Service = (nowMs, inside, random) =>
+      nowMs > 60_000 && nowMs < 180_000 ? { ms: 20, retryAfterMs: 1000 } : open(nowMs, inside, random);
+
+    const { ends, throttles, pace } = simulate({ service, untilMs: 240_000 });
+
+    expect(throttles.filter((ms) => ms > 62_000 && ms < 180_000).length).toBeLessThanOrEqual(120);
+    expect(ends.filter((ms) => ms > 182_000).length).toBeGreaterThan(0.8 * 200 * 58);
+    expect(pace.throttledMs).toBeGreaterThan(100_000);
+  });
+});
+
+test('where fewer requests a second have not helped, fewer at once are tried', () => {
+  const quick = atMost(2, 1000, steady(20, 0.3));
+  const slow = atMost(2, 1000, steady(400, 0.3));
+  const service: Service = (nowMs, inside, random) => (nowMs < 30_000 ? quick : slow)(nowMs, inside, random);
+
+  const { limits, ends } = simulate({ service, untilMs: 120_000 });
+
+  expect(limits.map(({ limit }) => limit).slice(0, 2)).toEqual([4, 2]);
+  expect(ends.filter((ms) => ms > 40_000).length).toBeGreaterThan(0.8 * 5 * 80);
+});
+
+test('a run that too many at once alone have throttled, is not held back by its rate', () => {
+  // 64 a second is all that 32 at once come to: more at once are needed to see that the service allows 200.
+  const service = tokenBucket(200, 20, 1000, steady(500, 0.3));
+
+  const { ends } = simulate({ service, untilMs: 120_000 });
+
+  expect(ends.filter((ms) => ms > 60_000).length).toBeGreaterThan(0.9 * 128 * 60);
+});
+
+describe('a throttle', () => {
+  test('N27: pauses the whole run for as long as was asked', () => {
+    const pace = answeredPace();
+    pace.ended(pace.started(20), 'throttled', 30, 2128);
+
+    expect(pace.pausedUntilMs).toBe(2158);
+    expect([30, 1000, 2157.5, 2158].map((ms) => pace.waitMs(ms))).toEqual([2128, 1158, 0.5, 0]);
+    expect(pace.pausedUntilMs).toBeUndefined();
+    expect([pace.throttledMs, pace.episodes]).toEqual([2128, 1]);
+  });
+
+  test('of what was under way when the pause began extends it, never shortens it, and is no new one', () => {
+    const pace = answeredPace();
+    const stamps = [20, 21, 22, 23].map((ms) => pace.started(ms));
+    const [first = 0, shorter = 0, longer = 0, unsaid = 0] = stamps;
+    pace.ended(first, 'throttled', 30, 1000);
+    pace.ended(shorter, 'throttled', 40, 500);
+    expect(pace.pausedUntilMs).toBe(1030);
+    pace.ended(longer, 'throttled', 50, 3000);
+    pace.ended(unsaid, 'throttled', 60);
+
+    expect(pace.pausedUntilMs).toBe(3050);
+    expect([pace.throttledMs, pace.episodes]).toEqual([3020, 1]);
+  });
+
+  test('pauses the run again when such an answer comes after the pause', () => {
+    const pace = answeredPace();
+    const slow = pace.started(20);
+    pace.ended(pace.started(21), 'throttled', 30, 1000);
+    expect(pace.waitMs(1030)).toBe(0);
+    pace.ended(slow, 'throttled', 2000, 1000);
+
+    expect(pace.waitMs(2000)).toBe(1000);
+    expect([pace.throttledMs, pace.episodes]).toEqual([2000, 1]);
+  });
+
+  test('N28: without a Retry-After it backs off from 1 s, twice as long for each in a row, up to 20 s', () => {
+    const pace = startPace({ limitMax: 4, maxWaitMs: 900_000 }, () => 1 - 1e-9);
+    let nowMs = 0;
+    const waits = Array.from({ length: 7 }, () => {
+      pace.ended(pace.started(nowMs), 'throttled', nowMs + 10);
+      nowMs += 10;
+      const waitMs = pace.waitMs(nowMs);
+      nowMs += waitMs;
+      return waitMs;
+    });
+
+    expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000, 20_000]);
+    pace.ended(pace.started(nowMs + 60_000), 'throttled', nowMs + 60_010);
+    expect(pace.waitMs(nowMs + 60_010)).toBeCloseTo(1000);
+  });
+
+  test('N28: never pauses for less than 100 ms', () => {
+    for (const askedMs of [undefined, 0, 1]) {
+      const pace = startPace({ limitMax: 4, maxWaitMs: 900_000 }, () => 0);
+      pace.ended(pace.started(0), 'throttled', 10, askedMs);
+
+      expect(pace.waitMs(10)).toBe(100);
+    }
+  });
+
+  test('takes back a doubling, and leaves the concurrency alone when that has not helped', () => {
+    const service = tokenBucket(200, 20, 1000, steady(20));
+
+    const { limits, pace } = simulate({ service, untilMs: 60_000 });
+
+    expect(pace.episodes).toBeGreaterThan(2);
+    expect(limits.map(({ limit }) => limit)).toEqual([4, 8, 16, 32, 16]);
+  });
+
+  test('and a doubling taken back: not all of the rest start at once after the pause', () => {
+    const service = tokenBucket(200, 20, 10_000, steady(500, 0.3));
+
+    const { starts, throttles } = simulate({ service, untilMs: 60_000 });
+
+    expect(throttles.length).toBeLessThanOrEqual(0.01 * starts.length);
+  });
+
+  test('after it the run does not start all at once: at most 20 ms worth', () => {
+    const service = tokenBucket(200, 20, 1000, steady(20));
+
+    const { starts } = simulate({ service, untilMs: 60_000 });
+
+    // The first pause is over then, which took back a doubling. What is tried is at most twice what is allowed.
+    const afterwards = starts.filter((ms) => ms > 1500);
+    expect(mostWithin(afterwards, 2)).toBeLessThanOrEqual(400 * 0.022);
+  });
+});
+
+describe('--rate', () => {
+  test('is never gone beyond by more than 20 ms worth, or one request', () => {
+    const property = fc.property(
+      fc.double({ min: 0.5, max: 5000, noNaN: true }),
+      fc.integer(),
+      fc.constantFrom(0.5, 20, 300),
+      (ratePerSecond, seed, ms) => {
+        const untilMs = Math.min(20_000, 1_000_000 / ratePerSecond);
+        const { starts } = simulate({ service: steady(ms, 0.5), untilMs, ratePerSecond, seed });
+        for (const windowMs of [20, 100, 1000]) {
+          const due = (spareMs: number) => (ratePerSecond * (windowMs + spareMs)) / 1000;
+          expect(mostWithin(starts, windowMs)).toBeLessThanOrEqual(Math.max(due(20), 1 + due(2)) + 1e-6);
+        }
+      },
+    );
+    fc.assert(property, { numRuns: 100 });
+  });
+
+  test.each([3, 10, 45, 200, 600, 2000])('of %d a second is spent', (ratePerSecond) => {
+    const { starts } = simulate({ service: steady(20, 0.3), untilMs: 30_000, ratePerSecond });
+
+    expect(starts.length).toBeGreaterThanOrEqual(0.985 * ratePerSecond * 30);
+  });
+
+  test('holds under a limit of the service too', () => {
+    const service = tokenBucket(200, 20, 1000, steady(20, 0.3));
+
+    const { ends, throttles } = simulate({ service, untilMs: 60_000, ratePerSecond: 150 });
+
+    expect(throttles).toEqual([]);
+    expect(ends.length).toBeGreaterThan(0.97 * 150 * 60);
+  });
+});
+
+test('what was broken off says nothing', () => {
+  const pace = answeredPace();
+  for (let ms = 20; ms < 40; ms += 1) pace.ended(pace.started(ms), 'aborted', ms);
+
+  expect([pace.outage, pace.episodes, pace.waitMs(40), pace.limit]).toEqual(['none', 0, 0, 4]);
+});

@@ -1,0 +1,301 @@
+/** The journals of runs in their folder: found, listed, forgotten, shrunk. */
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
+import { fileIo } from '../../../src/bulk/journal-io.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
+import { readJournal } from '../../../src/bulk/journal-replay.ts';
+import {
+  findRun,
+  listRuns,
+  newRunId,
+  removeRun,
+  resolveRun,
+  runPath,
+  shrinkOldRuns,
+} from '../../../src/bulk/run-files.ts';
+import { powerLossDisk } from '../../support/power-loss.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import {
+  doneOf,
+  intentOf,
+  sampleHeader,
+  sampleSession,
+  sampleTotals,
+  startedAt,
+  writeSample,
+} from './journal-samples.ts';
+
+const here = { boot: 'here' };
+const day = 24 * 3_600_000;
+const identity = 'a1b2c3d4e5f60718293a4b5c6d7e8f90';
+/** It begins as the other one does. */
+const similar = 'a1b2c3d4e5f60718ffffffffffffffff';
+
+const allDone: readonly (readonly JournalRecord[])[] = [[intentOf(1, 1)], [doneOf(1)], [['E', sampleTotals(1)]]];
+
+/** Puts a run of one row into a folder; gives its path. */
+async function put(folder: string, run: string, groups: readonly (readonly JournalRecord[])[], id = identity) {
+  const path = runPath(folder, run, id);
+  await writeSample(path, groups, fileIo, { header: sampleHeader(1, { run, identity: id }), session: sampleSession() });
+  return path;
+}
+
+describe('the id of a run', () => {
+  test('is its time, in UTC, and four characters by chance', () => {
+    expect(newRunId(startedAt, () => 0.999_999_9)).toBe('20261120-101530-zzzz');
+    expect(newRunId(startedAt, () => 0)).toBe('20261120-101530-0000');
+  });
+
+  test('sorts by time, and behind the run before it whatever became of the clock', () => {
+    fc.assert(
+      fc.property(fc.nat(4e12), fc.nat(4e12), fc.nat(), (one, other, seed) => {
+        const random = () => (seed % 1000) / 1000;
+        const first = newRunId(one, random);
+
+        expect(newRunId(other, random, first) > first).toBe(true);
+        if (other >= one + 1000) expect(newRunId(other, random) > first).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('finding a run', () => {
+  test('the last one of the same identity, and of all of its digits', async () => {
+    await using folder = await temporaryFolder();
+    await put(folder.path, '20261120-101530-aaaa', allDone);
+    const last = await put(folder.path, '20261120-101531-aaaa', allDone);
+    await put(folder.path, '20261120-101532-aaaa', allDone, similar);
+    await put(folder.path, '20261120-101533-aaaa', allDone, 'ffffffffffffffff');
+
+    expect(findRun(folder.path, identity)).toMatchObject({ path: last, run: '20261120-101531-aaaa' });
+    expect(findRun(folder.path, 'eeeeeeeeeeeeeeee')).toBeUndefined();
+    expect(findRun(join(folder.path, 'none'), identity)).toBeUndefined();
+  });
+
+  test('one that was not begun is none; one that is damaged is found, so that its rows are not done again', async () => {
+    await using folder = await temporaryFolder();
+    const whole = await put(folder.path, '20261120-101530-aaaa', allDone);
+    writeFileSync(runPath(folder.path, '20261120-101531-aaaa', identity), readFileSync(whole).subarray(0, 40));
+
+    expect(findRun(folder.path, identity)?.path).toBe(whole);
+
+    const damaged = runPath(folder.path, '20261120-101532-aaaa', identity);
+    writeFileSync(damaged, readFileSync(whole).fill('x', 20, 30));
+    expect(findRun(folder.path, identity)?.path).toBe(damaged);
+    await expect(readJournal(damaged, here)).rejects.toMatchObject({ kind: 'local-file' });
+  });
+
+  test('by its id, by `last`, or by a path, which is taken as it is', async () => {
+    await using folder = await temporaryFolder();
+    const first = await put(folder.path, '20261120-101530-aaaa', allDone);
+    const last = await put(folder.path, '20261120-101531-aaaa', allDone, similar);
+
+    expect(resolveRun(folder.path, '20261120-101530-aaaa')).toBe(first);
+    expect(resolveRun(folder.path, 'last')).toBe(last);
+    expect(resolveRun(folder.path, './mine.journal')).toBe('./mine.journal');
+    expect(() => resolveRun(folder.path, '20261120-101530-bbbb')).toThrow(
+      expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${folder.path}` }),
+    );
+    removeRun(last);
+    removeRun(last);
+    expect(resolveRun(folder.path, 'last')).toBe(first);
+    removeRun(first);
+    expect(() => resolveRun(folder.path, 'last')).toThrow('there is no run in');
+  });
+
+  test('other files in the folder are none of ours', async () => {
+    await using folder = await temporaryFolder();
+    const path = await put(folder.path, '20261120-101530-aaaa', allDone);
+    for (const name of ['notes.txt', `${basename(path)}.tmp-listctl`, '20261120.a1b2c3d4e5f60718.journal']) {
+      writeFileSync(join(folder.path, name), 'x');
+    }
+    mkdirSync(`${path}.lock`);
+
+    expect(await listRuns(folder.path, here)).toHaveLength(1);
+  });
+});
+
+describe('a list of runs', () => {
+  test('is newest first, each with its counts, from its last line where that tells', async () => {
+    await using folder = await temporaryFolder();
+    await put(folder.path, '20261120-101530-aaaa', allDone);
+    await put(folder.path, '20261120-101531-aaaa', [[['E', sampleTotals(0, { failed: 1 })]]]);
+    await put(folder.path, '20261120-101532-aaaa', [[intentOf(1, 1)]]);
+    await put(folder.path, '20261120-101533-aaaa', []);
+    const open = await put(folder.path, '20261120-101534-aaaa', [...allDone]);
+    appendFileSync(open, '1234abcd [5,["B"');
+    const damaged = await put(folder.path, '20261120-101535-aaaa', []);
+    appendFileSync(damaged, 'x\n');
+
+    const runs = await listRuns(folder.path, here);
+
+    expect(runs.map(({ run, status }) => [run.slice(9, 15), status])).toEqual([
+      ['101535', 'damaged'],
+      ['101534', 'done'],
+      ['101533', 'incomplete'],
+      ['101532', 'in-doubt'],
+      ['101531', 'incomplete'],
+      ['101530', 'done'],
+    ]);
+    expect(runs[0]?.failure).toMatchObject({ kind: 'local-file' });
+    expect(runs[4]?.counts).toEqual({ done: 0, failed: 1, invalid: 0, inDoubt: 0, skipped: 0, left: 0 });
+    expect(runs[5]).toMatchObject({ header: { site: 'demo', action: 'create' }, counts: { done: 1 } });
+  });
+
+  test('of a run that ended by itself reads the first and the last line alone', async () => {
+    await using folder = await temporaryFolder();
+    const path = runPath(folder.path, '20261120-101530-aaaa', identity);
+    const journal = createJournal(path, sampleHeader(9000), sampleSession());
+    for (let row = 1; row <= 9000; row += 1) journal.write([intentOf(row, row), doneOf(row)], row);
+    journal.write([['E', sampleTotals(9000)]], 9001);
+    await journal.close();
+    let readBytes = 0;
+    const io = {
+      ...fileIo,
+      read: (descriptor: number, into: Uint8Array, position: number) => {
+        const bytes = fileIo.read(descriptor, into, position);
+        readBytes += bytes;
+        return bytes;
+      },
+    };
+
+    expect(await listRuns(folder.path, { ...here, io })).toMatchObject([{ status: 'done', counts: { done: 9000 } }]);
+
+    expect(statSync(path).size).toBeGreaterThan(800_000);
+    expect(readBytes).toBeLessThan(200_000);
+  });
+
+  test('of a folder that can’t be read is told with its path', async () => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'file');
+    writeFileSync(file, '');
+
+    await expect(listRuns(file, here)).rejects.toMatchObject({
+      kind: 'local-file',
+      message: expect.stringContaining(`cannot list ${file}`),
+    });
+  });
+});
+
+describe('shrinking', () => {
+  const run = '20261120-101530-aaaa';
+  const later = startedAt + 31 * day;
+
+  test('a run that did every row, 30 days ago, keeps its first and last line, and is still known as done', async () => {
+    await using folder = await temporaryFolder();
+    const path = await put(folder.path, run, allDone);
+    const before = await listRuns(folder.path, here);
+
+    expect(await shrinkOldRuns(folder.path, startedAt + 29 * day)).toEqual([]);
+    expect(await shrinkOldRuns(folder.path, later)).toEqual([run]);
+    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
+    const replay = await readJournal(path, here);
+    expect(replay).toMatchObject({ header: { isShrunk: true }, counts: { done: 1, left: 0 }, ended: sampleTotals(1) });
+    expect([replay?.stateOf(1), replay?.lastAt]).toEqual(['done', startedAt + 3]);
+    expect(findRun(folder.path, identity)?.path).toBe(path);
+    const after = await listRuns(folder.path, here);
+    expect(after.map(({ counts, status }) => [counts, status])).toEqual(
+      before.map((each) => [each.counts, each.status]),
+    );
+    expect(readdirSync(folder.path)).toEqual([basename(path)]);
+    if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test.each<[string, readonly (readonly JournalRecord[])[]]>([
+    ['in doubt', [[intentOf(1, 1)], [['E', sampleTotals(0, { inDoubt: 1 })]]]],
+    ['failed', [[['F', 1, 'refused', 400, null, 5]], [['E', sampleTotals(0, { failed: 1 })]]]],
+    ['left', [[['E', sampleTotals(0, { left: 1 })]]]],
+    ['done, but that it ended is not said', [[intentOf(1, 1)], [doneOf(1)]]],
+    ['said to be done, and is not', [[['E', sampleTotals(1)]]]],
+  ])('not a run with a row that is %s', async (_, groups) => {
+    await using folder = await temporaryFolder();
+    const path = await put(folder.path, run, groups);
+    const before = readFileSync(path);
+
+    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test('not one that somebody holds, nor one that is damaged, nor one that ended lately', async () => {
+    await using folder = await temporaryFolder();
+    mkdirSync(`${await put(folder.path, run, allDone)}.lock`);
+    appendFileSync(await put(folder.path, '20261120-101531-aaaa', allDone), 'x\n');
+    const lately = await put(folder.path, '20261120-101532-aaaa', allDone);
+    const replay = await readJournal(lately, here);
+    if (replay === undefined) throw new Error('it was begun');
+    const journal = reopenJournal(lately, replay, sampleSession({ at: later - day }));
+    journal.write([['E', sampleTotals(1)]], 5);
+    await journal.close();
+
+    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+  });
+
+  test('looks at no file that is young by its name', async () => {
+    const disk = powerLossDisk();
+    await writeSample(runPath('/runs', run, identity), allDone, disk.io, { header: sampleHeader(1) });
+    let opened = 0;
+    const open: typeof fileIo.open = (path, flags) => {
+      opened += 1;
+      return disk.io.open(path, flags);
+    };
+
+    expect(await shrinkOldRuns('/runs', startedAt + 29 * day, { ...disk.io, open })).toEqual([]);
+
+    expect(opened).toBe(0);
+  });
+
+  test('leaves at any moment the old file or the new one, also after a power cut, and no other', async () => {
+    const path = runPath('/runs', run, identity);
+    const disk = powerLossDisk();
+    await writeSample(path, allDone, disk.io, { header: sampleHeader(1) });
+    const whole = disk.bytesOf(path)?.toString();
+    const found = new Set<string | undefined>();
+    disk.onChange = () => {
+      for (const after of disk.afterPowerCut({ disksMax: 200, random: Math.random })) {
+        found.add(after.bytesOf(path)?.toString());
+      }
+    };
+
+    expect(await shrinkOldRuns('/runs', later, disk.io)).toEqual([run]);
+
+    expect(found).toEqual(new Set([whole, disk.bytesOf(path)?.toString()]));
+    expect(disk.io.list('/runs')).toEqual([basename(path)]);
+  });
+
+  test('that fails leaves the old file, and nothing beside it', async () => {
+    for (const call of ['write', 'sync', 'rename'] as const) {
+      const path = runPath('/runs', run, identity);
+      const disk = powerLossDisk();
+      await writeSample(path, allDone, disk.io, { header: sampleHeader(1) });
+      const before = disk.bytesOf(path);
+      const broken = () => {
+        throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+      };
+
+      expect(await shrinkOldRuns('/runs', later, { ...disk.io, [call]: broken })).toEqual([]);
+
+      expect(disk.bytesOf(path)).toBe(before);
+      expect(disk.io.list('/runs')).toEqual([basename(path)]);
+    }
+  });
+
+  test('a shrunk journal can be gone on with, though there is nothing to do', async () => {
+    await using folder = await temporaryFolder();
+    const path = await put(folder.path, run, allDone);
+    await shrinkOldRuns(folder.path, later);
+    const replay = await readJournal(path, here);
+    if (replay === undefined) throw new Error('it was begun');
+
+    const journal = reopenJournal(path, replay, sampleSession({ at: later }));
+    journal.write([['E', sampleTotals(1, { sent: 0 })]], 2);
+    await journal.close();
+
+    expect(await readJournal(path, here)).toMatchObject({ counts: { done: 1, left: 0 } });
+  });
+});
