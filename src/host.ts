@@ -15,6 +15,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Resolves after `ms` milliseconds of monotonic time; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Does the work again and again, until the function that it gives is called. Keeps no process from ending. */
+  every(ms: number, work: () => void): () => void;
 }
 
 /** A stream that takes text: stdout or stderr. */
@@ -65,6 +67,10 @@ export interface Host {
   random(): number;
   /** Aborts, with a `Stopped` as its reason, when somebody asks listctl to stop. */
   readonly signal: AbortSignal;
+  /**
+   * Aborts when somebody asks a second time. Who never looks at it is ended by that at once; who does, by the third.
+   */
+  readonly hurry: AbortSignal;
 }
 
 /** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
@@ -75,7 +81,7 @@ export function hostFromProcess(process: NodeJS.Process): Host {
   const stdin = lazily(() => ({ isTTY: process.stdin.isTTY === true, stream: process.stdin }));
   const stdout = lazily(() => outputTo(1, 'standard output', () => process.stdout));
   const stderr = lazily(() => outputTo(2, 'standard error', () => process.stderr));
-  const signal = lazily(() => stopSignalOf(process));
+  const stops = lazily(() => stopSignalsOf(process));
   return {
     env,
     platform: process.platform,
@@ -98,7 +104,10 @@ export function hostFromProcess(process: NodeJS.Process): Host {
       return stderr();
     },
     get signal() {
-      return signal();
+      return stops().signal;
+    },
+    get hurry() {
+      return stops().hurry();
     },
   };
 }
@@ -225,26 +234,41 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return error.code ?? error.message;
 }
 
-function stopSignalOf(process: NodeJS.Process): AbortSignal {
-  const controller = new AbortController();
-  // Whatever is under way listens, however much that is.
-  setMaxListeners(0, controller.signal);
+function stopSignalsOf(process: NodeJS.Process) {
+  const first = stopController();
+  let second: AbortController | undefined;
   for (const signal of Object.keys(stopSignals) as StopSignal[]) {
     const stop = () => {
-      controller.abort(new Stopped(signal));
-      // The second signal of a kind has Node's own effect, and ends the process at once. Not sooner: who else listens
+      const isFirst = !first.signal.aborted;
+      (isFirst ? first : second)?.abort(new Stopped(signal));
+      // The next one has Node's own effect, and ends the process at once. Not sooner than in a turn: who else listens
       // to this one (Inquirer, with a terminal to restore) would take itself for the last, and end the process now.
-      setImmediate(() => process.off(signal, stop));
+      if (!isFirst || second === undefined) setImmediate(() => process.off(signal, stop));
     };
     process.on(signal, stop);
   }
-  return controller.signal;
+  const hurry = () => {
+    second ??= stopController();
+    return second.signal;
+  };
+  return { signal: first.signal, hurry };
+}
+
+function stopController(): AbortController {
+  const controller = new AbortController();
+  // Whatever is under way listens, however much that is.
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 function clockOf(process: NodeJS.Process): Clock {
   // Not `performance`: to load that takes a start 0.6 ms.
   const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
-  return { now: () => Date.now(), monotonicMs, sleep: (ms, signal) => sleep(ms, signal, monotonicMs) };
+  const every = (ms: number, work: () => void) => {
+    const timer = setInterval(work, ms).unref();
+    return () => clearInterval(timer);
+  };
+  return { now: () => Date.now(), monotonicMs, sleep: (ms, signal) => sleep(ms, signal, monotonicMs), every };
 }
 
 function sleep(ms: number, signal: AbortSignal, monotonicMs: () => number): Promise<void> {

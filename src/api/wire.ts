@@ -70,6 +70,8 @@ export interface NotDone extends Told {
   readonly isDone: false;
   /** The wait before the next attempt, in milliseconds; undefined where there must be none. */
   readonly waitMs: number | undefined;
+  /** Whether it was the service that asked for so long a wait. */
+  readonly isAsked: boolean;
   /** Whom it is about: this request alone, or whatever is asked of this service; `every-create` until one was done. */
   readonly concerns: Concern;
   /** What the whole has come to, if there is no further attempt: a `Failure`, or why it was stopped. */
@@ -155,6 +157,13 @@ interface Judged {
   readonly unusable?: string | undefined;
 }
 
+/** The wait before the next attempt, if there is to be one; or the one that is too long. */
+interface Wait {
+  readonly ms?: number;
+  readonly isAsked?: boolean;
+  readonly tooLongMs?: number;
+}
+
 /** One request, as often as it is sent. */
 class Asking<T> implements Exchange<T> {
   readonly #question: Question<T>;
@@ -195,14 +204,15 @@ class Asking<T> implements Exchange<T> {
     this.#isFresh = ended.unusable !== undefined;
     const wasInDoubt = this.#doubt !== undefined;
     if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
-    const wait = mayRepeat ? this.#waitAfter(ended, wasInDoubt) : {};
+    const wait: Wait = mayRepeat ? this.#waitAfter(ended, wasInDoubt) : {};
     await this.#report(ended, tookMs, wait.ms);
     const told = { outcome: ended.outcome, sign: signOf(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...told };
     const { attempt, unusable } = ended;
     const concerns = wait.tooLongMs === undefined ? concernOf(this.#method, attempt, unusable !== undefined) : 'every';
-    return { isDone: false, waitMs: wait.ms, concerns, failure: () => this.#failure(ended, wait.tooLongMs), ...told };
+    const failure = () => this.#failure(ended, wait.tooLongMs);
+    return { isDone: false, waitMs: wait.ms, isAsked: wait.isAsked === true, concerns, failure, ...told };
   }
 
   #judge(attempt: Attempt): Judged | { readonly value: T } {
@@ -219,7 +229,7 @@ class Asking<T> implements Exchange<T> {
   }
 
   /** The wait before the next attempt; none, where there is to be none. */
-  #waitAfter(ended: Judged, wasInDoubt: boolean): { readonly ms?: number; readonly tooLongMs?: number } {
+  #waitAfter(ended: Judged, wasInDoubt: boolean): Wait {
     const { maxWaitMs, random, clock } = this.#shared.options;
     if (!this.#mayRepeat(ended, wasInDoubt)) return {};
     const { answer } = ended.attempt;
@@ -230,7 +240,7 @@ class Asking<T> implements Exchange<T> {
       this.#doubt !== undefined &&
       this.#method === 'POST' &&
       clock.monotonicMs() - this.#firstSentAtMs + ms > keyWindowMs;
-    return isTooLate ? {} : { ms };
+    return isTooLate ? {} : { ms, isAsked: askedMs !== undefined };
   }
 
   #mayRepeat({ attempt, outcome, unusable }: Judged, wasInDoubt: boolean): boolean {

@@ -17,14 +17,14 @@ export async function printResults<T>(
   work: (print: Print<T>) => Promise<void>,
   done: string | undefined,
 ): Promise<void> {
-  const ids: (string | undefined)[] = [];
+  const ids = new FirstIds();
   const printed = (step: Promise<void>) =>
     step.catch((error: unknown) => {
-      throw done !== undefined && ids.length > 0 && error instanceof Failure ? notPrinted(error, done, ids) : error;
+      throw done !== undefined && ids.count > 0 && error instanceof Failure ? notPrinted(error, done, ids) : error;
     });
   try {
     await work((value) => {
-      ids.push(view.id(value));
+      ids.add(view.id(value));
       return printed(printer.print(value));
     });
   } finally {
@@ -32,17 +32,33 @@ export async function printResults<T>(
   }
 }
 
+/** The ids of what was printed, as many as a message has room for: there may be a million. */
+class FirstIds {
+  readonly known: string[] = [];
+  count = 0;
+  #knownCount = 0;
+
+  add(id: string | undefined): void {
+    this.count += 1;
+    if (id === undefined) return;
+    this.#knownCount += 1;
+    if (this.known.length < 10) this.known.push(id);
+  }
+
+  /** `items 17, 18 were` */
+  get sentence(): string {
+    if (this.#knownCount === 0) return 'the request was';
+    const more = this.#knownCount - this.known.length;
+    const shown = this.known.join(', ') + (more > 0 ? ` and ${more} more` : '');
+    return this.#knownCount === 1 ? `item ${shown} was` : `items ${shown} were`;
+  }
+}
+
 /** What was done is never reported as if it were not: a script that tried again would do it twice. */
-function notPrinted({ message, kind, details }: Failure, done: string, ids: readonly (string | undefined)[]): Failure {
-  const known = ids.filter((id) => id !== undefined);
-  const shown = known.slice(0, 10).join(', ') + (known.length > 10 ? ` and ${known.length - 10} more` : '');
-  const what =
-    known.length === 0
-      ? 'the request was'
-      : `item${known.length === 1 ? '' : 's'} ${shown} ${known.length === 1 ? 'was' : 'were'}`;
+function notPrinted({ message, kind, details }: Failure, done: string, ids: FirstIds): Failure {
   return new Failure(
     kind === 'refused' ? 'local-file' : kind,
-    `${what} ${done}, but could not be printed: ${message}`,
+    `${ids.sentence} ${done}, but could not be printed: ${message}`,
     {
       ...details,
       hint: 'it need not be run again',

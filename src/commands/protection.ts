@@ -1,7 +1,7 @@
 /** Protected profiles: what is written through one must be meant (cli.md, "auth, profile, api, serve, doctor"). */
 
 import { isRead } from '../api/transport.ts';
-import type { Wire } from '../api/wire.ts';
+import type { Question, Wire } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts';
@@ -9,39 +9,50 @@ import { confirm } from './prompts.ts';
 
 /** Who may let a write pass. */
 export interface Confirming {
-  readonly mayPrompt: boolean;
+  readonly mayPrompt: () => boolean;
   /** The profile that `--confirm` names. */
   readonly confirmed: string | undefined;
 }
 
+/** Lets writes to a target pass, or throws; where nothing is protected, at once. */
+export type Protection = (target: string) => Promise<void>;
+
+/** The protection of this run: asks before the first write, and the others wait for the one answer. */
+export function lazyProtection(sources: Sources, confirming: Confirming, host: Host): Protection {
+  let answered: Promise<void> | undefined;
+  return async (target) => {
+    const profile = protectingProfile(sources);
+    if (profile === undefined) return;
+    answered ??= confirmWrite(profile, target, confirming, host);
+    await answered;
+  };
+}
+
 /** The protected profile that requests of this run go through, if there is one. */
-export function protectingProfile(sources: Sources): ChosenProfile | undefined {
+function protectingProfile(sources: Sources): ChosenProfile | undefined {
   const profile = sources.profile();
   if (profile?.values['protected'] !== true) return undefined;
   return profile.isNamed || isFor(profile, sources) ? profile : undefined;
 }
 
-/**
- * A wire that asks before the first request that is no read, naming where it goes; the others wait for the one answer.
- * With `--confirm` and the profile's name it does not ask.
- */
-export function guarded(wire: Wire, profile: ChosenProfile, confirming: Confirming, host: Host): Wire {
-  let answered: Promise<void> | undefined;
+/** A wire on which every request that is no read passes the protection first. */
+export function guarded(wire: Wire, protection: Protection): Wire {
+  const pass = async <T>({ request, purpose }: Question<T>) => {
+    if (isRead(request.method)) return;
+    const { place, target } = purpose();
+    await protection(`${place ?? target} at ${wire.address}`);
+  };
   return {
     ...wire,
     ask: async (question) => {
-      if (!isRead(question.request.method)) {
-        const { place, target } = question.purpose();
-        answered ??= confirmWrite(profile, `${place ?? target} at ${wire.address}`, confirming, host);
-        await answered;
-      }
+      await pass(question);
       return wire.ask(question);
     },
   };
 }
 
 /** @throws {Failure} usage, when nobody confirms the write */
-export async function confirmWrite(
+async function confirmWrite(
   { name }: ChosenProfile,
   target: string,
   { mayPrompt, confirmed }: Confirming,
@@ -53,7 +64,8 @@ export async function confirmWrite(
     throw new Failure('usage', `--confirm names ${confirmed}, and the profile is ${name}`, { hint });
   }
   const question = `Write to ${target} through the protected profile ${name}?`;
-  if (mayPrompt && (await confirm(question, host))) return;
-  const reason = mayPrompt ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
+  const isAsked = mayPrompt();
+  if (isAsked && (await confirm(question, host))) return;
+  const reason = isAsked ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
   throw new Failure('usage', reason, { hint });
 }

@@ -3,6 +3,7 @@ import type { Host } from '../host.ts';
 import { isLoopbackHost } from '../service/loopback-host.ts';
 import { checkToken } from '../settings/token.ts';
 import { readTextFile } from './options/files.ts';
+import { perSecond, rateExpected } from './options/rate.ts';
 
 /** The flags of `serve`, as they were typed. */
 export interface ServeFlags {
@@ -98,14 +99,7 @@ const parseSeed: NumberForm = {
   read: (text) => (/^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 ? Number(text) : Number.NaN),
 };
 
-const parseRate: NumberForm = {
-  expected: 'requests a second or a minute, such as 10, 10/s or 600/m',
-  read: (text) => {
-    const { count = '', unit = 's' } = /^(?<count>\d+(\.\d+)?)(\/(?<unit>[sm]))?$/.exec(text)?.groups ?? {};
-    const perSecond = Number(count) / (unit === 'm' ? 60 : 1);
-    return perSecond > 0 ? perSecond : Number.NaN;
-  },
-};
+const parseRate: NumberForm = { expected: rateExpected, read: (text) => perSecond(text) ?? Number.NaN };
 
 function numberFrom(flag: string, text: string | undefined, { expected, read }: NumberForm): number | undefined {
   if (text === undefined) return undefined;

@@ -1,14 +1,15 @@
 /** Global flags and the environment in, what one run works with out. */
 import type { Command } from 'commander';
 import { type ItemsApi, itemsApi } from '../api/items.ts';
+import type { RetryPolicy } from '../api/retry.ts';
 import type { Transport } from '../api/transport.ts';
-import { type Wire, wireOver } from '../api/wire.ts';
+import { type Wire, type WireOptions, wireOver } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import type { ListRef } from '../item.ts';
 import { printable } from '../output/printable.ts';
 import { openPrinter } from '../output/printer.ts';
-import type { PrintFormat, View } from '../output/view.ts';
+import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { type Address, addressText, refuseOpenHttp } from '../settings/address.ts';
 import { type Definition, findSetting } from '../settings/setting.ts';
 import { openSources, type Sources } from '../settings/sources.ts';
@@ -17,9 +18,9 @@ import { type ConnectOptions, connect } from './connect.ts';
 import type { Context } from './context.ts';
 import { flagTexts, type Switches, settings, switches } from './options/shared.ts';
 import { type Print, printResults } from './printing.ts';
-import { guarded, protectingProfile } from './protection.ts';
+import { guarded, lazyProtection, type Protection } from './protection.ts';
 import { reportFailure, screenOf } from './report.ts';
-import { wireOptions } from './sending.ts';
+import { retryPolicy, wireOptions } from './sending.ts';
 
 /** What a command works with. Nothing is opened before it is asked for. */
 export interface Session {
@@ -30,12 +31,35 @@ export interface Session {
   mayPrompt(): boolean;
   /** Whether creates carry an Idempotency-Key. */
   readonly sendsKeys: boolean;
+  /** What the service does with Idempotency-Key, as far as anybody has said. */
+  readonly idempotency: 'honoured' | 'unknown' | 'none';
   /** @throws {Failure} usage, when the site or the list is not named */
   list(): ListRef;
   /** Where requests go, for messages and dry runs. */
   address(): string;
-  /** Opens the way to the service, for one request and a few, or for `many`. */
-  wire(kind?: ConnectOptions['kind']): Promise<Wire>;
+  /**
+   * Opens the way to the service, for one request and a few, or for `many`.
+   *
+   * @param more over what flags, variables and profiles say
+   */
+  wire(kind?: 'one' | 'many', more?: Partial<WireOptions>): Promise<Wire>;
+  /** How often requests are sent again. */
+  retryPolicy(kind: 'one' | 'many'): RetryPolicy;
+  /**
+   * Asks, once, before anything is written through a protected profile.
+   *
+   * @param place what is written to: `list "tasks" of site "home"`
+   * @throws {Failure} usage, when nobody confirms it
+   */
+  confirmWrites(place: string): Promise<void>;
+  /** The command line, without the program's name. */
+  readonly words: readonly string[];
+  readonly version: string;
+  readonly isQuiet: boolean;
+  /** What text on stderr is made for. */
+  errorScreen(): Promise<Screen>;
+  /** How results are printed: what was asked for, else what suits whoever reads them. */
+  format(isSeveral: boolean): PrintFormat;
   /** How connections are made, for who makes one of their own. */
   connecting(): ConnectOptions;
   /** The verbs on items, over the same way. */
@@ -62,6 +86,8 @@ export interface Session {
   notice(text: string): Promise<void>;
   /** Tells whoever reads stderr something that they must know; silent with --quiet alone. */
   say(text: string): Promise<void>;
+  /** The same with a text that is printable already, colours included. */
+  sayStyled(text: string): Promise<void>;
 }
 
 /**
@@ -101,47 +127,52 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     columns: find(settings.columns),
     csvSafe: isCsvSafe,
   };
-  const say = async (text: string) => {
-    if (!isQuiet) await host.stderr.write(`${printable(text)}\n`);
+  const sayStyled = async (text: string) => {
+    if (!isQuiet) await host.stderr.write(`${text}\n`);
   };
+  const say = (text: string) => sayStyled(printable(text));
   const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
   const notice = async (text: string) => {
     if (host.stderr.isTTY) await say(text);
   };
   const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure });
-  const wire = async (kind?: ConnectOptions['kind']) => {
-    const at = address();
-    const how = { ...connecting(), ...(kind && { kind }) };
-    const transport = await openTransport({ address: at, sources, context, say, how, typed });
-    opened.push(transport);
-    const open = wireOver(transport, wireOptions({ address: at, transport, sources, typed, host, notice }));
-    const protecting = protectingProfile(sources);
-    const confirmed = find(settings.confirm);
-    return protecting === undefined ? open : guarded(open, protecting, { mayPrompt: mayAsk(), confirmed }, host);
-  };
+  const protection = lazyProtection(sources, { mayPrompt: mayAsk, confirmed: find(settings.confirm) }, host);
+  const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
+  const format = (isSeveral: boolean) => output ?? defaultFormat(host, command, isSeveral);
 
   return {
     host,
     sources,
     mayPrompt: mayAsk,
     sendsKeys: find(settings.idempotency) !== 'none',
+    get idempotency() {
+      return address().kind === 'local' ? 'honoured' : (find(settings.idempotency) ?? 'unknown');
+    },
     list: () => ({
       site: required(find(settings.site), 'site', '-s, --site or LISTCTL_SITE', sources),
       list: required(find(settings.list), 'list', '-l, --list or LISTCTL_LIST', sources),
     }),
     address: () => addressText(address()),
     wire,
+    retryPolicy: (kind) => retryPolicy(sources, kind),
+    confirmWrites: (place) => protection(`${place} at ${addressText(address())}`),
+    words: context.words,
+    version: context.version,
+    isQuiet,
+    errorScreen: () => screenOf(host.stderr, color, host),
+    format,
     api: async () => itemsApi(await wire()),
     printing: async (view, isSeveral, work, done) => {
-      const format = output ?? defaultFormat(host, command, isSeveral);
       const screen = await screenOf(host.stdout, color, host);
-      const asked = { format, isSeveral, screen, ...printing, isJsonExplicit: output === 'json' };
+      const isJsonExplicit = output === 'json';
+      const asked = { format: format(isSeveral), isSeveral, screen, ...printing, isJsonExplicit };
       await printResults(await openPrinter(view, asked, host.stdout), view, work, done);
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
     notice,
     say,
+    sayStyled,
     connecting,
   };
 }
@@ -188,17 +219,32 @@ function addressOf(address: Address | undefined, allowHttp: boolean, sources: So
 }
 
 interface WayOptions {
-  readonly address: Address;
+  readonly address: () => Address;
   readonly sources: Sources;
   readonly context: Context;
-  readonly say: (text: string) => Promise<void>;
-  readonly how: ConnectOptions;
+  readonly say: Session['say'];
+  readonly notice: Session['notice'];
   readonly typed: Switches;
+  readonly connecting: () => ConnectOptions;
+  readonly protection: Protection;
+  /** What has been opened, for who closes it. */
+  readonly opened: Transport[];
 }
 
-/** The way to the service. */
-async function openTransport(options: WayOptions): Promise<Transport> {
-  const { address, sources, context, say, how, typed } = options;
+/** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
+function wireOpener(options: WayOptions): Session['wire'] {
+  const { address, sources, context, notice, typed, connecting, opened, protection } = options;
+  return async (kind = 'one', more = {}) => {
+    const at = address();
+    const transport = await openTransport(at, kind === 'one' ? connecting() : { ...connecting(), kind }, options);
+    opened.push(transport);
+    const sending = { address: at, transport, sources, typed, host: context.host, notice, kind };
+    return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
+  };
+}
+
+async function openTransport(address: Address, how: ConnectOptions, options: WayOptions): Promise<Transport> {
+  const { sources, context, say, typed } = options;
   const { host } = context;
   const token = async () => {
     const found = await findToken(address, sources, host);

@@ -23,6 +23,25 @@ export function dataFolder(env: Environment, platform: NodeJS.Platform): string 
 }
 
 /**
+ * Where listctl keeps what it is in the middle of, the journals of runs: `LISTCTL_STATE_DIR`, else `listctl` in the
+ * platform's own folder for that (XDG Base Directory Specification on Linux).
+ */
+export function stateFolder(env: Environment, platform: NodeJS.Platform): string {
+  const chosen = env['LISTCTL_STATE_DIR'];
+  if (chosen) return chosen;
+  const xdg = env['XDG_STATE_HOME'];
+  const home = env['HOME'] || homedir();
+  switch (platform) {
+    case 'darwin':
+      return join(home, 'Library', 'Application Support', 'listctl', 'state');
+    case 'win32':
+      return join(env['LOCALAPPDATA'] || join(home, 'AppData', 'Local'), 'listctl', 'State');
+    default:
+      return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.local', 'state'), 'listctl');
+  }
+}
+
+/**
  * Where the user's settings are: `LISTCTL_CONFIG_DIR`, else `listctl` in the platform's own folder for settings.
  * Undefined where nothing says where that is: neither a variable nor the system knows a home.
  */

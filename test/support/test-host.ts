@@ -10,6 +10,8 @@ export interface World {
   /** The width of the terminal that all three streams are; undefined where there is none. */
   readonly terminal?: number;
   readonly signal?: AbortSignal;
+  /** The second time that somebody asks to stop. */
+  readonly hurry?: AbortSignal;
   /** Where it is started: a folder with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
   /** What stands for chance: always the middle, unless a test says otherwise. */
@@ -18,7 +20,7 @@ export interface World {
   readonly transport?: 'one' | 'many';
 }
 
-/** A Host of plain values: what was printed is text to look at, and waits take no time. */
+/** A Host of plain values: what was printed is text to look at, and waits take no time but the clock's own. */
 export interface TestHost extends Host {
   readonly printed: { stdout: string; stderr: string };
   /** The waits that were asked for, in milliseconds. */
@@ -33,11 +35,13 @@ export function testHost({
   stdin = '',
   terminal,
   signal = new AbortController().signal,
+  hurry = new AbortController().signal,
   cwd = '/',
   random = () => 0.5,
 }: World = {}): TestHost {
   const printed = { stdout: '', stderr: '' };
   const sleptMs: number[] = [];
+  let allSleptMs = 0;
   const keyboard = new PassThrough();
   const isTTY = terminal !== undefined;
   return {
@@ -48,16 +52,19 @@ export function testHost({
     uid: process.geteuid?.(),
     processes: { own: process.pid, isRunning: (id) => id === process.pid },
     signal,
+    hurry,
     printed,
     sleptMs,
     random,
     clock: {
       now: () => Date.now(),
-      monotonicMs: () => performance.now(),
+      monotonicMs: () => performance.now() + allSleptMs,
       sleep: async (ms, stop) => {
         stop.throwIfAborted();
         sleptMs.push(ms);
+        allSleptMs += ms;
       },
+      every: () => () => {},
     },
     stdin: { isTTY, stream: isTTY ? keyboard : Readable.from([Buffer.from(stdin)]) },
     stdout: outputInto(printed, 'stdout', terminal),

@@ -1,4 +1,5 @@
 import { createRequest } from '../../api/requests.ts';
+import { Failure } from '../../errors.ts';
 import type { Fields, Item, ListRef } from '../../item.ts';
 import { itemView } from '../../output/item-view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
@@ -7,8 +8,9 @@ import { idempotencyKeyFor } from '../idempotency-key.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../options/fields.ts';
 import type { Print } from '../printing.ts';
 import { type Session, withSession } from '../session.ts';
+import { addFromOption, type FromFlags, runFrom } from './from.ts';
 
-interface CreateFlags extends FieldFlags {
+interface CreateFlags extends FieldFlags, FromFlags {
   readonly dryRun?: boolean;
   readonly idempotencyKey?: string;
 }
@@ -23,15 +25,17 @@ interface CreateOptions {
 /** `listctl items create` */
 export const createCommand: CommandSpec = {
   name: 'create',
-  summary: 'add an item to a list',
-  setUp: (command, context) => {
+  summary: 'add an item to a list, or many',
+  setUp: async (command, context) => {
     addFieldOptions(command);
+    await addFromOption(command, 'create', context);
     command
       .optionsGroup('Sending:')
       .option('--idempotency-key <key>', 'send a create that was in doubt again, with its own key')
       .option('--dry-run', 'print the request and send nothing')
       .action((flags: CreateFlags) =>
         withSession(context, command, async (session) => {
+          if (flags.from !== undefined) return createMany(flags, flags.from, session);
           const options = await readOptions(flags, session);
           if (flags.dryRun)
             return showDryRun([createRequest(options.list, options.fields, options.idempotencyKey)], session);
@@ -43,6 +47,8 @@ export const createCommand: CommandSpec = {
         'listctl items create -s home -l tasks -f Title="Buy milk" -f Count:=2',
         'listctl items create -s home -l tasks --fields item.json -o id',
         'listctl items create -s home -l tasks -f Body@=note.txt --dry-run',
+        'listctl items create -s home -l tasks --from tasks.csv --type Count=number',
+        'listctl items create -s home -l tasks --from tasks.csv --resume',
       ],
       exitCodes: {
         0: 'created',
@@ -54,10 +60,19 @@ export const createCommand: CommandSpec = {
         6: 'throttled or unavailable',
         7: 'not reached',
         8: 'in doubt: it may have been created',
+        9: 'of many rows some were not created',
+        11: 'another process is at work on this file',
       },
     });
   },
 };
+
+function createMany(flags: CreateFlags, from: string, session: Session): Promise<void> {
+  if (flags.idempotencyKey !== undefined) {
+    throw new Failure('usage', '--idempotency-key is of one item: with --from each row has its own');
+  }
+  return runFrom({ action: 'create', done: 'created', from }, flags, session);
+}
 
 async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
   const fields = await readFields(flags, session);

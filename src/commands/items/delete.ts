@@ -8,9 +8,10 @@ import { showDryRun } from '../dry-run.ts';
 import { confirm } from '../prompts.ts';
 import { type Session, withSession } from '../session.ts';
 import { forEachItem } from './each.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
 import { itemRefs } from './refs.ts';
 
-interface DeleteFlags {
+interface DeleteFlags extends FromFlags {
   readonly dryRun?: boolean;
   readonly ignoreMissing?: boolean;
   readonly yes?: boolean;
@@ -20,15 +21,19 @@ interface DeleteFlags {
 export const deleteCommand: CommandSpec = {
   name: 'delete',
   summary: 'remove items',
-  setUp: (command, context) => {
+  setUp: async (command, context) => {
+    command.argument('[id...]', 'the items to delete');
+    await addFromOption(command, 'delete', context);
     command
-      .argument('<id...>', 'the items to delete')
       .optionsGroup('Sending:')
       .option('-y, --yes', 'do not ask')
       .option('--ignore-missing', 'an item that is not there counts as deleted')
       .option('--dry-run', 'print the requests and send nothing')
       .action((ids: readonly string[], flags: DeleteFlags) =>
         withSession(context, command, async (session) => {
+          const { from } = flags;
+          checkIdsOrFrom(ids, from);
+          if (from !== undefined) return deleteMany(from, flags, session);
           const refs = itemRefs(ids, session);
           if (flags.dryRun)
             return showDryRun(
@@ -44,6 +49,7 @@ export const deleteCommand: CommandSpec = {
       examples: [
         'listctl items delete -s home -l tasks 17',
         'listctl items delete -s home -l tasks 17 18 --yes --ignore-missing',
+        'listctl items delete -s home -l tasks --from ids.txt --yes',
       ],
       exitCodes: {
         0: 'deleted',
@@ -56,10 +62,16 @@ export const deleteCommand: CommandSpec = {
         7: 'not reached',
         8: 'in doubt: it may have been deleted',
         9: 'some of several were not deleted',
+        11: 'another process is at work on this file',
       },
     });
   },
 };
+
+function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise<void> {
+  const { ignoreMissing: ignoresMissing, yes } = flags;
+  return runFrom({ action: 'delete', done: 'deleted', from, ignoresMissing, asks: !yes }, flags, session);
+}
 
 async function deleteItem(ref: ItemRef, ignoresMissing: boolean, api: ItemsApi): Promise<{ id: string }> {
   try {

@@ -4,19 +4,28 @@ import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
 import { withSession } from '../session.ts';
 import { forEachItem } from './each.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
 import { itemRefs } from './refs.ts';
+
+interface GetFlags extends FromFlags {
+  readonly dryRun?: boolean;
+}
 
 /** `listctl items get` */
 export const getCommand: CommandSpec = {
   name: 'get',
   summary: 'read items',
-  setUp: (command, context) => {
+  setUp: async (command, context) => {
+    command.argument('[id...]', 'the items to read');
+    await addFromOption(command, 'get', context);
     command
-      .argument('<id...>', 'the items to read')
       .optionsGroup('Sending:')
       .option('--dry-run', 'print the requests and send nothing')
-      .action((ids: readonly string[], flags: { readonly dryRun?: boolean }) =>
+      .action((ids: readonly string[], flags: GetFlags) =>
         withSession(context, command, async (session) => {
+          const { from } = flags;
+          checkIdsOrFrom(ids, from);
+          if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
           const refs = itemRefs(ids, session);
           if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
           return forEachItem({ refs, done: 'read', view: itemView, act: (ref, api) => api.get(ref) }, session);
@@ -27,6 +36,7 @@ export const getCommand: CommandSpec = {
         'listctl items get -s home -l tasks 17',
         'listctl items get -s home -l tasks 17 18 19 -o jsonl',
         'listctl items get -s home -l tasks 17 | jq -r .fields.Title',
+        'listctl items get -s home -l tasks --from ids.txt -o csv > now.csv',
       ],
       exitCodes: {
         0: 'read',

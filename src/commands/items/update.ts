@@ -5,9 +5,10 @@ import { showDryRun } from '../dry-run.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../options/fields.ts';
 import { withSession } from '../session.ts';
 import { forEachItem } from './each.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
 import { itemRefs } from './refs.ts';
 
-interface UpdateFlags extends FieldFlags {
+interface UpdateFlags extends FieldFlags, FromFlags {
   readonly dryRun?: boolean;
 }
 
@@ -15,15 +16,19 @@ interface UpdateFlags extends FieldFlags {
 export const updateCommand: CommandSpec = {
   name: 'update',
   summary: 'set fields of items',
-  setUp: (command, context) => {
-    command.argument('<id...>', 'the items to update');
+  setUp: async (command, context) => {
+    command.argument('[id...]', 'the items to update');
     addFieldOptions(command);
+    command.option('--unset <key>', 'clear a field; repeatable', collect);
+    await addFromOption(command, 'update', context);
     command
-      .option('--unset <key>', 'clear a field; repeatable', collect)
       .optionsGroup('Sending:')
       .option('--dry-run', 'print the requests and send nothing')
       .action((ids: readonly string[], flags: UpdateFlags) =>
         withSession(context, command, async (session) => {
+          const { from } = flags;
+          checkIdsOrFrom(ids, from);
+          if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
           const refs = itemRefs(ids, session);
           const fields = await readFields(flags, session);
           if (flags.dryRun)
@@ -41,6 +46,8 @@ export const updateCommand: CommandSpec = {
       examples: [
         'listctl items update -s home -l tasks 17 -f Status=Done',
         'listctl items update -s home -l tasks 17 18 -f Count:=3 --unset Note',
+        'listctl items update -s home -l tasks --from changes.jsonl',
+        'listctl items update -s home -l tasks --from ids.txt -f Status=Done',
       ],
       exitCodes: {
         0: 'updated',
@@ -53,6 +60,7 @@ export const updateCommand: CommandSpec = {
         7: 'not reached',
         8: 'in doubt: it may have been updated',
         9: 'some of several were not updated',
+        11: 'another process is at work on this file',
       },
     });
   },

@@ -37,10 +37,19 @@ export function collect(value: string, previous: readonly string[] = []): readon
  * @throws {Failure} as `readMembers`; usage, when there is no field at all
  */
 export async function readFields(flags: FieldFlags, session: Session): Promise<Fields> {
-  const base = flags.fields === undefined ? {} : await readFieldsFile(flags.fields, session);
-  const merged = objectFrom([...Object.entries(base), ...Object.entries(await readMembers(flags, session))]);
+  const merged = await readCommonFields(flags, session);
   if (Object.keys(merged).length > 0) return merged;
   throw new Failure('usage', 'no field is set', { hint: 'pass at least one, such as --field Title="Buy milk"' });
+}
+
+/**
+ * As `readFields`, but there need not be any: they are laid over those of each row.
+ *
+ * @throws {Failure} as `readMembers`
+ */
+export async function readCommonFields(flags: FieldFlags, session: Session): Promise<Fields> {
+  const base = flags.fields === undefined ? {} : await readFieldsFile(flags.fields, session);
+  return objectFrom([...Object.entries(base), ...Object.entries(await readMembers(flags, session))]);
 }
 
 /**

@@ -1,0 +1,129 @@
+/** What came of each row, in the order of the input: results to stdout, failures to whoever sits there. */
+import type { RowResult } from '../../bulk/task.ts';
+import { Failure } from '../../errors.ts';
+import type { Item } from '../../item.ts';
+import { objectFrom } from '../../json.ts';
+import { type FailureGroup, openFailureGroups } from '../../output/failure-groups.ts';
+import { itemView } from '../../output/item-view.ts';
+import { type RowResultShown, rowResultView } from '../../output/row-result-view.ts';
+import type { View } from '../../output/view.ts';
+import type { Print } from '../printing.ts';
+import type { Session } from '../session.ts';
+import type { Progress } from './progress.ts';
+import type { SentResult } from './row-sender.ts';
+import type { PlannedRow, RowsPlan, Settled } from './rows-plan.ts';
+
+/** Takes the results of a run. */
+export interface RowReport<R> extends Settled {
+  /** Prints the results that `work` leads to. */
+  printing(work: () => Promise<void>): Promise<void>;
+  /** Takes one result. */
+  readonly take: (result: RowResult<R, SentResult>) => Promise<void> | undefined;
+  groups(): readonly FailureGroup[];
+  /** From now on the progress is taken away before anything is printed beside it. */
+  attach(progress: Progress): void;
+}
+
+/** A person is shown so many failures; all of them are counted. */
+const shownMax = 20;
+
+interface Printed extends RowResultShown {
+  readonly item?: Item | undefined;
+}
+
+/** What was read is printed as the items that they are. */
+const readView: View<Printed> = {
+  pretty: (results, screen) => itemView.pretty(results.map(itemIn), screen),
+  json: (result) => itemView.json(itemIn(result)),
+  id: (result) => itemView.id(itemIn(result)),
+  row: (result) => itemView.row?.(itemIn(result)) ?? new Map(),
+};
+
+function itemIn({ item, id = '' }: Printed): Item {
+  return item ?? { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
+}
+
+/** Makes the report of a run. */
+export function openRowReport<R extends PlannedRow>(plan: RowsPlan<R>, session: Session): RowReport<R> {
+  return new Report(plan, session);
+}
+
+class Report<R extends PlannedRow> implements RowReport<R> {
+  settled = 0;
+  failed = 0;
+  inDoubt = 0;
+  readonly #plan: RowsPlan<R>;
+  readonly #session: Session;
+  readonly #groups = openFailureGroups();
+  /** Whether failures are for a person on stderr; else they are results like any other. */
+  readonly #tellsFailures: boolean;
+  /** Whether what was done is seen in the summary alone. */
+  readonly #isSilent: boolean;
+  #print: Print<Printed> = async () => {};
+  #progress: Progress | undefined;
+  #shown = 0;
+
+  constructor(plan: RowsPlan<R>, session: Session) {
+    this.#plan = plan;
+    this.#session = session;
+    const isPretty = session.format(true) === 'pretty';
+    this.#tellsFailures = plan.isRead || isPretty;
+    this.#isSilent = isPretty && !plan.isRead;
+  }
+
+  async printing(work: () => Promise<void>): Promise<void> {
+    await this.#session.printing<Printed>(this.#plan.isRead ? readView : rowResultView, true, async (print) => {
+      this.#print = print;
+      await work();
+    });
+  }
+
+  readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
+    const { row, status } = result;
+    if (status === 'left') {
+      this.#plan.rejects?.add(row, 'not sent: the run stopped before');
+      return undefined;
+    }
+    this.settled += 1;
+    const { number, id } = row;
+    const { action } = this.#plan;
+    if (status === 'done') {
+      if (this.#isSilent) return undefined;
+      const { value } = result;
+      const item = 'members' in value ? value : undefined;
+      return this.#put({ row: number, action, status, id: value.id, item });
+    }
+    return this.#notDone(row, { row: number, action, status, id, failure: result.failure }, result.failure);
+  };
+
+  groups(): readonly FailureGroup[] {
+    return this.#groups.list();
+  }
+
+  attach(progress: Progress): void {
+    this.#progress = progress;
+  }
+
+  #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
+    this.#groups.add(row.number, failure);
+    if (shown.status === 'failed') {
+      this.failed += 1;
+      this.#plan.rejects?.add(row, failure.message);
+    } else this.inDoubt += 1;
+    if (!this.#tellsFailures) return this.#put(shown);
+    this.#shown += 1;
+    return this.#shown > shownMax ? undefined : this.#tell(row, failure);
+  }
+
+  #put(shown: Printed): Promise<void> {
+    if (this.#session.host.stdout.isTTY) this.#progress?.clear();
+    return this.#print(shown);
+  }
+
+  async #tell({ number, line }: R, { kind, message, details }: Failure): Promise<void> {
+    this.#progress?.clear();
+    const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
+    await this.#session.report(new Failure(kind, `row ${number}${where}: ${message}`, details));
+    if (this.#shown === shownMax) await this.#session.say('  further rows are counted below, and not shown');
+  }
+}

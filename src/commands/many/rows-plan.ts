@@ -1,0 +1,41 @@
+/** What a run over rows is made of, before it is begun. */
+import type { Wire } from '../../api/wire.ts';
+import type { Numbered, RowCounts, Sender, Task } from '../../bulk/task.ts';
+import type { PaceFlags } from './flags.ts';
+import type { SentResult } from './row-sender.ts';
+import type { Recorded } from './run-record.ts';
+
+/** What is to be sent, and how. */
+export interface RowsPlan<R extends PlannedRow> {
+  /** `create`, `undo` */
+  readonly action: string;
+  /** What was done to a row that is done: `created`. */
+  readonly done: string;
+  /** Whether rows are read, and are not changed. */
+  readonly isRead: boolean;
+  /** Where the run is recorded; undefined where it is not. */
+  readonly recorded: Recorded | undefined;
+  /** How the rows of the run stand, and the number of its next send. */
+  readonly counts: RowCounts;
+  readonly nextSeq: number;
+  readonly tasks: AsyncIterator<readonly Task<R>[]>;
+  readonly senderOver: (wire: Wire) => Sender<R, SentResult>;
+  readonly pace: PaceFlags;
+  /** Takes the rows that were not done, and need not be looked for. */
+  readonly rejects?: { add(row: R, error: string): void; end(): void } | undefined;
+  /** The command that goes on with it; undefined where the same one does. */
+  readonly goOn: string | undefined;
+}
+
+/** A row, as far as messages name it. */
+export interface PlannedRow extends Numbered {
+  readonly line?: number;
+  readonly id?: string | undefined;
+}
+
+/** How far the results of a run are. */
+export interface Settled {
+  readonly settled: number;
+  readonly failed: number;
+  readonly inDoubt: number;
+}

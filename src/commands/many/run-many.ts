@@ -1,0 +1,239 @@
+/** A verb over the rows of a file: `listctl items create --from tasks.csv`. To be loaded late. */
+import { resolve } from 'node:path';
+import { payloadHash } from '../../bulk/payload-hash.ts';
+import { Failure } from '../../errors.ts';
+import type { Fields } from '../../item.ts';
+import { printJson } from '../../json.ts';
+import { shellWord } from '../../output/curl-line.ts';
+import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
+import { contentHash, type Input, nameOf, openInput } from '../../rows/input.ts';
+import { openRows, type RowsFile } from '../../rows/open-rows.ts';
+import type { BadRow, Row, RowAction } from '../../rows/row.ts';
+import { nearestName } from '../../settings/nearest-name.ts';
+import { confirm } from '../prompts.ts';
+import type { Session } from '../session.ts';
+import { showManyDryRun } from './dry-run-many.ts';
+import type { ManyOptions } from './flags.ts';
+import {
+  type Beginning,
+  beginningOf,
+  checkUnchanged,
+  doubtPolicy,
+  newCounts,
+  skipDoubts,
+  tasksOf,
+} from './going-on.ts';
+import { openRejectsFile } from './rejects-file.ts';
+import { rowSender } from './row-sender.ts';
+import type { RowsPlan } from './rows-plan.ts';
+import { identityOf, openRecord, type Recorded, type RunRecord, runsFolder } from './run-record.ts';
+import { sendRows } from './send-rows.ts';
+
+/** What is done with each row, beside what the flags of `--from` say. */
+export interface ManyVerb {
+  readonly action: RowAction;
+  /** `created` */
+  readonly done: string;
+  /** As it was typed; `-` is stdin. */
+  readonly from: string;
+  /** Laid over the fields of every row. */
+  readonly common: Fields;
+  readonly ignoresMissing?: boolean | undefined;
+  readonly isDryRun?: boolean | undefined;
+  /** Whether it needs to be confirmed before anything is sent. */
+  readonly asks?: boolean | undefined;
+}
+
+/** A run over a file, before anything is sent. */
+interface FileRun {
+  readonly verb: ManyVerb;
+  readonly many: ManyOptions;
+  readonly file: RowsFile;
+  readonly check: Check;
+  /** A hash of what makes fields of the columns. */
+  readonly mapping: string;
+}
+
+/**
+ * Works on every row of a file, records what it does, and prints what came of it.
+ *
+ * @throws {Failure} usage, when rows can't be sent, the run before is half done, or nobody confirmed it; what the run
+ *   ended in, in the order of the rulings
+ * @throws {Stopped} when it was told to stop
+ */
+export async function runMany(verb: ManyVerb, many: ManyOptions, session: Session): Promise<void> {
+  const { host } = session;
+  const { action, common, from } = verb;
+  session.list();
+  session.address();
+  const input = await openInput(from, { host, spoolFolder: runsFolder(host) });
+  try {
+    const file = await openRows(input, { ...many, action, common, nearestName });
+    const work = async (record?: RunRecord) => {
+      const check = await checkFile(file, many, session);
+      if (verb.isDryRun) await showManyDryRun(file, check, session);
+      else await runFile({ verb, many, file, check, mapping: mappingOf(file) }, record, session);
+    };
+    // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
+    const isRecorded = !verb.isDryRun && (action !== 'get' || many.journal !== undefined || many.resumes);
+    if (isRecorded) await withRecord(identityFor(verb, many, input, session), many, session, work);
+    else await work();
+  } finally {
+    input.close();
+  }
+}
+
+/** What `--resume` looks for: the same verb, target, shard and file; of stdin its content. */
+function identityFor({ action, from }: ManyVerb, many: ManyOptions, input: Input, session: Session): string {
+  const { site, list } = session.list();
+  const name = input.isSpooled ? contentHash(input) : resolve(session.host.cwd, from);
+  return identityOf(action, session.address(), site, list, shardText(many), many.journal === undefined ? name : null);
+}
+
+function shardText({ shard }: ManyOptions): string | null {
+  return shard === undefined ? null : `${shard.index}/${shard.count}`;
+}
+
+async function withRecord(
+  identity: string,
+  many: ManyOptions,
+  { host, version }: Session,
+  work: (record: RunRecord) => Promise<void>,
+): Promise<void> {
+  const { lockWaitMs, breaksLock, restarts } = many;
+  const journal = many.journal === undefined ? undefined : resolve(host.cwd, many.journal);
+  const record = await openRecord({ identity, journal }, { lockWaitMs, breaksLock, restarts, tool: version }, host);
+  try {
+    if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(many, record);
+    await work(record);
+  } finally {
+    record.release();
+  }
+}
+
+function ofAnother({ journal }: ManyOptions, { before }: RunRecord): Failure {
+  const { action, list, site, origin } = before?.header ?? {};
+  const run = `${action} in list "${list}" of site "${site}" at ${origin}`;
+  return new Failure('usage', `${journal} records another run: ${run}`, {
+    hint: 'nothing was sent; name another file with --journal, or pass --restart to begin it anew for this one',
+  });
+}
+
+/** Reads the file to its end, and says what is wrong with it. */
+async function checkFile(file: RowsFile, { skipsInvalid }: ManyOptions, session: Session): Promise<Check> {
+  const check = await checkRows(file);
+  for (const notice of check.notices) await session.say(`listctl: ${notice}`);
+  if (check.badCount === 0 || skipsInvalid) return check;
+  const lines = badRowLines(check);
+  if (lines.length > 1) for (const line of lines) await session.say(`${nameOf(file.input.name)}: ${line}`);
+  throw badRowsFailure(check, file);
+}
+
+/** What makes fields of the columns, as far as flags say it. */
+function mappingOf({ options, format, delimiter }: RowsFile): string {
+  const { rename, only, types, empty, idColumn, rows, common, encoding } = options;
+  const facts = [format, delimiter, encoding, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
+  return identityOf(JSON.stringify(facts));
+}
+
+async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
+  const { verb, file, check, mapping } = run;
+  const beginning = beginningOf(record?.before, run.many, run);
+  if (beginning.kind === 'nothing') {
+    const { run: name, startedAt } = beginning.before.header;
+    await session.say(`${check.ofShard} rows: 0 to do; run ${name}, begun ${startedAt}, did every one`);
+    return;
+  }
+  const { header } = beginning.kind === 'go-on' ? beginning.before : {};
+  const isSame = header === undefined || (header.input.sha256 === check.sha256 && header.mapping === mapping);
+  if (beginning.kind === 'go-on' && !isSame) await checkUnchanged(beginning.before, file, hashOf);
+  if (verb.asks) await askBefore(run, session);
+  const { site, list } = session.list();
+  if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
+  const recorded = beginRecord(run, beginning, record, session);
+  try {
+    await sendRows(planOf(run, beginning, recorded, session), session);
+  } finally {
+    await recorded?.journal.close();
+  }
+}
+
+function hashOf({ id, fields }: Row): string {
+  return payloadHash(id, fields);
+}
+
+async function askBefore({ check, verb, file }: FileRun, session: Session): Promise<void> {
+  const { site, list } = session.list();
+  const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
+  const from = nameOf(file.input.name);
+  const question = `Delete the ${count} of ${from} from list ${list} (site ${site}, ${session.address()})?`;
+  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  throw new Failure('usage', `not confirmed: none of the ${count} of ${from} was ${verb.done}`, {
+    hint: 'pass --yes to delete without being asked',
+  });
+}
+
+function beginRecord(
+  { verb, many, check, mapping, file }: FileRun,
+  beginning: Beginning,
+  record: RunRecord | undefined,
+  session: Session,
+): Recorded | undefined {
+  if (record === undefined) return undefined;
+  const { concurrency } = many;
+  if (beginning.kind === 'go-on') return record.reopen(concurrency);
+  const { host } = session;
+  return record.create(
+    {
+      tool: session.version,
+      action: verb.action,
+      origin: session.address(),
+      ...session.list(),
+      file: verb.from === '-' ? '-' : resolve(host.cwd, file.input.name),
+      input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
+      rows: check.ofShard,
+      mapping,
+      shard: shardText(many),
+      idempotency: session.idempotency,
+      startedAt: new Date(host.clock.now()).toISOString(),
+    },
+    concurrency,
+  );
+}
+
+function planOf(
+  { verb, many, file, check }: FileRun,
+  beginning: Beginning,
+  recorded: Recorded | undefined,
+  session: Session,
+): RowsPlan<Row | BadRow> {
+  const { action, done, ignoresMissing = false } = verb;
+  const before = beginning.kind === 'go-on' ? beginning.before : undefined;
+  const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
+  const { idempotency, sendsKeys, host } = session;
+  const nowMs = host.clock.now();
+  const doubts = {
+    inDoubt: many.inDoubt,
+    isCreate: action === 'create',
+    honoursKeys: idempotency === 'honoured',
+    nowMs,
+  };
+  const policy = before === undefined ? () => 'hold' as const : doubtPolicy(before, doubts);
+  const skipsDoubts = many.inDoubt === 'skip';
+  if (before !== undefined && recorded !== undefined && skipsDoubts) skipDoubts(before, recorded.journal, counts);
+  const rejects = many.rejects === undefined ? undefined : openRejectsFile(resolve(host.cwd, many.rejects), file);
+  return {
+    ...{ action, done, recorded, counts, isRead: action === 'get', pace: many },
+    nextSeq: before?.nextSeq ?? 1,
+    tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
+    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
+    rejects: rejects && { add: ({ source }, error) => rejects.add(source, error), end: rejects.end },
+    goOn: goOnWith(session.words),
+  };
+}
+
+/** The same command line, with --resume. */
+function goOnWith(words: readonly string[]): string {
+  const same = words.filter((word) => word !== '--restart' && word !== '--resume');
+  return ['listctl', ...same.map(shellWord), '--resume'].join(' ');
+}

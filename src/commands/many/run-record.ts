@@ -1,0 +1,139 @@
+/** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
+import type { SessionStart } from '../../bulk/journal-records.ts';
+import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
+import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
+import { Failure } from '../../errors.ts';
+import type { Host } from '../../host.ts';
+import { stateFolder } from '../../settings/folders.ts';
+import { type Lock, takeLock } from '../../settings/lock.ts';
+
+/** Which run it is: one with the same is gone on with. */
+export interface RunPlace {
+  /** 64 hex digits. */
+  readonly identity: string;
+  /** A file of the user's own, rather than one in the state folder. */
+  readonly journal: string | undefined;
+}
+
+/** A run that may be begun, or gone on with: nobody else is at work on it. */
+export interface RunRecord {
+  /** What the run before it did; undefined where there is none. */
+  readonly before: Replay | undefined;
+  /** Makes a new journal, in the place of the one before if that is the user's own file. */
+  create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): Recorded;
+  /** Goes on with the journal of the run before. */
+  reopen(limit: number): Recorded;
+  /** Lets others at it. */
+  release(): void;
+}
+
+/** A run that is being recorded. */
+export interface Recorded {
+  readonly run: string;
+  readonly journal: Journal;
+}
+
+/** Where the journals of runs are. */
+export function runsFolder({ env, platform }: Pick<Host, 'env' | 'platform'>): string {
+  return join(stateFolder(env, platform), 'runs');
+}
+
+/** 64 hex digits that stand for what a run is of. */
+export function identityOf(...parts: readonly (string | null)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/** This start of the machine; empty where the system has no name for it. */
+export function bootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** How a record is opened. */
+export interface RecordOptions {
+  readonly lockWaitMs: number;
+  readonly breaksLock: boolean;
+  /** The version of listctl. */
+  readonly tool: string;
+  /** Forgets the run before. */
+  readonly restarts?: boolean;
+}
+
+/**
+ * Takes the lock of a run, and reads what is recorded of it.
+ *
+ * @throws {Failure} locked, when another process is at work on it; local-file, when its journal is damaged, or nothing
+ *   can be written there
+ */
+export async function openRecord(
+  { identity, journal }: RunPlace,
+  options: RecordOptions,
+  host: Host,
+): Promise<RunRecord> {
+  const folder = journal === undefined ? runsFolder(host) : dirname(journal);
+  makeFolder(folder);
+  const lockPath = journal === undefined ? runLock(folder, identity) : `${journal}.lock`;
+  const { lockWaitMs, breaksLock, restarts = false, tool } = options;
+  const lock = await takeLock(lockPath, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host);
+  try {
+    if (journal === undefined) await shrinkOldRuns(folder, host.clock.now());
+    const last = journal === undefined ? findRun(folder, identity) : undefined;
+    const path = journal ?? last?.path;
+    const boot = bootId();
+    const before = path === undefined || restarts ? undefined : await readJournal(path, { boot });
+    const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
+    const next = newRunId(host.clock.now(), () => host.random(), last?.run);
+    return recordOf({ before, path, next, identity, lock, begin, journal, folder });
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+interface Found {
+  readonly before: Replay | undefined;
+  /** Of the run before. */
+  readonly path: string | undefined;
+  /** The id of the next run. */
+  readonly next: string;
+  readonly identity: string;
+  readonly lock: Lock;
+  readonly begin: (limit: number) => SessionStart;
+  readonly journal: string | undefined;
+  readonly folder: string;
+}
+
+function recordOf({ before, path, next, identity, lock, begin, journal, folder }: Found): RunRecord {
+  return {
+    before,
+    create: (header, limit) => {
+      if (journal !== undefined) removeRun(journal);
+      const made = journal ?? runPath(folder, next, identity);
+      return { run: next, journal: createJournal(made, { ...header, run: next, identity }, begin(limit)) };
+    },
+    reopen: (limit) => {
+      if (before === undefined || path === undefined) throw new Error('there is no run to go on with');
+      return { run: before.header.run, journal: reopenJournal(path, before, begin(limit)) };
+    },
+    release: () => lock.release(),
+  };
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Failure('local-file', `cannot make the folder ${folder}: ${code ?? message}`, {
+      hint: 'nothing was sent; name another one with LISTCTL_STATE_DIR, or a file with --journal',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,82 @@
+/** Rows through the runner: what came of each to stdout, how it goes and how it ended to stderr. */
+import { noJournal } from '../../bulk/commits.ts';
+import { startPace } from '../../bulk/pace.ts';
+import { type RunEnd, startRun } from '../../bulk/runner.ts';
+import type { RowCounts } from '../../bulk/task.ts';
+import { Failure } from '../../errors.ts';
+import { runSummary } from '../../output/run-summary.ts';
+import type { Session } from '../session.ts';
+import { openProgress } from './progress.ts';
+import { openRowReport, type RowReport } from './row-report.ts';
+import type { PlannedRow, RowsPlan } from './rows-plan.ts';
+import { runFailure, whatNext } from './run-failure.ts';
+import { twoStageStop } from './stops.ts';
+
+/**
+ * Sends rows, up to the outcome of each.
+ *
+ * @throws {Failure} what the run ended in: a local file before doubt, before a service that is gone, before
+ *   credentials, before rows that were not done (rulings, "Exit codes")
+ * @throws {Stopped} when it was told to stop
+ */
+export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session: Session): Promise<void> {
+  const report = openRowReport(plan, session);
+  let end: RunEnd | undefined;
+  let unprinted: unknown;
+  try {
+    await report.printing(async () => {
+      end = await run(plan, report, session);
+    });
+  } catch (error) {
+    // What was done is told all the same, though it could not be printed.
+    if (end === undefined) throw error;
+    unprinted = error;
+  }
+  if (end === undefined) throw new Error('the run has not ended');
+  const { totals, stoppedBy } = unprinted instanceof Failure ? { ...end, stoppedBy: unprinted } : end;
+  plan.rejects?.end();
+  const failed = totals.failed + totals.invalid;
+  const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
+  for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
+  const next = whatNext(totals, plan);
+  const failure = runFailure(totals, stoppedBy, plan, next);
+  if (failure === undefined) return;
+  if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
+  throw failure;
+}
+
+async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<RunEnd> {
+  const { host } = session;
+  const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
+  const stops = twoStageStop(host, plan.isRead);
+  const { retries, maxWaitMs } = session.retryPolicy('many');
+  const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
+  try {
+    const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
+    const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const running = startRun({
+      tasks: plan.tasks,
+      sender: plan.senderOver(wire),
+      journal: plan.recorded?.journal ?? noJournal,
+      ...{ counts: plan.counts, nextSeq: plan.nextSeq },
+      ...{ pace, limitMax, retries, maxErrors },
+      clock: host.clock,
+      signal: stops.signal,
+      onResult: report.take,
+      tellsLeft: plan.rejects !== undefined,
+    });
+    const progress = await openProgress({ running, pace, report, toDo }, session);
+    report.attach(progress);
+    try {
+      return await running.ended;
+    } finally {
+      progress.end();
+    }
+  } finally {
+    stops.end();
+  }
+}
+
+function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): number {
+  return done + failed + invalid + inDoubt + skipped + left;
+}

@@ -1,0 +1,59 @@
+/** How the results of a run look, row by row. */
+import type { Failure } from '../errors.ts';
+import { type JsonValue, objectFrom } from '../json.ts';
+import { doneWord } from './done-word.ts';
+import { failureObject } from './failure-text.ts';
+import { oneLine } from './one-line.ts';
+import type { Row, Screen, View } from './view.ts';
+
+/** What came of one row. */
+export interface RowResultShown {
+  /** Its number in the input, from 1. */
+  readonly row: number;
+  /** `create`, `update`, `delete`, `get` */
+  readonly action: string;
+  readonly status: 'done' | 'failed' | 'in-doubt';
+  /** The item's id, where it is known. */
+  readonly id?: string | undefined;
+  /** Why it is not done. */
+  readonly failure?: Failure | undefined;
+}
+
+/** Columns of a terminal: of an id as long as one may be, of what went wrong, of the request id. */
+const limits = { id: 1024, message: 800, requestId: 100 } as const;
+
+/**
+ * Results: as JSON with the failure as everywhere, as cells with its message; as ids only of what was done. As `pretty`
+ * one line for each. The cells are the same ones for every row, so that a file's header does not depend on its luck.
+ */
+export const rowResultView: View<RowResultShown> = {
+  pretty: (results, screen) => results.map((result) => lineFor(result, screen)).join('\n'),
+  json: ({ row, action, status, id, failure }) =>
+    objectFrom([
+      ...Object.entries({ row, action, status }),
+      ...(id === undefined ? [] : [['id', id] as const]),
+      ...(failure === undefined ? [] : [['error', failureObject(failure)] as const]),
+    ]),
+  id: ({ status, id }) => (status === 'done' ? id : undefined),
+  row: cellsOf,
+};
+
+function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {
+  return new Map<string, JsonValue>([
+    ...Object.entries({ row, action, status, id: id ?? null }),
+    ['error', failure === undefined ? null : failure.message],
+  ]);
+}
+
+function lineFor({ row, action, status, id, failure }: RowResultShown, { style }: Screen): string {
+  if (status === 'done')
+    return `row ${row} ${doneWord(action)}${id === undefined ? '' : `: ${oneLine(id, limits.id)}`}`;
+  const word = status === 'failed' ? style.red('failed') : style.yellow('in doubt');
+  return `row ${row} ${word}${failure === undefined ? '' : `: ${reasonOf(failure)}`}`;
+}
+
+/** The message, with the name that the service's operators know the request by. */
+function reasonOf({ message, details: { requestId } }: Failure): string {
+  const request = requestId === undefined ? '' : ` (request ${oneLine(requestId, limits.requestId)})`;
+  return `${oneLine(message, limits.message)}${request}`;
+}

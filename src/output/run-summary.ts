@@ -1,0 +1,61 @@
+/** What a run says when it ends. */
+import { doneWord } from './done-word.ts';
+import { type FailureGroup, failureGroupLines } from './failure-groups.ts';
+import { countOf, countText, rateText, timeText } from './quantity-text.ts';
+import type { Screen } from './view.ts';
+
+/** What is known of a run at its end. */
+export interface RunFacts {
+  /** `create`, `update`, `delete`, `get` */
+  readonly action: string;
+  /** All rows of the run; each is in one of the five states below. */
+  readonly rows: number;
+  readonly done: number;
+  /** Refused, and invalid. */
+  readonly failed: number;
+  readonly inDoubt: number;
+  /** Still to do. */
+  readonly left: number;
+  /** In doubt, and given up on when somebody said so. */
+  readonly skipped: number;
+  /** How long this session took. */
+  readonly ms: number;
+  /** Requests of this session; those that were sent again count each time. */
+  readonly sent: number;
+  readonly retries: number;
+  readonly throttledMs: number;
+  readonly groups: readonly FailureGroup[];
+}
+
+/**
+ * The summary for a person, as printable lines without newlines: one with all counts, then one for each sort of
+ * failure. What is zero is left out, but for the rows, and those done.
+ */
+export function runSummary(facts: RunFacts, screen: Screen): readonly string[] {
+  const { rows, groups } = facts;
+  const counts = rows === 0 ? '' : `: ${countsOf(facts, screen).join(', ')}`;
+  const speed = rows === 0 ? [] : speedOf(facts);
+  const first = `${countOf(rows, 'row')}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
+  return [first, ...failureGroupLines(groups, screen)];
+}
+
+function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { style }: Screen): string[] {
+  return [
+    `${countText(done)} ${doneWord(action)}`,
+    ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
+    ...(inDoubt === 0 ? [] : [style.yellow(`${countText(inDoubt)} in doubt`)]),
+    ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
+    ...(left === 0 ? [] : [`${countText(left)} still to do`]),
+  ];
+}
+
+function speedOf({ ms, sent, retries, throttledMs }: RunFacts): string[] {
+  // A row that is sent again is no further row.
+  const rowsSent = sent - retries;
+  return [
+    ...(ms <= 0 ? [] : [timeText(ms)]),
+    ...(ms <= 0 || rowsSent <= 0 ? [] : [rateText((rowsSent * 1000) / ms)]),
+    ...(retries === 0 ? [] : [countOf(retries, 'retry', 'retries')]),
+    ...(throttledMs <= 0 ? [] : [`${timeText(throttledMs)} throttled`]),
+  ];
+}

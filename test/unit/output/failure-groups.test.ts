@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Failure } from '../../../src/errors.ts';
+import { failureGroupLines, openFailureGroups } from '../../../src/output/failure-groups.ts';
+import { plainStyle } from '../../../src/output/style.ts';
+import { forbidden, hostileTexts } from './hostile-text.ts';
+import { pipe } from './printed.ts';
+
+const terminal = (columns: number) => ({ columns, style: plainStyle });
+
+function notFound(id: string, serviceCode?: string): Failure {
+  return new Failure('not-found', `there is no item "${id}"`, { status: 404, serviceCode });
+}
+
+function grouped(...failures: Failure[]) {
+  const groups = openFailureGroups();
+  for (const [at, failure] of failures.entries()) groups.add(at + 1, failure);
+  return groups.list();
+}
+
+test('nothing failed: there is no group, and no line', () => {
+  expect(failureGroupLines(grouped(), pipe)).toEqual([]);
+});
+
+test('failures are told apart by kind, HTTP status and code, not by what was said', () => {
+  const groups = grouped(
+    new Failure('refused', 'no', { status: 400 }),
+    notFound('7'),
+    notFound('8'),
+    notFound('9', 'itemNotFound'),
+    new Failure('refused', 'no', { status: 422 }),
+    new Failure('in-doubt', 'no answer'),
+  );
+
+  expect(groups.map(({ count, kind, status, serviceCode, row }) => [count, kind, status, serviceCode, row])).toEqual([
+    [2, 'not-found', 404, undefined, 2],
+    [1, 'refused', 400, undefined, 1],
+    [1, 'not-found', 404, 'itemNotFound', 4],
+    [1, 'refused', 422, undefined, 5],
+    [1, 'in-doubt', undefined, undefined, 6],
+  ]);
+});
+
+test('a code that looks like another sort of failure is a group of its own', () => {
+  expect(
+    grouped(
+      new Failure('refused', 'a', { serviceCode: '400' }),
+      new Failure('refused', 'b', { status: 400 }),
+      new Failure('refused', 'c', { status: 400, serviceCode: '' }),
+    ),
+  ).toHaveLength(3);
+});
+
+test('a line tells how many, of what sort, and the first of them', () => {
+  const many = Array.from({ length: 1200 }, (_, at) => notFound(String(at), 'itemNotFound'));
+
+  expect(failureGroupLines(grouped(new Failure('usage', 'Count is no number'), ...many), pipe)).toEqual([
+    '  1,200 × not-found, HTTP 404, itemNotFound (row 2: there is no item "0")',
+    '      1 × usage (row 1: Count is no number)',
+  ]);
+});
+
+test.each([40, 80, 200])('a line fits a terminal of %i columns', (columns) => {
+  const [line = ''] = failureGroupLines(grouped(new Failure('refused', 'ab '.repeat(100))), terminal(columns));
+
+  expect(line).toHaveLength(columns);
+  expect(line).toMatch(/^ {2}1 × refused \(row 1: ab .*…$/);
+});
+
+test('without a terminal a line has 160 columns at most, and so has one of unknown width', () => {
+  const groups = grouped(new Failure('refused', 'ab '.repeat(100)));
+
+  expect(failureGroupLines(groups, pipe)[0]).toHaveLength(160);
+  expect(failureGroupLines(groups, terminal(0))[0]).toHaveLength(160);
+});
+
+test('wide characters are counted as two columns', () => {
+  const [line = ''] = failureGroupLines(grouped(new Failure('refused', '漢'.repeat(100))), terminal(80));
+
+  expect(line.match(/漢/g)?.length).toBeLessThanOrEqual(Math.floor((80 - '  1 × refused (row 1: '.length) / 2));
+});
+
+test.each(hostileTexts)('O01, O02, O04: %s in a message or a code stays on its line', (_name, text) => {
+  const groups = grouped(new Failure('refused', text, { serviceCode: text }));
+
+  for (const line of failureGroupLines(groups, pipe)) expect(line).not.toMatch(forbidden);
+});
+
+test('a service that makes up a code for each answer gets 50 groups, and one for the rest', () => {
+  const groups = grouped(...Array.from({ length: 1000 }, (_, at) => notFound(String(at), `code-${at}`)));
+
+  expect(groups).toHaveLength(51);
+  expect(groups.at(-1)).toMatchObject({ count: 950, kind: 'other', row: 51, message: 'there is no item "50"' });
+  expect(failureGroupLines(groups, pipe).at(-1)).toBe('  950 × other (row 51: there is no item "50")');
+});
+
+test('a group that is known counts on when there are 50', () => {
+  const codes = Array.from({ length: 60 }, (_, at) => notFound(String(at), `code-${at}`));
+
+  expect(grouped(...codes, notFound('x', 'code-3'))[0]).toMatchObject({ count: 2, serviceCode: 'code-3', row: 4 });
+});
+
+test('of a message or a code without end little is kept', () => {
+  const [group] = grouped(new Failure('refused', 'x'.repeat(1e6), { serviceCode: 'y'.repeat(1e6) }));
+
+  expect(group?.message.length).toBeLessThanOrEqual(1000);
+  expect(group?.serviceCode?.length).toBeLessThanOrEqual(100);
+});
+
+test('every failure is in exactly one group, whatever they are', () => {
+  const failure = fc
+    .record({
+      kind: fc.constantFrom('refused' as const, 'not-found' as const),
+      status: fc.option(fc.integer({ min: 400, max: 599 }), { nil: undefined }),
+      serviceCode: fc.option(fc.string({ maxLength: 2 }), { nil: undefined }),
+    })
+    .map(({ kind, status, serviceCode }) => new Failure(kind, 'no', { status, serviceCode }));
+
+  fc.assert(
+    fc.property(fc.array(failure, { maxLength: 200 }), (failures) => {
+      const groups = grouped(...failures);
+
+      expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(failures.length);
+      expect(groups.length).toBeLessThanOrEqual(51);
+    }),
+  );
+});

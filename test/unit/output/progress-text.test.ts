@@ -1,0 +1,93 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { plainProgressLine, progressBarLine, type RunProgressShown } from '../../../src/output/progress-text.ts';
+import { loadStyle, plainStyle } from '../../../src/output/style.ts';
+import { forbidden, hostileTexts } from './hostile-text.ts';
+
+const midway: RunProgressShown = {
+  ...{ rows: 100_000, settled: 12_000, failed: 3, inDoubt: 0 },
+  ...{ ratePerSecond: 812, leftMs: 108_000, reason: undefined },
+};
+const throttled = { ...midway, inDoubt: 2, ratePerSecond: 0, leftMs: undefined, reason: 'throttled for 12 s' };
+
+test('a plain line tells how many, what failed, how fast and how long', () => {
+  expect(plainProgressLine(midway)).toBe('  12,000 of 100,000 rows, 3 failed, 812 rows/s, about 1 min 48 s left');
+});
+
+test('a plain line tells why it is slow, and leaves out what nobody knows', () => {
+  expect(plainProgressLine(throttled)).toBe(
+    '  12,000 of 100,000 rows, 3 failed, 2 in doubt, throttled for 12 s, 0 rows/s',
+  );
+});
+
+test('a plain line of a run that goes well has no word of failures', () => {
+  expect(plainProgressLine({ ...midway, failed: 0, leftMs: Number.POSITIVE_INFINITY })).toBe(
+    '  12,000 of 100,000 rows, 812 rows/s',
+  );
+});
+
+test.each([
+  [20, '12,000 of 100,000'],
+  [40, '[=--------] 12,000 of 100,000, 3 failed'],
+  [80, `[${'='.repeat(2)}${'-'.repeat(18)}] 12,000 of 100,000, 3 failed, 812 rows/s, 1 min 48 s left`],
+  [200, `[${'='.repeat(4)}${'-'.repeat(36)}] 12,000 of 100,000, 3 failed, 812 rows/s, 1 min 48 s left`],
+])('on %i columns the bar gives way first, then the last parts', (columns, line) => {
+  expect(progressBarLine(midway, columns, plainStyle)).toBe(line);
+});
+
+test.each([
+  [40, '[=--------] 12,000 of 100,000, 3 failed'],
+  [60, '[==---------------] 12,000 of 100,000, 3 failed, 2 in doubt'],
+  [80, '[-------] 12,000 of 100,000, 3 failed, 2 in doubt, throttled for 12 s, 0 rows/s'],
+  [
+    200,
+    '[====------------------------------------] 12,000 of 100,000, 3 failed, 2 in doubt, throttled for 12 s, 0 rows/s',
+  ],
+])('on %i columns a throttled run says so before it says how fast it is', (columns, line) => {
+  expect(progressBarLine(throttled, columns, plainStyle)).toBe(line);
+});
+
+test('colour changes nothing but colour', async () => {
+  const style = await loadStyle(1);
+
+  expect(progressBarLine(throttled, 80, style)).toContain('\x1b[31m3 failed\x1b[39m, \x1b[33m2 in doubt\x1b[39m');
+  expect(stripVTControlCharacters(progressBarLine(throttled, 80, style))).toBe(
+    progressBarLine(throttled, 80, plainStyle),
+  );
+});
+
+test.each(hostileTexts)('O01, O02, O04: %s in a reason stays on its line', (_name, reason) => {
+  expect(plainProgressLine({ ...midway, reason })).not.toMatch(forbidden);
+  expect(progressBarLine({ ...midway, reason }, 200, plainStyle)).not.toMatch(forbidden);
+});
+
+test('the bar is full when everything is settled, and not before', () => {
+  const barAt = (settled: number, rows = 100_000) =>
+    progressBarLine({ ...midway, rows, settled }, 200, plainStyle).slice(0, 42);
+
+  expect(barAt(99_999)).toBe(`[${'='.repeat(39)}-]`);
+  expect(barAt(100_000)).toBe(`[${'='.repeat(40)}]`);
+  expect(barAt(100_001)).toBe(`[${'='.repeat(40)}]`);
+  expect(barAt(0, 0)).toBe(`[${'='.repeat(40)}]`);
+});
+
+test('whatever is told, the line is narrower than the terminal', () => {
+  const progress = fc.record({
+    ...{ rows: fc.maxSafeNat(), settled: fc.maxSafeNat(), failed: fc.nat(), inDoubt: fc.nat() },
+    ratePerSecond: fc.double({ min: 0, max: 1e6, noNaN: true }),
+    leftMs: fc.option(fc.double({ min: 0, noNaN: true }), { nil: undefined }),
+    reason: fc.option(fc.constantFrom('throttled for 12 s', 'the service is gone: next try in 8 s'), {
+      nil: undefined,
+    }),
+  });
+
+  fc.assert(
+    fc.property(progress, fc.integer({ min: 1, max: 250 }), (shown, columns) => {
+      const line = progressBarLine(shown, columns, plainStyle);
+
+      expect(line.length).toBeLessThan(columns);
+      expect(line).not.toMatch(/\n|, $/);
+    }),
+  );
+});

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { Failure } from '../../../src/errors.ts';
+import { type RowResultShown, rowResultView } from '../../../src/output/row-result-view.ts';
+import { loadStyle } from '../../../src/output/style.ts';
+import type { PrintFormat } from '../../../src/output/view.ts';
+import { forbidden, hostileTexts } from './hostile-text.ts';
+import { printed } from './printed.ts';
+
+const show = (format: PrintFormat, ...results: RowResultShown[]) => printed(rowResultView, results, { format });
+
+const done: RowResultShown = { row: 3, action: 'create', status: 'done', id: '17' };
+const failed: RowResultShown = {
+  ...{ row: 4, action: 'update', status: 'failed', id: '18' },
+  failure: new Failure('not-found', 'there is no item "18"', { status: 404, outcome: 'refused', requestId: 'r-1' }),
+};
+const inDoubt: RowResultShown = {
+  ...{ row: 5, action: 'create', status: 'in-doubt' },
+  failure: new Failure('in-doubt', 'no answer', { outcome: 'unknown', idempotencyKey: 'k-1' }),
+};
+
+test('as JSON a result is what cli.md says, and no member more', async () => {
+  expect(await show('jsonl', done)).toBe('{"row":3,"action":"create","status":"done","id":"17"}\n');
+});
+
+test('as JSON what is not done has its failure as stderr would have it', async () => {
+  expect(await show('jsonl', failed, inDoubt)).toBe(
+    '{"row":4,"action":"update","status":"failed","id":"18","error":{"kind":"not-found","exit":4,' +
+      '"message":"there is no item \\"18\\"","status":404,"outcome":"refused","requestId":"r-1"}}\n' +
+      '{"row":5,"action":"create","status":"in-doubt","error":{"kind":"in-doubt","exit":8,"message":"no answer",' +
+      '"outcome":"unknown","idempotencyKey":"k-1"}}\n',
+  );
+});
+
+test('as CSV every row has the same cells, whichever comes first', async () => {
+  const lines = ['3,create,done,17,', '4,update,failed,18,"there is no item ""18"""', '5,create,in-doubt,,no answer'];
+  const header = 'row,action,status,id,error';
+
+  expect(await show('csv', done, failed, inDoubt)).toBe(`${[header, ...lines].join('\n')}\n`);
+  expect(await show('csv', inDoubt, done)).toBe(`${[header, lines[2], lines[0]].join('\n')}\n`);
+  expect(await show('csv', done)).toBe(`${header}\n${lines[0]}\n`);
+});
+
+test('the ids are those of rows that are done, alone', async () => {
+  expect(await show('id', done, failed, inDoubt, { ...done, row: 6, id: '20' })).toBe('17\n20\n');
+});
+
+test('for a person each row is one line', async () => {
+  expect(await show('pretty', failed, inDoubt, done, { row: 6, action: 'apply', status: 'done' })).toBe(
+    [
+      'row 4 failed: there is no item "18" (request r-1)',
+      'row 5 in doubt: no answer',
+      'row 3 created: 17',
+      'row 6 done',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('in colour what went wrong stands out', async () => {
+  const screen = { columns: 80, style: await loadStyle(1) };
+
+  expect(await rowResultView.pretty([failed, inDoubt], screen)).toBe(
+    'row 4 \x1b[31mfailed\x1b[39m: there is no item "18" (request r-1)\nrow 5 \x1b[33min doubt\x1b[39m: no answer',
+  );
+});
+
+test('a result that says no more than it must is shown, too', async () => {
+  expect(await show('pretty', { row: 1, action: 'create', status: 'in-doubt' })).toBe('row 1 in doubt\n');
+});
+
+test.each(hostileTexts)(
+  'O01, O02, O04: %s in an id, a message or a request id stays on its line',
+  async (_name, text) => {
+    const failure = new Failure('refused', text, { requestId: text });
+    const results: RowResultShown[] = [
+      { ...done, id: text },
+      { ...failed, failure },
+      { ...inDoubt, failure },
+    ];
+
+    const lines = (await show('pretty', ...results)).split('\n');
+
+    expect(lines).toHaveLength(4);
+    for (const line of lines) expect(line).not.toMatch(forbidden);
+  },
+);
+
+test.each(hostileTexts)('O03: %s comes back equal from JSON, and steers nothing on its way', async (_name, text) => {
+  const json = await show('jsonl', { ...failed, id: text, failure: new Failure('refused', text) });
+
+  expect(json.slice(0, -1)).not.toMatch(forbidden);
+  expect(JSON.parse(json)).toMatchObject({ id: text, error: { message: text } });
+});
+
+test('a message of a service that never ends is cut, and the request id stays', async () => {
+  const failure = new Failure('refused', 'ä'.repeat(50_000), { requestId: 'r-1' });
+
+  expect(await show('pretty', { ...failed, failure })).toMatch(/^row 4 failed: ä{700,900}… \(request r-1\)\n$/);
+});
