@@ -21,14 +21,6 @@ const framesPerSecond = 5;
 /** The width to assume of a terminal that says 0: a serial line, some continuous integration systems. */
 const usualTerminalWidth = 80;
 
-/** Whether a line can be drawn over again there: on a terminal that moves its cursor. Else lines are for `plainProgressLine`. */
-export function canRedraw(
-  { isTTY }: Pick<Output, 'isTTY'>,
-  env: Readonly<Record<string, string | undefined>>,
-): boolean {
-  return isTTY && env['TERM'] !== 'dumb';
-}
-
 /**
  * Opens a display; nothing is drawn before the first `show`. Nothing that happens to the terminal is a failure: the
  * run goes on without it.

@@ -1,4 +1,5 @@
 /** How far a run is, in words. */
+import type { Output } from '../host.ts';
 import { printable } from './printable.ts';
 import { countText, rateText, roughTimeText } from './quantity-text.ts';
 import type { Screen } from './view.ts';
@@ -25,6 +26,14 @@ const barMarks = { min: 5, max: 40 } as const;
 interface Part {
   readonly text: string;
   readonly paint?: (text: string) => string;
+}
+
+/** Whether a line can be drawn over again there: on a terminal that moves its cursor. Else lines are for `plainProgressLine`. */
+export function canRedraw(
+  { isTTY }: Pick<Output, 'isTTY'>,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return isTTY && env['TERM'] !== 'dumb';
 }
 
 /** One plain line, without a newline: `  12,000 of 100,000 rows, 3 failed, 812 rows/s, about 1 min 48 s left`. */

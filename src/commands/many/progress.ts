@@ -1,8 +1,7 @@
 /** How far a run is, on stderr: a bar for a person, a line now and then for a log. */
 import type { Pace } from '../../bulk/pace.ts';
 import type { RunningRun } from '../../bulk/runner.ts';
-import { canRedraw, openProgressBar } from '../../output/progress-bar.ts';
-import { plainProgressLine, type RunProgressShown } from '../../output/progress-text.ts';
+import { canRedraw, plainProgressLine, type RunProgressShown } from '../../output/progress-text.ts';
 import { timeText } from '../../output/quantity-text.ts';
 import type { Session } from '../session.ts';
 import type { Settled } from './rows-plan.ts';
@@ -32,6 +31,7 @@ export async function openProgress(watched: Watched, session: Session): Promise<
   const { clock, stderr, env } = host;
   if (isQuiet) return nothingShown;
   if (canRedraw(stderr, env)) {
+    const { openProgressBar } = await import('../../output/progress-bar.ts');
     const bar = openProgressBar(stderr, await session.errorScreen());
     const stop = clock.every(barMs, () => bar.show(shownOf(watched, clock.monotonicMs())));
     return {

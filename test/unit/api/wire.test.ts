@@ -40,7 +40,7 @@ test('a key is sent again with the same bytes, but not for longer than services 
   const monotonicMs = () => sleptMs.reduce((sum, ms) => sum + ms, 0);
   const { wire, sent } = wireWith([slow], {
     maxWaitMs: 86_400_000,
-    clock: { now: () => Date.now(), sleep, monotonicMs },
+    clock: { ...testHost().clock, sleep, monotonicMs },
   });
 
   const ended = wire.ask(question('done'));

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Output } from '../../../src/host.ts';
-import { canRedraw, openProgressBar } from '../../../src/output/progress-bar.ts';
-import type { RunProgressShown } from '../../../src/output/progress-text.ts';
+import { openProgressBar } from '../../../src/output/progress-bar.ts';
+import { canRedraw, type RunProgressShown } from '../../../src/output/progress-text.ts';
 import { loadStyle } from '../../../src/output/style.ts';
 import { terminal } from './printed.ts';
 
@@ -176,14 +176,19 @@ test('without colour there are no sequences but those that draw over a line', ()
 
 test('a terminal that fails is no failure of the run', async () => {
   const { output } = terminalOf(80);
-  const write = vi.fn(() => Promise.reject(new Error('EIO')));
+  let count = 0;
+  // No vi.fn: it would take the rejection for handled. vitest fails where nobody handles it.
+  const write = () => {
+    count += 1;
+    return Promise.reject(new Error('EIO'));
+  };
   const bar = openProgressBar({ ...output, write }, terminal);
 
   bar.show(midway);
   bar.end();
   await vi.advanceTimersByTimeAsync(1000);
 
-  expect(write).toHaveBeenCalled();
+  expect(count).toBeGreaterThan(0);
 });
 
 test.each([
