@@ -13,6 +13,7 @@ import {
   newRunId,
   removeRun,
   resolveRun,
+  runLock,
   runPath,
   shrinkOldRuns,
 } from '../../../src/bulk/run-files.ts';
@@ -224,9 +225,11 @@ describe('shrinking', () => {
 
   test('not one that somebody holds, nor one that is damaged, nor one that ended lately', async () => {
     await using folder = await temporaryFolder();
-    mkdirSync(`${await put(folder.path, run, allDone)}.lock`);
-    appendFileSync(await put(folder.path, '20261120-101531-aaaa', allDone), 'x\n');
-    const lately = await put(folder.path, '20261120-101532-aaaa', allDone);
+    const other = identity.replace('a', 'b');
+    await put(folder.path, run, allDone);
+    mkdirSync(runLock(folder.path, identity));
+    appendFileSync(await put(folder.path, '20261120-101531-aaaa', allDone, other), 'x\n');
+    const lately = await put(folder.path, '20261120-101532-aaaa', allDone, other);
     const replay = await readJournal(lately, here);
     if (replay === undefined) throw new Error('it was begun');
     const journal = reopenJournal(lately, replay, sampleSession({ at: later - day }));
