@@ -32,6 +32,8 @@ export async function httpTransport(way: Way): Promise<Transport> {
       const begun = nodeHttp().request(options);
       // Not among the options: NODE_DEBUG prints those, and the token with them.
       for (const [name, value] of Object.entries(headersFor(request))) begun.setHeader(name, value);
+      begun.setHeader('host', way.base.host);
+      if (request.body !== undefined) begun.setHeader('content-length', Buffer.byteLength(request.body));
       const exchange = new Exchange(begun, watches, limits, (attempt) => {
         if (attempt.fault) ended.abort();
         resolve({ attempt, isStale: begun.reusedSocket && isConnectionFault(attempt) });

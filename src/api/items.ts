@@ -42,7 +42,7 @@ export function createQuestion(list: ListRef, fields: Fields, idempotencyKey: st
     request: createRequest(list, fields, idempotencyKey),
     purpose: () => ({ task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey }),
     read: readItem,
-    proof: createProof(list, fields),
+    proof: () => createProof(list, fields),
   };
 }
 
@@ -57,7 +57,7 @@ export function updateQuestion(ref: ItemRef, fields: Fields, ifMatch?: string): 
     request: updateRequest(ref, fields, ifMatch),
     purpose: () => purposeOf('update', ref),
     read: (answer) => (isEmpty(answer) ? bareItem(ref.id, answer.headers['etag']) : itemOf(answer, ref)),
-    proof: ifMatch === undefined ? undefined : updateProof(ref, fields),
+    proof: ifMatch === undefined ? undefined : () => updateProof(ref, fields),
   };
 }
 

@@ -50,8 +50,14 @@ function bodyOf(fields: Fields): string {
   return printJson({ fields });
 }
 
+/** The last one: the rows of a run have it in common. */
+let last = { site: '', list: '', path: '' };
+
 function listPath({ site, list }: ListRef): string {
-  return `/sites/${segment(site, 'site')}/lists/${segment(list, 'list')}/items`;
+  if (site !== last.site || list !== last.list || last.path === '') {
+    last = { site, list, path: `/sites/${segment(site, 'site')}/lists/${segment(list, 'list')}/items` };
+  }
+  return last.path;
 }
 
 function itemPath(ref: ItemRef): string {

@@ -32,21 +32,17 @@ export function partsOf({ base, token, connectMs = 10_000 }: Way): WayParts {
 
 /**
  * Makes the headers of requests, the token among them: they go into no message, and into no options that Node may print.
+ * Not the host and the body's length, which undici has of its own.
  */
-export function headersOver({ base, token, headers }: Way): (request: ApiRequest) => Record<string, string> {
+export function headersOver({ token, headers }: Way): (request: ApiRequest) => Record<string, string> {
   const ours = {
-    host: base.host,
     authorization: `Bearer ${token}`,
     ...headers,
     // One coding can be decoded within bounds; none is asked for (reliability, C3).
     'accept-encoding': 'identity',
   };
-  return ({ headers: asked, body }) => {
-    // Not spread: that makes a slow object of it, and costs 4 µs for each of many requests.
-    const all: Record<string, string> = Object.assign({}, ours, asked);
-    if (body !== undefined) all['content-length'] = String(Buffer.byteLength(body));
-    return all;
-  };
+  // Not spread: that makes a slow object of it, and costs 4 µs for each of many requests.
+  return ({ headers: asked }) => Object.assign({}, ours, asked);
 }
 
 /** The fault of an attempt that was ended before it began. */

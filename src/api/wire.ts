@@ -45,7 +45,7 @@ export interface Question<T> {
   /** Throws a SyntaxError, with a reason for people, where the answer is not what it must be. */
   readonly read: (answer: Answer) => T;
   /** One read that may prove a write whose outcome is unknown. */
-  readonly proof?: Proof<T> | undefined;
+  readonly proof?: (() => Proof<T>) | undefined;
   /** How long ago the same request may have been sent by a process that never learned what became of it. */
   readonly sentMsAgo?: number | undefined;
 }
@@ -186,18 +186,25 @@ class Asking<T> implements Exchange<T> {
     return this.#doubt !== undefined;
   }
 
-  async attempt(mayRepeat = true): Promise<Step<T>> {
-    const { clock } = this.#shared.options;
-    const startedAtMs = clock.monotonicMs();
+  /** @param mayRepeat whether a wait is worth telling */
+  attempt(mayRepeat = true): Promise<Step<T>> {
+    const startedAtMs = this.#shared.options.clock.monotonicMs();
     if (this.#number === 0) this.#firstSentAtMs = startedAtMs - (this.#question.sentMsAgo ?? 0);
-    const sent = await this.#shared.send(this.#question.request, this.#isFresh);
-    const attempt = isPlain(sent) ? sent : await decodedAttempt(sent);
-    const tookMs = clock.monotonicMs() - startedAtMs;
-    this.#number += 1;
+    // No async function: there are many attempts, and mostly nothing has to be waited for behind the answer.
+    return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
+      const tookMs = this.#shared.options.clock.monotonicMs() - startedAtMs;
+      this.#number += 1;
+      if (isPlain(sent)) return this.#ended(sent, tookMs, mayRepeat);
+      return decodedAttempt(sent).then((attempt) => this.#ended(attempt, tookMs, mayRepeat));
+    });
+  }
+
+  #ended(attempt: Attempt, tookMs: number, mayRepeat: boolean): Step<T> | Promise<Step<T>> {
     const ended = this.#judge(attempt);
     if (!('value' in ended)) return this.#notDone(ended, tookMs, mayRepeat);
-    if (this.#shared.options.onAttempt) await this.#report({ attempt, outcome: 'applied' }, tookMs, undefined);
-    return { isDone: true, value: ended.value, outcome: 'applied', sign: 'answered', tookMs };
+    const done: Done<T> = { isDone: true, value: ended.value, outcome: 'applied', sign: 'answered', tookMs };
+    if (this.#shared.options.onAttempt === undefined) return done;
+    return this.#report({ attempt, outcome: 'applied' }, tookMs, undefined).then(() => done);
   }
 
   async #notDone(ended: Judged, tookMs: number, mayRepeat: boolean): Promise<Step<T>> {
@@ -254,9 +261,10 @@ class Asking<T> implements Exchange<T> {
 
   /** What a later answer, or one read, proves of a write that may have happened. */
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
-    const { proof, read } = this.#question;
+    const { read } = this.#question;
     const head = attempt.answer ?? attempt.head;
     if (this.#doubt === undefined || head === undefined) return undefined;
+    const proof = this.#question.proof?.();
     const isGone = head.status === 404 || head.status === 410;
     if (this.#method === 'DELETE' && wasInDoubt && isGone) return { value: read(nothing) };
     const request = proof?.request(head, this.#shared.address);

@@ -14,15 +14,24 @@ export function isHeader(value: unknown): value is JournalHeader {
 
 /** Whether a value is a group. */
 export function isGroup(value: unknown): value is JournalGroup {
-  return Array.isArray(value) && value.length > 1 && isCount(value[0]) && value.slice(1).every(isRecord);
+  if (!Array.isArray(value) || value.length < 2 || !isCount(value[0])) return false;
+  for (let at = 1; at < value.length; at += 1) if (!isRecord(value[at])) return false;
+  return true;
 }
 
 /** Whether a value is a record: each of its elements in its place, and no more of them. */
 function isRecord(value: unknown): value is JournalRecord {
   if (!Array.isArray(value)) return false;
-  const [letter, ...rest] = value;
+  const letter: unknown = value[0];
   const shapes = typeof letter === 'string' && Object.hasOwn(records, letter) ? records[letter] : undefined;
-  return shapes?.some((shape) => rest.length === shape.length && shape.every((fits, at) => fits(rest[at]))) === true;
+  return shapes?.some((shape) => isOfShape(value, shape)) === true;
+}
+
+/** Looked at in its place: there are two of these for each row of a run. */
+function isOfShape(record: readonly unknown[], shape: readonly Check[]): boolean {
+  if (record.length !== shape.length + 1) return false;
+  for (let at = 0; at < shape.length; at += 1) if (shape[at]?.(record[at + 1]) !== true) return false;
+  return true;
 }
 
 type Check = (value: unknown) => boolean;

@@ -50,7 +50,10 @@ export interface Pace {
    *   off by itself
    */
   ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void;
-  /** Until when the run is paused because it was throttled, in the time of `nowMs`; undefined when it is not. */
+  /**
+   * Until when the run is paused because it was throttled, in the time of `nowMs`; undefined when it is not. It may be
+   * past, until `waitMs` is asked again.
+   */
   readonly pausedUntilMs: number | undefined;
   /** What the pauses took in all, the rest of the present one included. */
   readonly throttledMs: number;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Fields } from '../item.ts';
 import { isObject, type JsonValue, objectFrom, printJson } from '../json.ts';
 
@@ -7,18 +7,33 @@ import { isObject, type JsonValue, objectFrom, printJson } from '../json.ts';
  * Digits of numbers count.
  */
 export function payloadHash(id: string | undefined, fields: Fields): string {
-  return createHash('sha256')
-    .update(printJson([id ?? null, sorted(fields)]))
-    .digest('hex')
-    .slice(0, 16);
+  let text = JSON.stringify(id ?? null);
+  for (const name of orderOf(Object.keys(fields))) {
+    const value = fields[name] ?? null;
+    const printed = typeof value === 'object' ? printJson(sorted(value)) : JSON.stringify(value);
+    text += `,${JSON.stringify(name)}:${printed}`;
+  }
+  return hash('sha256', text, 'hex').slice(0, 16);
+}
+
+/** Of the last names, and those in order: the rows of a file have mostly the same ones. */
+let last: { readonly names: readonly string[]; readonly ordered: readonly string[] } = { names: [], ordered: [] };
+
+function orderOf(names: readonly string[]): readonly string[] {
+  if (!isSame(names, last.names)) last = { names, ordered: [...names].sort() };
+  return last.ordered;
+}
+
+function isSame(names: readonly string[], others: readonly string[]): boolean {
+  if (names.length !== others.length) return false;
+  for (let at = 0; at < names.length; at += 1) if (names[at] !== others[at]) return false;
+  return true;
 }
 
 function sorted(value: JsonValue): JsonValue {
+  if (typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;
-  const names = Object.keys(value);
-  const isFlat = names.every((name) => typeof value[name] !== 'object');
-  // Mostly they come in one order, and there is nothing in them: 1 µs for each of many rows.
-  if (isFlat && names.every((name, at) => at === 0 || (names[at - 1] ?? '') < name)) return value;
-  return objectFrom(names.sort().map((name) => [name, sorted(value[name] as JsonValue)]));
+  const names = Object.keys(value).sort();
+  return objectFrom(names.map((name) => [name, sorted(value[name] ?? null)]));
 }

@@ -27,8 +27,8 @@ const firstGrowth = 0.1;
 const spareGrowth = 0.5;
 
 /**
- * Finds how many requests a second a service allows, from the first throttle on: between a floor that it bore and a
- * ceiling that it did not (bulk.md, R3). Rates are requests a second. All times are those that the caller tells.
+ * Finds how many requests a second a service allows that throttles, between a floor that it bore and a ceiling that it
+ * did not (bulk.md, R3). Rates are requests a second. All times are those that the caller tells.
  */
 export class RateSearch {
   /** How many requests may start a second; Infinity before the first throttle. */

@@ -149,8 +149,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     const { clock, limitMax } = this.#the;
     const isBroken = this.#stop?.isJournals === true;
     if (!isBroken) {
-      const enough = Math.max(1, limitMax >> 1);
-      this.#wake(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
+      this.#wake(this.#ledger.sync(nowMs, () => clock.monotonicMs(), limitMax, this.#ready.size === 0));
     }
     if (this.#stop === undefined) this.#wake(this.#waiting.dueAtMs);
     if (this.#underWay > 0) return;
@@ -237,7 +236,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (limitMax === 1) return 1;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
     const hiding = Math.ceil(2 * this.#ledger.syncMs * ratePerMs);
-    return pace.limit + Math.min(aheadRows.max, Math.max(aheadRows.min, pace.limit, hiding));
+    return pace.limit + Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, hiding));
   }
 
   /** While nothing else may be sent, a probe is: the first row that there is. */

@@ -2,8 +2,8 @@ import { Failure } from '../errors.ts';
 import type { Printer } from '../output/printer.ts';
 import type { View } from '../output/view.ts';
 
-/** Prints one result. */
-export type Print<T> = (value: T) => Promise<void>;
+/** Prints one result; undefined where nothing has to be waited for. */
+export type Print<T> = (value: T) => Promise<void> | undefined;
 
 /**
  * Prints results as `work` comes upon them, and ends the printer however that goes.
@@ -18,17 +18,20 @@ export async function printResults<T>(
   done: string | undefined,
 ): Promise<void> {
   const ids = new FirstIds();
-  const printed = (step: Promise<void>) =>
-    step.catch((error: unknown) => {
-      throw done !== undefined && ids.count > 0 && error instanceof Failure ? notPrinted(error, done, ids) : error;
-    });
+  const refuse = (error: unknown) => {
+    throw done !== undefined && ids.count > 0 && error instanceof Failure ? notPrinted(error, done, ids) : error;
+  };
   try {
     await work((value) => {
       ids.add(view.id(value));
-      return printed(printer.print(value));
+      try {
+        return printer.print(value)?.catch(refuse);
+      } catch (error) {
+        return refuse(error);
+      }
     });
   } finally {
-    await printed(printer.end());
+    await printer.end().catch(refuse);
   }
 }
 

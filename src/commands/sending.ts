@@ -43,14 +43,15 @@ export function wireOptions(sending: Sending): WireOptions {
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),
-    onAttempt: (report) => watch(report, sending),
+    // Over many rows the waits are the run's, and its progress tells of them.
+    onAttempt:
+      sending.kind === 'many' && sending.typed.verbosity === 0 ? undefined : (report) => watch(report, sending),
   };
 }
 
-async function watch(report: AttemptReport, { transport, typed, host, notice, kind }: Sending): Promise<void> {
+async function watch(report: AttemptReport, { transport, typed, host, notice }: Sending): Promise<void> {
   const { verbosity } = typed;
-  // Over many rows the waits are the run's, and its progress tells of them.
-  const isLongWait = kind === 'one' && (report.waitMs ?? 0) > silentWaitMs;
+  const isLongWait = (report.waitMs ?? 0) > silentWaitMs;
   if (verbosity === 0 && !isLongWait) return;
   const { traceLines, waitText } = await import('./trace.ts');
   if (verbosity === 0) return notice(waitText(report));

@@ -2,8 +2,8 @@ import type { Output } from '../host.ts';
 
 /** Text on its way to a stream, in pieces that are worth a system call. */
 export interface Batch {
-  /** Takes a text; resolves at once while there is room, else when the stream has taken what was there. */
-  write(text: string): Promise<void>;
+  /** Takes a text; undefined while there is room, else it resolves when the stream has taken what was there. */
+  write(text: string): Promise<void> | undefined;
   /** Resolves when the stream has taken everything. */
   flush(): Promise<void>;
 }
@@ -28,15 +28,16 @@ export function batched(output: Pick<Output, 'write'>): Batch {
   };
   return {
     flush,
-    write: async (text) => {
+    write: (text) => {
       waiting += text;
       if (waiting.length >= waitingMax) return flush();
-      if (isScheduled) return;
+      if (isScheduled) return undefined;
       isScheduled = true;
       setImmediate(() => {
         isScheduled = false;
         flush().catch(() => {});
       });
+      return undefined;
     },
   };
 }

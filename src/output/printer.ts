@@ -13,10 +13,11 @@ export interface Printer<T> {
   /**
    * Takes one result, and prints what can be printed already.
    *
+   * @returns undefined where nothing has to be waited for: there may be many results
    * @throws {Failure} local-file, when stdout or a temporary file can't be written; refused, when the query does not
-   *   fit the value
+   *   fit the value; at once, or as a rejection
    */
-  print(value: T): Promise<void>;
+  print(value: T): Promise<void> | undefined;
   /** Prints what is left. Also after a failure, so that what was begun is whole; without any result, prints nothing but what the view says. */
   end(): Promise<void>;
 }
@@ -34,13 +35,15 @@ export async function openPrinter<T>(
   const layout = await layoutFor(view, options);
   const batch = batched(output);
   return {
-    print: async (value) => {
-      if (output.isClosed) return;
+    print: (value) => {
+      if (output.isClosed) return undefined;
       const text = layout.add(value);
-      if (text !== '') await batch.write(text);
+      return text === '' ? undefined : batch.write(text);
     },
     end: async () => {
-      await layout.end((text) => (output.isClosed ? Promise.resolve() : batch.write(text)));
+      await layout.end(async (text) => {
+        if (!output.isClosed) await batch.write(text);
+      });
       await batch.flush();
     },
   };

@@ -1,6 +1,6 @@
 /** How the results of a run look, row by row. */
 import type { Failure } from '../errors.ts';
-import { type JsonValue, objectFrom } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import { doneWord } from './done-word.ts';
 import { failureObject } from './failure-text.ts';
 import { oneLine } from './one-line.ts';
@@ -28,12 +28,12 @@ const limits = { id: 1024, message: 800, requestId: 100 } as const;
  */
 export const rowResultView: View<RowResultShown> = {
   pretty: (results, screen) => results.map((result) => lineFor(result, screen)).join('\n'),
-  json: ({ row, action, status, id, failure }) =>
-    objectFrom([
-      ...Object.entries({ row, action, status }),
-      ...(id === undefined ? [] : [['id', id] as const]),
-      ...(failure === undefined ? [] : [['error', failureObject(failure)] as const]),
-    ]),
+  // Literals, since there is one of these for each row of a run.
+  json: ({ row, action, status, id, failure }) => {
+    if (failure === undefined) return id === undefined ? { row, action, status } : { row, action, status, id };
+    const error = failureObject(failure);
+    return id === undefined ? { row, action, status, error } : { row, action, status, id, error };
+  },
   id: ({ status, id }) => (status === 'done' ? id : undefined),
   row: cellsOf,
 };

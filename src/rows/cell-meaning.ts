@@ -1,6 +1,6 @@
 /** What rows of cells mean. */
 import type { Fields } from '../item.ts';
-import { type JsonValue, objectFrom } from '../json.ts';
+import type { JsonValue } from '../json.ts';
 import { cellValue } from './cell.ts';
 import type { Header } from './header.ts';
 import type { Interpreter } from './meaning.ts';
@@ -30,24 +30,18 @@ function fieldReader({ columns }: Header, { action, common, empty }: RowsOptions
   if (action === 'delete' || action === 'get') return () => ({ fields: {} });
   const commonEntries = Object.entries(common);
   const names = [...columns.map(({ field }) => field), ...Object.keys(common)];
-  const fieldsFrom = names.includes('__proto__') ? objectFrom : plainObjectFrom;
+  // An assignment to `__proto__` would make no member.
+  const empties: () => Record<string, JsonValue> = names.includes('__proto__') ? () => Object.create(null) : () => ({});
   return (cells) => {
-    const members: [string, JsonValue][] = [];
+    const fields = empties();
     for (const { at, field, type } of columns) {
       const read = cellValue(cells[at] ?? '', type, empty);
       if ('problem' in read) return { fault: { problem: `in ${quoted(field)}, ${read.problem}`, column: at + 1 } };
-      if (read.value !== undefined) members.push([field, read.value]);
+      if (read.value !== undefined) fields[field] = read.value;
     }
-    for (const member of commonEntries) members.push(member);
-    return { fields: fieldsFrom(members) };
+    for (const [name, value] of commonEntries) fields[name] = value;
+    return { fields };
   };
-}
-
-/** Some times faster than `objectFrom`; but an assignment to `__proto__` makes no member. */
-function plainObjectFrom(members: readonly (readonly [string, JsonValue])[]): Fields {
-  const fields: Record<string, JsonValue> = {};
-  for (const [name, value] of members) fields[name] = value;
-  return fields;
 }
 
 function ragged(cells: number, columns: number): RowFault {

@@ -59,7 +59,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   readonly #tellsFailures: boolean;
   /** Whether what was done is seen in the summary alone. */
   readonly #isSilent: boolean;
-  #print: Print<Printed> = async () => {};
+  #print: Print<Printed> = () => undefined;
   #progress: Progress | undefined;
   #shown = 0;
 
@@ -115,7 +115,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     return this.#shown > shownMax ? undefined : this.#tell(row, failure);
   }
 
-  #put(shown: Printed): Promise<void> {
+  #put(shown: Printed): Promise<void> | undefined {
     if (this.#session.host.stdout.isTTY) this.#progress?.clear();
     return this.#print(shown);
   }

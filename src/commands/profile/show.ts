@@ -14,7 +14,7 @@ export const showCommand: CommandSpec = {
       .argument('[name]', 'the profile; without it the one that is in use')
       .action((name: string | undefined) =>
         withSession(context, command, (session) =>
-          session.printing(profileView, false, (print) => print(profileFor(name, session))),
+          session.printing(profileView, false, async (print) => print(profileFor(name, session))),
         ),
       );
     addHelpNotes(command, {
