@@ -14,27 +14,43 @@ export interface AnswerReader {
  * show, and its status is known already.
  */
 export function answerReader(head: AnswerHead): AnswerReader {
-  const pieces: Uint8Array[] = [];
-  const isGood = head.status >= 200 && head.status < 300;
-  let sizeBytes = 0;
-  return {
-    head,
-    add: (piece) => {
-      sizeBytes += piece.length;
-      if (isGood && sizeBytes > answerBytesMax) return 'too-large';
-      pieces.push(piece);
-      return isGood || sizeBytes < errorBytesMax ? 'more' : 'enough';
-    },
-    answer: () => ({ ...head, body: wholeOf(pieces) }),
-  };
+  return new PieceReader(head);
+}
+
+class PieceReader implements AnswerReader {
+  readonly head: AnswerHead;
+  readonly #isGood: boolean;
+  #first: Uint8Array | undefined;
+  #more: Uint8Array[] | undefined;
+  #sizeBytes = 0;
+
+  constructor(head: AnswerHead) {
+    this.head = head;
+    this.#isGood = head.status >= 200 && head.status < 300;
+  }
+
+  add(piece: Uint8Array): 'more' | 'enough' | 'too-large' {
+    this.#sizeBytes += piece.length;
+    if (this.#isGood && this.#sizeBytes > answerBytesMax) return 'too-large';
+    // Mostly there is one.
+    if (this.#first === undefined) this.#first = piece;
+    else if (this.#more === undefined) this.#more = [piece];
+    else this.#more.push(piece);
+    return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
+  }
+
+  answer(): Answer {
+    const { status, headers, statusText } = this.head;
+    return { status, headers, statusText, body: this.#body() };
+  }
+
+  #body(): Uint8Array {
+    if (this.#first === undefined) return new Uint8Array();
+    return this.#more === undefined ? this.#first : Buffer.concat([this.#first, ...this.#more]);
+  }
 }
 
 /** Whether the head declares a body that is larger than 8 MiB: then not a byte of it need be read. */
 export function declaresTooMuch({ status, headers }: AnswerHead): boolean {
   return status >= 200 && status < 300 && Number(headers['content-length'] ?? 0) > answerBytesMax;
-}
-
-function wholeOf(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only] = pieces;
-  return pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
 }

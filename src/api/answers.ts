@@ -97,9 +97,8 @@ function membersOrNothing(answer: Answer): JsonObject | undefined {
 function textOf({ body }: Answer): string {
   // Strict: a replacement character must never be taken for what was stored.
   if (!isUtf8(body)) throw new SyntaxError('the answer is not UTF-8');
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    .toString()
-    .replace(/^\uFEFF/, '');
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 function firstLineOf(answer: Answer, hide: (text: string) => string): string | undefined {

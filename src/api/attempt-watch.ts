@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type AttemptLimits, type Fault, usualPhases } from './transport.ts';
+import { type AttemptLimits, type Fault, type PhaseLimits, usualPhases } from './transport.ts';
 
 /** Ends one attempt that takes too long, or that is not wanted any more. */
 export interface AttemptWatch {
@@ -91,6 +91,7 @@ class Watched implements AttemptWatch {
   readonly signal: AbortSignal;
   readonly place: number;
   readonly #limits: AttemptLimits;
+  readonly #phases: PhaseLimits;
   readonly #fail: (fault: Fault) => void;
   readonly #watches: AttemptWatches;
   #wholeAtMs = 0;
@@ -101,6 +102,7 @@ class Watched implements AttemptWatch {
     this.signal = limits.signal;
     this.place = place;
     this.#limits = limits;
+    this.#phases = limits.phases ?? usualPhases(limits.timeoutMs);
     this.#fail = fail;
     this.#watches = watches;
   }
@@ -112,7 +114,7 @@ class Watched implements AttemptWatch {
 
   written(): void {
     const { timeoutMs } = this.#limits;
-    const { headersMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    const { headersMs } = this.#phases;
     if (headersMs >= timeoutMs) return;
     this.#headersAtMs = this.#watches.now() + headersMs;
     this.#watches.due(this.#headersAtMs);
@@ -120,7 +122,7 @@ class Watched implements AttemptWatch {
 
   received(): void {
     const { timeoutMs } = this.#limits;
-    const { idleMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    const { idleMs } = this.#phases;
     this.#headersAtMs = Number.POSITIVE_INFINITY;
     if (idleMs >= timeoutMs) return;
     this.#pieceAtMs = this.#watches.now() + idleMs;
@@ -137,7 +139,7 @@ class Watched implements AttemptWatch {
 
   faultAt(nowMs: number): Fault | undefined {
     const { timeoutMs } = this.#limits;
-    const { headersMs, idleMs } = this.#limits.phases ?? usualPhases(timeoutMs);
+    const { headersMs, idleMs } = this.#phases;
     if (nowMs >= this.#pieceAtMs) return late('the answer stopped: no more of it', idleMs);
     if (nowMs >= this.#headersAtMs) return late('no answer', headersMs);
     return nowMs >= this.#wholeAtMs ? late('no complete answer', timeoutMs) : undefined;

@@ -166,8 +166,13 @@ type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Headers by lower-case name, repeated ones joined. Mostly none is, and the object that undici made will do. */
 function joined(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
-  if (!Object.values(headers).some(Array.isArray)) return headers as Readonly<Record<string, string | undefined>>;
+  if (!hasLists(headers)) return headers as Readonly<Record<string, string | undefined>>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
+}
+
+function hasLists(headers: UndiciHeaders): boolean {
+  for (const name in headers) if (Array.isArray(headers[name])) return true;
+  return false;
 }

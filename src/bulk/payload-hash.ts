@@ -7,13 +7,14 @@ import { isObject, type JsonValue, objectFrom, printJson } from '../json.ts';
  * Digits of numbers count.
  */
 export function payloadHash(id: string | undefined, fields: Fields): string {
-  let text = JSON.stringify(id ?? null);
+  const parts: (string | number | boolean | null)[] = [id ?? null];
   for (const name of orderOf(Object.keys(fields))) {
     const value = fields[name] ?? null;
-    const printed = typeof value === 'object' ? printJson(sorted(value)) : JSON.stringify(value);
-    text += `,${JSON.stringify(name)}:${printed}`;
+    // Behind what no name is behind, so that a text of the same letters is another value.
+    if (typeof value === 'object' && value !== null) parts.push(name, null, printJson(sorted(value)));
+    else parts.push(name, value);
   }
-  return hash('sha256', text, 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
 }
 
 /** Of the last names, and those in order: the rows of a file have mostly the same ones. */

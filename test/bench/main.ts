@@ -1,29 +1,59 @@
 /** `npm run bench`: the figures of docs/benchmarks.md, each beside its peer. It prints, and judges nothing. */
 import { availableParallelism, cpus } from 'node:os';
 import { argv, env, execPath, stdout } from 'node:process';
+import { bulkTable, latencyLines, measureBulk, measureGrowth, measureLatency } from './bulk.ts';
 import { measureServe, serveLines } from './serve.ts';
 import { measureStartUp, nodeVersion, startUpTable } from './start-up.ts';
 
-/** The fewest rounds whose median holds still on a machine that others use. */
-const roundsMin = 21;
+/** So many rounds, that their median holds still on a machine that others use. */
+const rounds = 21;
 
 /** A round holds thousands of creates, so fewer of them will do. */
 const serveRounds = 5;
 
+/** Of 100,000 rows, too. */
+const bulkRounds = 5;
+const bulkRows = 100_000;
+
+/** What is measured where nothing is named; `growth` takes minutes. */
+const usualSections = ['start-up', 'serve', 'bulk', 'latency'] as const;
+
 async function main(): Promise<void> {
-  const rounds = Math.max(roundsMin, Number(argv[2] ?? 0));
+  const sections = argv.slice(2).length === 0 ? usualSections : argv.slice(2);
   const newest = env['LISTCTL_BENCH_NODE'];
   const nodes = newest === undefined || newest === '' ? [execPath] : [execPath, newest];
 
   stdout.write(`${machine(nodes)}\n`);
-  for (const node of nodes) {
-    const rows = await measureStartUp(node, rounds);
-    stdout.write(`\nstart-up on Node ${nodeVersion(node)}: medians of ${rounds} interleaved rounds\n`);
-    stdout.write(startUpTable(rows));
-    stdout.write(
-      `\nserve on Node ${nodeVersion(node)}, 16 in flight: medians of ${serveRounds} interleaved rounds of 2 s\n`,
-    );
-    stdout.write(serveLines(await measureServe(node, serveRounds)));
+  for (const node of nodes) for (const section of sections) await measureSection(section, node);
+}
+
+async function measureSection(section: string, node: string): Promise<void> {
+  const on = `on Node ${nodeVersion(node)}`;
+  const say = (title: string, text: string) => stdout.write(`\n${title}\n${text}`);
+  switch (section) {
+    case 'start-up':
+      say(`start-up ${on}: medians of ${rounds} interleaved rounds`, startUpTable(await measureStartUp(node, rounds)));
+      break;
+    case 'serve':
+      say(
+        `serve ${on}, 16 in flight: medians of ${serveRounds} interleaved rounds of 2 s`,
+        serveLines(await measureServe(node, serveRounds)),
+      );
+      break;
+    case 'bulk':
+      say(
+        `${bulkRows} rows of CSV ${on}, 64 at once: medians of ${bulkRounds} interleaved rounds`,
+        bulkTable(await measureBulk(node, bulkRows, bulkRounds)),
+      );
+      break;
+    case 'latency':
+      say(`a service that takes its time, ${on}`, latencyLines(await measureLatency(node)));
+      break;
+    case 'growth':
+      say(`ten times the rows, ${on}, 64 at once`, await measureGrowth(node, [bulkRows, 10 * bulkRows]));
+      break;
+    default:
+      throw new Error(`there is no section ${section}: ${[...usualSections, 'growth'].join(', ')}`);
   }
 }
 

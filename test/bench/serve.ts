@@ -12,6 +12,7 @@ import type { Readable } from 'node:stream';
 import { open } from 'lmdb';
 import { listctlFile } from '../support/listctl.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { median } from './child.ts';
 
 /** Durable writes a second, the medians of all rounds. */
 export interface ServeFigures {
@@ -132,10 +133,4 @@ async function startServe(node: string, data: string): Promise<{ readonly url: s
   const [line] = await once(lines, 'line');
   lines.close();
   return { url: JSON.parse(line).url, [Symbol.dispose]: () => void child.kill() };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }

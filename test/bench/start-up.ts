@@ -2,15 +2,13 @@
  * How long listctl takes from start to end, beside a bare Node of the same version. Every round runs every command
  * once, so that what else the machine does falls on all of them alike.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { listctlFile } from '../support/listctl.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { median, serving } from './child.ts';
 
 /** One command, as it was measured. */
 export interface StartUpRow {
@@ -36,7 +34,7 @@ const warmUpRounds = 2;
 /** Measures every start with this Node, as many times as there are rounds. */
 export async function measureStartUp(node: string, rounds: number): Promise<readonly StartUpRow[]> {
   await using home = await temporaryFolder();
-  using service = await startService();
+  using service = await serving(execPath, join(import.meta.dirname, 'loopback-service.js'));
   const empty = join(home.path, 'empty.cjs');
   await writeFile(empty, '');
   const settings = await keepSettings(join(home.path, 'settings'), service.url);
@@ -126,17 +124,3 @@ function timeMs(node: string, { name, args }: Command, childEnv: NodeJS.ProcessE
 }
 
 /** A service in a process of its own, since spawnSync stops this one; it ends with the block that holds it. */
-async function startService(): Promise<{ readonly url: string } & Disposable> {
-  const file = join(import.meta.dirname, 'loopback-service.js');
-  const child: ChildProcess & { stdout: Readable } = spawn(execPath, [file], { stdio: ['pipe', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout });
-  const [url] = await once(lines, 'line');
-  lines.close();
-  return { url, [Symbol.dispose]: () => void child.stdin?.end() };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
-}

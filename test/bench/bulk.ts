@@ -1,0 +1,187 @@
+/**
+ * Runs over many rows, everything included (start, check, journal, results), beside curl and a bare loop over undici's
+ * dispatch: whole processes that take turns at the same service.
+ */
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import { listctlFile } from '../support/listctl.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { measure, median, serving, type Usage } from './child.ts';
+
+const echo = join(import.meta.dirname, 'echo-service.js');
+const loop = join(import.meta.dirname, 'dispatch-loop.js');
+const atOnce = 64;
+
+/** One client, the medians of all rounds. */
+export interface BulkRow {
+  readonly name: string;
+  readonly rowsPerSecond: number;
+  readonly cpuMicrosPerRow: number;
+  readonly peakMiB: number;
+}
+
+/** How fast each client sends so many rows, 64 at once. */
+export async function measureBulk(node: string, rows: number, rounds: number): Promise<readonly BulkRow[]> {
+  await using folder = await temporaryFolder();
+  using service = await serving(node, echo);
+  const csv = await writeRows(folder.path, rows);
+  const curlFile = await writeCurl(folder.path, rows, service.url);
+  const clients: readonly (readonly [name: string, run: () => Promise<Usage>])[] = [
+    ...(hasCurl() ? [[`curl -Z --parallel-max ${atOnce}`, () => curl(curlFile)] as const] : []),
+    ['bare undici dispatch', () => measure(node, [loop, service.url, String(rows), String(atOnce)], {})],
+    [`listctl items create --from`, () => create(node, folder.path, service.url, csv)],
+  ];
+  const usages = clients.map((): Usage[] => []);
+  for (let round = -1; round < rounds; round += 1) {
+    for (const [at, [, run]] of clients.entries()) {
+      const usage = await run();
+      if (round >= 0) usages[at]?.push(usage);
+    }
+  }
+  return clients.map(([name], at) => rowOf(name, usages[at] ?? [], rows));
+}
+
+/** The figures as a table: rates beside curl's and the bare loop's, CPU beside the bare loop's. */
+export function bulkTable(figures: readonly BulkRow[]): string {
+  const curled = figures.find(({ name }) => name.startsWith('curl'));
+  const bare = figures.find(({ name }) => name.startsWith('bare'));
+  const lines = figures.map(({ name, rowsPerSecond, cpuMicrosPerRow, peakMiB }) =>
+    [
+      name.padEnd(30),
+      Math.round(rowsPerSecond).toString().padStart(8),
+      ratio(rowsPerSecond, curled?.rowsPerSecond).padStart(8),
+      ratio(rowsPerSecond, bare?.rowsPerSecond).padStart(8),
+      cpuMicrosPerRow.toFixed(1).padStart(8),
+      ratio(cpuMicrosPerRow, bare?.cpuMicrosPerRow).padStart(8),
+      Math.round(peakMiB).toString().padStart(8),
+    ].join(''),
+  );
+  const head = ['rows/s', 'x curl', 'x bare', 'µs/row', 'x bare', 'MiB'].map((text) => text.padStart(8)).join('');
+  return [`${''.padEnd(30)}${head}`, ...lines, 'at least 1.6 x curl, 0.72 x bare; CPU at most 1.5 x bare', ''].join(
+    '\n',
+  );
+}
+
+/** One service that takes its time. */
+export interface LatencyRow {
+  readonly latencyMs: number;
+  readonly concurrency: number;
+  readonly rowsPerSecond: number;
+  /** Of concurrency / latency, which nothing can pass. */
+  readonly share: number;
+}
+
+/** How much of what a latency allows is reached, the search for it included. */
+export async function measureLatency(node: string): Promise<readonly LatencyRow[]> {
+  await using folder = await temporaryFolder();
+  const figures: LatencyRow[] = [];
+  for (const latencyMs of [20, 100]) {
+    using service = await serving(node, echo, [String(latencyMs)]);
+    for (const concurrency of [8, 32, 64, 128]) {
+      const best = (concurrency * 1000) / latencyMs;
+      // For some ten seconds.
+      const csv = await writeRows(folder.path, Math.round(best * 10));
+      const { said } = await create(node, folder.path, service.url, csv, concurrency);
+      const rowsPerSecond = Number(/(?<rate>[\d,.]+) rows\/s/.exec(said)?.groups?.['rate']?.replaceAll(',', ''));
+      figures.push({ latencyMs, concurrency, rowsPerSecond, share: rowsPerSecond / best });
+    }
+  }
+  return figures;
+}
+
+/** The figures as lines. */
+export function latencyLines(figures: readonly LatencyRow[]): string {
+  const lines = figures.map(({ latencyMs, concurrency, rowsPerSecond, share }) => {
+    const bar = latencyMs === 20 ? 0.85 : 0.95;
+    const rate = `${Math.round(rowsPerSecond).toString().padStart(7)} rows/s`;
+    const under = share < bar ? '  under' : '';
+    return `${String(latencyMs).padStart(4)} ms, ${String(concurrency).padStart(3)} at once  ${rate}  ${share.toFixed(2)} of the best, at least ${bar}${under}`;
+  });
+  return [...lines, ''].join('\n');
+}
+
+/** The same file again with ten times the rows: time and memory beside each other. */
+export async function measureGrowth(node: string, rows: readonly number[]): Promise<string> {
+  await using folder = await temporaryFolder();
+  using service = await serving(node, echo);
+  const lines: string[] = [];
+  for (const count of rows) {
+    const csv = await writeRows(folder.path, count);
+    const { wallMs, peakMiB = Number.NaN } = await create(node, folder.path, service.url, csv);
+    lines.push(
+      `${String(count).padStart(9)} rows  ${(wallMs / 1000).toFixed(1).padStart(7)} s  ${peakMiB.toFixed(0).padStart(4)} MiB`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function rowOf(name: string, usages: readonly Usage[], rows: number): BulkRow {
+  const medianOf = (value: (usage: Usage) => number) => median(usages.map(value));
+  return {
+    name,
+    rowsPerSecond: (rows * 1000) / medianOf(({ wallMs }) => wallMs),
+    cpuMicrosPerRow: (medianOf(({ cpuMs }) => cpuMs ?? Number.NaN) * 1000) / rows,
+    peakMiB: medianOf(({ peakMiB }) => peakMiB ?? Number.NaN),
+  };
+}
+
+function ratio(value: number, beside: number | undefined): string {
+  return beside === undefined ? '' : (value / beside).toFixed(2);
+}
+
+/** A run of its own each time: the state of the one before would be gone on with. */
+async function create(node: string, folder: string, url: string, csv: string, concurrency = atOnce): Promise<Usage> {
+  const state = join(folder, 'state');
+  await rm(state, { recursive: true, force: true });
+  const place = ['-s', 'home', '-l', 'tasks', '--from', csv, '--concurrency', String(concurrency), '-o', 'jsonl'];
+  return measure(node, [listctlFile, 'items', 'create', ...place], {
+    ...{ PATH: env['PATH'], HOME: folder },
+    ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'bench-token', LISTCTL_STATE_DIR: state },
+  });
+}
+
+function hasCurl(): boolean {
+  return spawnSync('curl', ['--version']).status === 0;
+}
+
+function curl(file: string): Promise<Usage> {
+  return measure('curl', ['-s', '-Z', '--parallel-max', String(atOnce), '-K', file], { PATH: env['PATH'] });
+}
+
+async function writeRows(folder: string, rows: number): Promise<string> {
+  const path = join(folder, 'rows.csv');
+  await write(path, 'Title,Count,Note\n', rows, (row) => `Row ${row},${row},some text here\n`);
+  return path;
+}
+
+async function writeCurl(folder: string, rows: number, url: string): Promise<string> {
+  const path = join(folder, 'rows.curl');
+  const headers = ['Authorization: Bearer bench-token', 'Content-Type: application/json', 'Accept: application/json'];
+  await write(path, '', rows, (row) =>
+    [
+      row === 1 ? '' : 'next',
+      `url = "${url}/sites/home/lists/tasks/items"`,
+      `data = "{\\"fields\\":{\\"Title\\":\\"Row ${row}\\",\\"Count\\":\\"${row}\\",\\"Note\\":\\"some text here\\"}}"`,
+      ...headers.map((header) => `header = "${header}"`),
+      'output = "/dev/null"\n',
+    ].join('\n'),
+  );
+  return path;
+}
+
+async function write(path: string, head: string, rows: number, lineOf: (row: number) => string): Promise<void> {
+  const file = createWriteStream(path);
+  let text = head;
+  for (let row = 1; row <= rows; row += 1) {
+    text += lineOf(row);
+    if (text.length < 1_000_000 && row < rows) continue;
+    if (!file.write(text)) await once(file, 'drain');
+    text = '';
+  }
+  file.end();
+  await once(file, 'close');
+}

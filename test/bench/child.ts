@@ -1,0 +1,75 @@
+/** Processes of a bench: one that is measured, and one that serves the others. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+/** What a process took from start to end. */
+export interface Usage {
+  readonly wallMs: number;
+  /** User and system time of all its threads; undefined where the system has no /proc. */
+  readonly cpuMs: number | undefined;
+  readonly peakMiB: number | undefined;
+  /** What it said on stderr. */
+  readonly said: string;
+}
+
+/** Looked at so often, the last time just before it ends. */
+const lookMs = 10;
+/** A tick of /proc/PID/stat (proc_pid_stat(5); sysconf(_SC_CLK_TCK) is 100 on every Linux). */
+const tickMs = 10;
+
+/** Runs a program to its end. Throws where that is not exit code 0. */
+export async function measure(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Usage> {
+  const startedAt = performance.now();
+  const child = spawn(program, args, { env: { ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (piece: Buffer) => {
+    said += piece;
+  });
+  let last: Pick<Usage, 'cpuMs' | 'peakMiB'> = { cpuMs: undefined, peakMiB: undefined };
+  const looking = setInterval(() => {
+    last = lookAt(child.pid) ?? last;
+  }, lookMs);
+  const [code] = await once(child, 'close');
+  clearInterval(looking);
+  if (code !== 0) throw new Error(`${program} ended with ${code}: ${said}`);
+  return { wallMs: performance.now() - startedAt, ...last, said };
+}
+
+function lookAt(pid: number | undefined): Pick<Usage, 'cpuMs' | 'peakMiB'> | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Behind the name, in parentheses: the fields from the third on.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const peak = /^VmHWM:\s+(?<kib>\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.groups?.['kib'];
+    if (peak === undefined) return undefined;
+    return { cpuMs: (Number(fields[11]) + Number(fields[12])) * tickMs, peakMiB: Number(peak) / 1024 };
+  } catch {
+    // It has ended, or there is no /proc.
+    return undefined;
+  }
+}
+
+/** Starts a script that prints its address and ends with its stdin. */
+export async function serving(node: string, script: string, args: readonly string[] = []) {
+  const child: ChildProcess & { stdout: Readable } = spawn(node, [script, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const [url] = (await once(lines, 'line')) as [string];
+  lines.close();
+  return { url, [Symbol.dispose]: () => void child.stdin?.end() };
+}
+
+/** The middle of the values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}
