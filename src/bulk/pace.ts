@@ -35,6 +35,8 @@ export type PaceEnd = 'accepted' | 'throttled' | 'no-answer' | 'aborted';
 export interface Pace {
   /** How many requests may be under way now; at least 1. It may fall below what is under way. */
   readonly limit: number;
+  /** How many may start a second; Infinity where nothing says so. */
+  readonly ratePerSecond: number;
   /**
    * Milliseconds until the next request may start, given that fewer than `limit` are under way: 0 for now. Infinity
    * while only an end can change it: a probe is under way, or the run was given up. In an outage it lets one request
@@ -100,6 +102,10 @@ class RunPace implements Pace {
 
   get limit(): number {
     return this.#concurrency.limit;
+  }
+
+  get ratePerSecond(): number {
+    return this.#rate;
   }
 
   get pausedUntilMs(): number | undefined {

@@ -50,6 +50,9 @@ const windowMax = 4096;
 /** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
 const aheadRows = { min: 64, max: 1024 } as const;
 
+/** What a row takes from its file to its turn beside the sync of its intent, at most, in milliseconds. */
+const slackMs = 10;
+
 /** Starts a run. */
 export function startRun<R extends Numbered, T>(options: RunOptions<R, T>): RunningRun {
   return new Run(options);
@@ -217,7 +220,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     const { pace } = this.#the;
     const isHeldBack = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
     if (isHeldBack) this.#holdBack(nowMs);
-    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#openMax() - this.#open;
+    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#aheadMax() - this.#ahead;
     for (; room > 0; room -= 1) {
       const again = this.#waiting.take(nowMs);
       if (again !== undefined) this.#ledger.intend(again);
@@ -225,23 +228,28 @@ class Run<R extends Numbered, T> implements RunningRun {
     }
   }
 
-  get #open(): number {
-    return this.#ledger.intended + this.#ready.size + this.#underWay;
+  /** How many rows wait to be sent, their intents said: none of them has been. */
+  get #ahead(): number {
+    return this.#ledger.intended + this.#ready.size;
   }
 
-  /** How many rows may be said to be on their way: those under way, and those ahead that hide the time of a sync. */
-  #openMax(): number {
+  /**
+   * How many may: so many that the time of a sync is hidden, and no more where the pace is what holds rows back, since
+   * whoever is killed has that many more rows that might have been sent.
+   */
+  #aheadMax(): number {
     const { pace, limitMax } = this.#the;
     // One at a time stays one at a time, also on disk: order and doubt are of one row then.
-    if (limitMax === 1) return 1;
+    if (limitMax === 1) return this.#underWay === 0 ? 1 : 0;
+    const { syncMs } = this.#ledger;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
-    const hiding = Math.ceil(2 * this.#ledger.syncMs * ratePerMs);
-    return pace.limit + Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, hiding));
+    const most = Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, Math.ceil(2 * syncMs * ratePerMs)));
+    return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
   }
 
   /** While nothing else may be sent, a probe is: the first row that there is. */
   #roomForProbe(nowMs: number): number {
-    if (this.#open > 0) return 0;
+    if (this.#ahead + this.#underWay > 0) return 0;
     const waitMs = this.#the.pace.waitMs(nowMs);
     if (waitMs > 0) this.#wake(nowMs + waitMs);
     return waitMs === 0 ? 1 : 0;
