@@ -1,18 +1,20 @@
 /** `npm run demo`: types the quick start of the README into a shell, for everybody to see. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setup } from '../support/build.ts';
 import { consoleBlocks, newcomer } from '../support/console-blocks.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const root = join(import.meta.dirname, '../..');
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const steps = consoleBlocks(readme).find(({ heading }) => heading === 'Quick start')?.steps ?? [];
 if (steps.length === 0) throw new Error('the README has no quick start to show');
 
 await setup();
 await using home = await temporaryFolder();
+symlinkSync(join(root, 'docs'), join(home.path, 'docs'));
 // Showing a command must not change the `$?` that it may ask for.
 const shown = (command: string) => `status=$?; echo ${quoted(`$ ${command}`)}; (exit $status)`;
 const script = steps.map(({ command }) => `${shown(command)}\n${command}\n`).join('');
