@@ -54,6 +54,11 @@ function createProgram(context: Context, writePage: (text: string) => void): Com
 const commands: readonly CommandSpec[] = [
   itemsCommand,
   late(
+    'runs',
+    'runs over many rows: what they did, what is left, taking it back',
+    async () => (await import('./commands/runs/runs.ts')).setUpRuns,
+  ),
+  late(
     'serve',
     'run the embedded service for other programs',
     async () => (await import('./commands/serve.ts')).setUpServe,

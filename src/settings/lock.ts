@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync, writeFileS
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
-import type { Host } from '../host.ts';
+import type { Host, Processes } from '../host.ts';
 import { entryOf, type Holder, holderOf, isDead, isFromHere, thisHolder } from './lock-holder.ts';
 
 /** A lock that is held. */
@@ -49,6 +49,28 @@ export async function takeLock(
     const delayMs = 50 + Math.random() * 200;
     await host.clock.sleep(delayMs, host.signal);
     waitedMs += delayMs;
+  }
+}
+
+/**
+ * Whether somebody holds a lock, as far as can be known without taking it: an entry of another machine counts as held.
+ *
+ * @param path as `takeLock` takes it; where no lock was ever taken, nobody holds it
+ * @throws {Failure} local-file, when it can't be looked into
+ */
+export function isLocked(path: string, processes: Processes): boolean {
+  try {
+    return readdirSync(path).some((entry) => {
+      const holder = holderOf(entry);
+      return holder !== undefined && !isDead(holder, processes);
+    });
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw new Failure('local-file', `cannot read ${path}: ${code}`, {
+      hint: 'it says who is at work there',
+      cause: error,
+    });
   }
 }
 

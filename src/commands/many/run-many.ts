@@ -26,6 +26,7 @@ import {
 import { openRejectsFile } from './rejects-file.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
+import { runOrigin } from './run-origin.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord, runsFolder } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
 
@@ -87,7 +88,7 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
 function identityFor({ action, from }: ManyVerb, many: ManyOptions, input: Input, session: Session): string {
   const { site, list } = session.list();
   const name = input.isSpooled ? contentHash(input) : resolve(session.host.cwd, from);
-  return identityOf(action, session.address(), site, list, shardText(many), many.journal === undefined ? name : null);
+  return identityOf(action, runOrigin(session), site, list, shardText(many), many.journal === undefined ? name : null);
 }
 
 function shardText({ shard }: ManyOptions): string | null {
@@ -187,7 +188,7 @@ function beginRecord(
     {
       tool: session.version,
       action: verb.action,
-      origin: session.address(),
+      origin: runOrigin(session),
       ...session.list(),
       file: verb.from === '-' ? '-' : resolve(host.cwd, file.input.name),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },

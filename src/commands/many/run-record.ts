@@ -1,7 +1,7 @@
 /** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
@@ -40,6 +40,14 @@ export interface Recorded {
 /** Where the journals of runs are. */
 export function runsFolder({ env, platform }: Pick<Host, 'env' | 'platform'>): string {
   return join(stateFolder(env, platform), 'runs');
+}
+
+/** The lock of the run that a journal records: of one in the folder of runs, that of all runs of the same input. */
+export function journalLock(path: string, host: Pick<Host, 'env' | 'platform'>): string {
+  const folder = runsFolder(host);
+  const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
+  const isOurs = identity !== undefined && realPath(dirname(path)) === realPath(folder);
+  return isOurs ? runLock(folder, identity) : `${path}.lock`;
 }
 
 /** 64 hex digits that stand for what a run is of. */
@@ -124,6 +132,16 @@ function recordOf({ before, path, next, identity, lock, begin, journal, folder }
     },
     release: () => lock.release(),
   };
+}
+
+/** Two ways to one folder are the same lock. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is not there: whoever needs it will say so.
+    return path;
+  }
 }
 
 function makeFolder(folder: string): void {

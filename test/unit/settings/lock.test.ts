@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../../src/errors.ts';
-import { takeLock } from '../../../src/settings/lock.ts';
+import { isLocked, takeLock } from '../../../src/settings/lock.ts';
 import { entryOf, type Holder, thisHolder } from '../../../src/settings/lock-holder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { testHost } from '../../support/test-host.ts';
@@ -109,6 +109,24 @@ test('a lock that cannot be made is a local file, named', async () => {
     kind: 'local-file',
     message: expect.stringContaining('a.lock'),
   });
+});
+
+test('who only looks is told whether somebody holds it, and takes nothing', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'a.lock');
+  expect(isLocked(path, processes)).toBe(false);
+
+  const lock = await takeLock(path, atOnce, testHost());
+  expect(isLocked(path, processes)).toBe(true);
+  expect(readdirSync(path)).toHaveLength(1);
+  lock.release();
+
+  expect(isLocked(path, processes)).toBe(false);
+  leave(folder.path, { ...thisHolder(processes), pid: spawnSync('true').pid, startedAt: '1' });
+  expect(isLocked(path, processes)).toBe(false);
+  expect(readdirSync(path)).toHaveLength(1);
+  writeFileSync(join(path, entryOf({ pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' })), '');
+  expect(isLocked(path, processes)).toBe(true);
 });
 
 function leave(folder: string, holder: Holder): void {

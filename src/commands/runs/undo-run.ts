@@ -1,0 +1,238 @@
+/** Taking back what a run created, as a run of its own. To be loaded late. */
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { JournalHeader } from '../../bulk/journal-records.ts';
+import type { Replay } from '../../bulk/journal-replay.ts';
+import type { Task } from '../../bulk/task.ts';
+import { replaceFile } from '../../bulk/whole-file.ts';
+import { Failure } from '../../errors.ts';
+import type { ListRef } from '../../item.ts';
+import { objectFrom, printJson } from '../../json.ts';
+import { shellWord } from '../../output/curl-line.ts';
+import { countOf } from '../../output/quantity-text.ts';
+import { openSpool } from '../../output/spool.ts';
+import { type ManyFlags, type PaceFlags, readPaceFlags } from '../many/flags.ts';
+import { newCounts } from '../many/going-on.ts';
+import type { RowsPlan } from '../many/rows-plan.ts';
+import { identityOf, openRecord, type Recorded, type RunRecord } from '../many/run-record.ts';
+import { sendRows } from '../many/send-rows.ts';
+import { confirm } from '../prompts.ts';
+import type { Session } from '../session.ts';
+import { doneRows } from './done-rows.ts';
+import { pathOfRun, readRun, whileLocked } from './named-run.ts';
+import { shrunk } from './show.ts';
+import { targetOf } from './target.ts';
+import { type CreatedRow, needsLook, undoSender } from './undo-sender.ts';
+
+/** The flags as they were typed. */
+export interface UndoFlags extends ManyFlags {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+/** A run that is to be taken back. */
+interface Undo {
+  /** As it was typed. */
+  readonly word: string;
+  readonly path: string;
+  /** What it did. */
+  readonly of: Replay;
+  readonly list: ListRef;
+  readonly created: Created;
+  readonly pace: PaceFlags;
+  readonly isForced: boolean;
+  readonly mayAsk: boolean;
+}
+
+/** What the run created. */
+interface Created {
+  readonly count: number;
+  /** Tells it from what it created before it was gone on with. */
+  readonly sha256: string;
+  /** Whether an item must be read before it is deleted. */
+  readonly needsLooks: boolean;
+}
+
+/**
+ * Deletes what a run created; where that was begun before, goes on with it.
+ *
+ * @throws {Failure} usage, when it did not create, its ids are gone, it is of another service, or nobody confirmed it;
+ *   locked; local-file; what the rows ended in, as `sendRows` does
+ * @throws {Stopped} when it was told to stop
+ */
+export async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
+  const { host, version } = session;
+  const pace = readPaceFlags(flags);
+  const { lockWaitMs, breaksLock } = pace;
+  const path = pathOfRun(word, host);
+  // The run itself must not go on meanwhile.
+  await whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host, async () => {
+    const of = await readRun(path);
+    refuseOthers(of.header);
+    const list = targetOf(of.header, session);
+    const isForced = flags.force === true;
+    const created = await createdBy(path, isForced);
+    const undo = { word, path, of, list, created, pace, isForced, mayAsk: flags.yes !== true };
+    const { origin, site, list: name, run } = of.header;
+    const identity = identityOf('undo', origin, site, name, run);
+    const record = await openRecord({ identity, journal: undefined }, { lockWaitMs, breaksLock, tool: version }, host);
+    try {
+      await takeBack(undo, record, session);
+    } finally {
+      record.release();
+    }
+  });
+}
+
+/** @throws {Failure} usage, where there is nothing to take back, or no way to know what */
+function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
+  if (action === 'undo') {
+    throw new Failure('usage', `run ${run} took back run ${of}, and has created nothing itself`, {
+      hint: `nothing was sent; listctl runs undo ${of} goes on with it`,
+    });
+  }
+  if (action !== 'create') {
+    throw new Failure('usage', `run ${run} is of ${action}: only what a create made can be taken back`, {
+      hint: 'nothing was sent',
+    });
+  }
+  if (isShrunk) throw new Failure('usage', `run ${run} ${shrunk}`, { hint: 'nothing was sent' });
+}
+
+async function createdBy(path: string, isForced: boolean): Promise<Created> {
+  const digest = createHash('sha256');
+  let count = 0;
+  let needsLooks = false;
+  for await (const row of doneRows(path)) {
+    count += 1;
+    digest.update(`${JSON.stringify([row.row, row.id])}\n`);
+    needsLooks ||= needsLook(row, isForced);
+  }
+  return { count, sha256: digest.digest('hex'), needsLooks };
+}
+
+async function takeBack(undo: Undo, record: RunRecord, session: Session): Promise<void> {
+  const { of, created, list, mayAsk } = undo;
+  const { run, startedAt } = of.header;
+  // What it created since is not in that journal.
+  const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
+  const left = created.count - (before?.counts.done ?? 0);
+  if (of.counts.inDoubt > 0) {
+    await session.say(
+      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: what they may have created is not taken back; ` +
+        `listctl runs show ${run} --in-doubt names them`,
+    );
+  }
+  if (left === 0) {
+    const what = created.count === 0 ? 'it has created nothing' : `run ${before?.header.run} took everything back`;
+    await session.say(`0 items to take back of run ${run}, begun ${startedAt}: ${what}`);
+    return;
+  }
+  if (mayAsk) await askBefore(undo, left, session);
+  await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
+  const recorded = begin(undo, before, record, session);
+  try {
+    await sendRows(planOf(undo, before, recorded, session), session);
+  } finally {
+    await recorded.journal.close();
+  }
+}
+
+async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
+  const what = `the ${countOf(left, 'item')} that run ${of.header.run} created`;
+  const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
+  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
+    hint: 'pass --yes to delete without being asked',
+  });
+}
+
+function begin({ of, created, pace }: Undo, before: Replay | undefined, record: RunRecord, session: Session): Recorded {
+  if (before !== undefined) return record.reopen(pace.concurrency);
+  const { host, version, idempotency } = session;
+  const { run, origin, site, list, input } = of.header;
+  const header = {
+    ...({ tool: version, action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
+    // Its rows have the numbers that they have in that run.
+    input: { bytes: 0, sha256: created.sha256, rows: input.rows },
+    rows: created.count,
+    idempotency,
+    startedAt: new Date(host.clock.now()).toISOString(),
+  };
+  return record.create(header, pace.concurrency);
+}
+
+function planOf(
+  { word, path, of, list, created, pace, isForced }: Undo,
+  before: Replay | undefined,
+  recorded: Recorded,
+  { host, words }: Session,
+): RowsPlan<CreatedRow> {
+  const { run } = of.header;
+  const { ratePerSecond, rejects } = pace;
+  // Two requests are one row then, and at most so many requests were asked for.
+  const isHalved = created.needsLooks && ratePerSecond !== undefined;
+  return {
+    ...{ action: 'undo', done: 'taken back', isRead: false, recorded },
+    counts: before === undefined ? newCounts(created.count) : { ...before.counts },
+    nextSeq: before?.nextSeq ?? 1,
+    tasks: tasksOf(path, of, before, host),
+    senderOver: (wire) => undoSender({ run, list, wire, isForced }),
+    pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
+    rejects: rejects === undefined ? undefined : rejectsInto(resolve(host.cwd, rejects)),
+    goOn: goOnWith(words, word, run),
+  };
+}
+
+/** So many rows are handed on together. */
+const blockLength = 256;
+
+async function* tasksOf(
+  path: string,
+  of: Replay,
+  before: Replay | undefined,
+  { clock }: Session['host'],
+): AsyncGenerator<readonly Task<CreatedRow>[]> {
+  let block: Task<CreatedRow>[] = [];
+  for await (const { row: number, id, etag, problem } of doneRows(path)) {
+    const state = before?.stateOf(number) ?? 'pending';
+    if (state === 'done' || state === 'skipped') continue;
+    const row: CreatedRow = { number, id, etag, hash: of.hashOf(number) };
+    const was = statesBefore[state];
+    const doubt = before?.doubtOf(number);
+    if (problem !== undefined) block.push({ kind: 'invalid', row, was, failure: problem });
+    // Sent again, it leads to the same.
+    else if (doubt === undefined) block.push({ kind: 'send', row, was });
+    else block.push({ kind: 'send', row, was, sent: { key: null, msAgo: Math.max(0, clock.now() - doubt.sentAt) } });
+    if (block.length < blockLength) continue;
+    yield block;
+    block = [];
+  }
+  if (block.length > 0) yield block;
+}
+
+const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'in-doubt': 'inDoubt' } as const;
+
+/** As JSONL, so that `items delete --from` takes them. */
+function rejectsInto(path: string): NonNullable<RowsPlan<CreatedRow>['rejects']> {
+  const spool = openSpool();
+  return {
+    add: ({ number, id }, error) =>
+      spool.add(
+        `${printJson(
+          objectFrom([
+            ['row', number],
+            ['id', id],
+            ['listctl:error', error],
+          ]),
+        )}\n`,
+      ),
+    end: () => replaceFile(path, spool.lines()),
+  };
+}
+
+/** The same command line; but `last` is another run now. */
+function goOnWith(words: readonly string[], word: string, run: string): string {
+  const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
+  return ['listctl', ...same.map(shellWord)].join(' ');
+}

@@ -1,0 +1,179 @@
+/** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
+import { deleteQuestion, getQuestion } from '../../api/items.ts';
+import type { Exchange, Question, Step, Wire } from '../../api/wire.ts';
+import { payloadHash } from '../../bulk/payload-hash.ts';
+import type { RowStep, Sender } from '../../bulk/task.ts';
+import { Failure } from '../../errors.ts';
+import type { Item, ListRef } from '../../item.ts';
+import { objectFrom } from '../../json.ts';
+
+/** An item that a run created, as the row of the run that takes it back. */
+export interface CreatedRow {
+  readonly number: number;
+  readonly id: string;
+  /** The entity tag that it was created with. */
+  readonly etag: string | undefined;
+  /** The hash of the fields that it was created with. */
+  readonly hash: string | undefined;
+}
+
+/** What came of a row: the id of the item that is gone. */
+type Gone = { readonly id: string };
+
+/** What a sender is made of. */
+export interface UndoOptions {
+  /** The run that is taken back. */
+  readonly run: string;
+  readonly list: ListRef;
+  readonly wire: Wire;
+  /** Deletes items that were changed, too. */
+  readonly isForced: boolean;
+}
+
+/** Makes the sender. An item that is not there was taken back already. */
+export function undoSender(options: UndoOptions): Sender<CreatedRow, Gone> {
+  return {
+    isRead: false,
+    newKey: () => null,
+    hashOf: ({ id }) => payloadHash(id, objectFrom([])),
+    begin: (row, _, sentMsAgo) => new Removal(row, options, sentMsAgo),
+    keptOf: (_, { id }) => ({ id, etag: undefined }),
+  };
+}
+
+/** Whether the item must be read before it is deleted, so that it takes two requests. */
+export function needsLook({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
+  return !isForced && !isStrong(etag);
+}
+
+/** `If-Match` compares strongly: a weak tag matches nothing (RFC 9110, section 13.1.1). */
+function isStrong(etag: string | undefined): etag is string {
+  return etag?.startsWith('"') === true;
+}
+
+/** One item on its way out: looked at where its tag does not say whether it was changed, then deleted. */
+class Removal {
+  readonly #row: CreatedRow;
+  readonly #options: UndoOptions;
+  readonly #sentMsAgo: number | undefined;
+  #look: Exchange<Item> | undefined;
+  #deletion: Exchange<Gone> | undefined;
+
+  constructor(row: CreatedRow, options: UndoOptions, sentMsAgo: number | undefined) {
+    this.#row = row;
+    this.#options = options;
+    this.#sentMsAgo = sentMsAgo;
+  }
+
+  async attempt(): Promise<RowStep<Gone>> {
+    const { isForced } = this.#options;
+    if (this.#deletion === undefined && needsLook(this.#row, isForced)) return this.#lookAndDelete();
+    this.#deletion ??= this.#deletionOf(isForced ? undefined : this.#row.etag);
+    return this.#delete(this.#deletion);
+  }
+
+  async #lookAndDelete(): Promise<RowStep<Gone>> {
+    const seen = await this.#seen();
+    if (!seen.isDone) return this.#notSeen(seen);
+    if (!this.#isUnchanged(seen.value)) return this.#changed(seen);
+    // What is changed from now on stays as well.
+    const { etag } = seen.value;
+    this.#deletion = this.#deletionOf(isStrong(etag) ? etag : undefined);
+    return this.#delete(this.#deletion);
+  }
+
+  async #delete(deletion: Exchange<Gone>): Promise<RowStep<Gone>> {
+    const step = await deletion.attempt();
+    return step.isDone ? step : this.#refused(step);
+  }
+
+  #deletionOf(ifMatch: string | undefined): Exchange<Gone> {
+    const { wire, list } = this.#options;
+    const { id } = this.#row;
+    const question = deleteQuestion({ ...list, id }, ifMatch);
+    const read: Question<Gone>['read'] = (answer) => {
+      question.read(answer);
+      return { id };
+    };
+    return wire.begin({ ...question, read, proof: undefined, sentMsAgo: this.#sentMsAgo });
+  }
+
+  #seen(): Promise<Step<Item>> {
+    const { wire, list } = this.#options;
+    this.#look ??= wire.begin(getQuestion({ ...list, id: this.#row.id }));
+    return this.#look.attempt();
+  }
+
+  #isUnchanged({ etag, fields }: Item): boolean {
+    const { hash, etag: before } = this.#row;
+    if (before !== undefined && etag === before) return true;
+    return hash !== undefined && payloadHash(undefined, fields) === hash;
+  }
+
+  /** After a look without an item: it is gone, or nothing is known of it yet. */
+  #notSeen(seen: Step<Item> & { readonly isDone: false }): RowStep<Gone> {
+    if (isMissing(seen)) return { ...seen, isDone: true, value: { id: this.#row.id } };
+    // It was only read. But what an earlier process sent may have deleted it.
+    const failure = () => {
+      const found = seen.failure();
+      if (this.#sentMsAgo === undefined || seen.concerns !== 'itself' || !(found instanceof Failure)) return found;
+      const { details, message } = found;
+      return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was deleted: ${message}`, {
+        ...details,
+        outcome: 'unknown',
+      });
+    };
+    return { ...seen, outcome: seen.outcome === 'unknown' ? 'refused' : seen.outcome, failure };
+  }
+
+  /** A deletion that was refused for good: of an item that is gone, of one that was changed, or for another reason. */
+  async #refused(step: Step<Gone> & { readonly isDone: false }): Promise<RowStep<Gone>> {
+    if (isMissing(step)) return { ...step, isDone: true, value: { id: this.#row.id } };
+    const failure = step.failure();
+    const isMismatch = failure instanceof Failure && failure.details.status === 412;
+    const mayBeMismatch = failure instanceof Failure && failure.kind === 'in-doubt' && step.outcome === 'refused';
+    if (step.waitMs !== undefined || !(isMismatch || mayBeMismatch)) return step;
+    // Of an item that is not there no tag matches either: some services say 412 then. And one that is there, changed,
+    // was not deleted by an earlier attempt.
+    this.#look = undefined;
+    const seen = await this.#seen();
+    if (!seen.isDone && isMissing(seen)) return { ...step, isDone: true, value: { id: this.#row.id } };
+    const isChanged = isMismatch || (seen.isDone && !this.#isUnchanged(seen.value));
+    return isChanged ? this.#changed(step) : step;
+  }
+
+  #changed(step: Step<unknown>): RowStep<Gone> {
+    const { run } = this.#options;
+    const failure = () => {
+      const message = `${this.#difference(`run ${run} created it`)}: it was left`;
+      return new Failure('conflict', message, {
+        hint: 'look at it: where it was to go all the same, --force deletes it',
+        outcome: 'refused',
+      });
+    };
+    const { sign, tookMs } = step;
+    return {
+      isDone: false,
+      outcome: 'refused',
+      sign,
+      tookMs,
+      waitMs: undefined,
+      isAsked: false,
+      concerns: 'itself',
+      failure,
+    };
+  }
+
+  #difference(created: string): string {
+    const { id, hash, etag } = this.#row;
+    if (isStrong(etag)) return `item "${id}" was changed since ${created}`;
+    if (hash === undefined) return `whether item "${id}" was changed since ${created} can't be known`;
+    return `item "${id}" has not just the fields that it had when ${created}`;
+  }
+}
+
+function isMissing(step: Step<unknown>): boolean {
+  if (step.isDone || step.outcome !== 'refused') return false;
+  const failure = step.failure();
+  return failure instanceof Failure && failure.kind === 'not-found';
+}

@@ -1,0 +1,221 @@
+/** `listctl runs resolve`: what a person says of rows in doubt (reliability, C5). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readJournal } from '../../src/bulk/journal-replay.ts';
+import { payloadHash } from '../../src/bulk/payload-hash.ts';
+import { runLock } from '../../src/bulk/run-files.ts';
+import { objectFrom } from '../../src/json.ts';
+import { takeLock } from '../../src/settings/lock.ts';
+import { scriptedService } from '../support/scripted-service.ts';
+import { testHost } from '../support/test-host.ts';
+import { created, done, givenRun, intent, runsWorld } from './runs-world.ts';
+
+const milk = { id: '17', fields: { Title: 'milk', Count: 5 } };
+const token = { LISTCTL_TOKEN: 'test-token' };
+
+describe('--applied ID', () => {
+  test('reads the item of the run, and records the row as done where its fields are what was sent', async () => {
+    await using service = await scriptedService({
+      status: 200,
+      body: { id: '17', fields: { Count: 5, Title: 'milk' } },
+    });
+    await using world = await runsWorld();
+    const path = await world.journal(created(service.url, [{ id: '16' }, { fields: milk.fields }]));
+
+    const words = ['runs', 'resolve', 'last', '--row', '2', '--applied', '17', '--base-url', service.url, '-o', 'json'];
+    const { exitCode, stdout, stderr } = await world.run(words, { env: { ...token, LISTCTL_SITE: 'elsewhere' } });
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ run: givenRun, status: 'done', done: 2, inDoubt: 0, left: 0 });
+    expect(service.requests.map(({ method, path: at }) => `${method} ${at}`)).toEqual([
+      'GET /v1.0/sites/home/lists/tasks/items/17',
+    ]);
+    expect((await world.run(['runs', 'show', path, '-o', 'id'])).stdout).toBe('16\n17\n');
+    const replay = await readJournal(path, { boot: '' });
+    expect(replay?.sessions.at(-1)).toMatchObject({ limit: 0 });
+    expect(replay?.stateOf(2)).toBe('done');
+  });
+
+  test('an item with other fields is a conflict, nothing recorded; --force takes it', async () => {
+    await using service = await scriptedService({
+      status: 200,
+      body: { ...milk, fields: { ...milk.fields, By: 'x' } },
+    });
+    await using world = await runsWorld();
+    const path = await world.journal(created(service.url, [{ fields: milk.fields }]));
+    const before = readFileSync(path);
+    const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url];
+
+    const refused = await world.run(words, { env: token });
+    expect(refused).toMatchObject({ exitCode: 5, stdout: '' });
+    expect(refused.stderr).toContain('the service adds fields of its own');
+    expect(refused.stderr).toContain('--force');
+    expect(readFileSync(path)).toEqual(before);
+
+    expect((await world.run([...words, '--force'], { env: token })).exitCode).toBe(0);
+    expect((await readJournal(path, { boot: '' }))?.counts).toMatchObject({ done: 1, inDoubt: 0 });
+  });
+
+  test('an item that is not there is exit 4, with --force too', async () => {
+    await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
+    await using world = await runsWorld();
+    const path = await world.journal(created(service.url, [{}]));
+    const before = readFileSync(path);
+
+    for (const force of [[], ['--force']]) {
+      const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url, ...force];
+      expect((await world.run(words, { env: token })).exitCode).toBe(4);
+    }
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test('at another address nothing is read: both are named', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using world = await runsWorld();
+    await world.journal(created('https://lists.example/v1.0', [{}]));
+
+    const words = ['runs', 'resolve', 'last', '--row', '1', '--applied', '17', '--base-url', service.url];
+    const { exitCode, stderr } = await world.run(words, { env: token });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('https://lists.example/v1.0');
+    expect(stderr).toContain(service.url);
+    expect(service.requests).toEqual([]);
+  });
+
+  test('of an update its id counts, too', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using world = await runsWorld();
+    const given = (id: string) => ({
+      header: { origin: service.url, action: 'update' as const, run: `20261120-101530-000${id.length}` },
+      rows: 1,
+      groups: [[['I', 1, 1, 1, null, payloadHash(id, milk.fields)] as const]],
+    });
+    await world.journal(given('17'));
+    await world.journal(given('018'));
+    const settle = (run: string) =>
+      world.run(['runs', 'resolve', run, '--row', '1', '--applied', '17', '--base-url', service.url], { env: token });
+
+    expect((await settle('20261120-101530-0003')).exitCode).toBe(5);
+    expect((await settle('20261120-101530-0002')).exitCode).toBe(0);
+  });
+
+  test('of a delete the id must be the one of the row, and nothing is asked of the service', async () => {
+    await using world = await runsWorld();
+    await world.journal({
+      header: { action: 'delete' },
+      rows: 2,
+      groups: [[1, 2].map((row) => ['I', row, row, 1, null, payloadHash(`1${row}`, objectFrom([]))] as const)],
+    });
+    const settle = (...words: string[]) => world.run(['runs', 'resolve', 'last', ...words]);
+
+    expect(await settle('--row', '1', '--applied', '12')).toMatchObject({ exitCode: 5 });
+    expect(await settle('--row', '1', '--applied', '11')).toMatchObject({ exitCode: 0 });
+    expect(await settle('--row', '2', '--applied')).toMatchObject({ exitCode: 0 });
+    expect((await world.run(['runs', 'show', 'last', '-o', 'id'])).stdout).toBe('11\n');
+    expect((await world.run(['runs', 'show', 'last', '-q', 'status'])).stdout).toBe('done\n');
+  });
+});
+
+describe('--not-applied', () => {
+  test('needs no address and no token, and --resume then sends that row and no other', async () => {
+    await using service = await scriptedService(
+      { status: 201, body: { id: '1', fields: { Title: 'a' } } },
+      { status: 201, cut: true },
+      { status: 201, body: { id: '3', fields: { Title: 'b' } } },
+    );
+    await using world = await runsWorld();
+    const from = world.file('tasks.csv', 'Title\na\nb\n');
+    const words = ['items', 'create', '--from', from, '-s', 'home', '-l', 'tasks', '--base-url', service.url];
+    expect((await world.run([...words, '--concurrency', '1'], { env: token })).exitCode).toBe(8);
+    expect((await world.run([...words, '--resume'], { env: token })).exitCode).toBe(8);
+    expect(service.requests).toHaveLength(2);
+
+    const settled = await world.run([
+      'runs',
+      'resolve',
+      'last',
+      '--row',
+      '2',
+      '--not-applied',
+      '-q',
+      '[status,left]',
+      '--json',
+    ]);
+    expect(settled).toMatchObject({ exitCode: 0, stdout: '[\n  "incomplete",\n  1\n]\n' });
+
+    expect((await world.run([...words, '--resume'], { env: token })).exitCode).toBe(0);
+    expect(service.requests.map(({ body }) => body)).toEqual([
+      '{"fields":{"Title":"a"}}',
+      '{"fields":{"Title":"b"}}',
+      '{"fields":{"Title":"b"}}',
+    ]);
+  });
+
+  test('--all settles every row in doubt, and none that is not', async () => {
+    await using world = await runsWorld();
+    const rows = Array.from({ length: 2500 }, (_, at) => (at % 10 === 0 ? { id: String(at) } : {}));
+    const path = await world.journal(created('https://lists.example/v1.0', rows));
+
+    const { exitCode, stdout } = await world.run(['runs', 'resolve', 'last', '--all', '--not-applied', '--json']);
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'incomplete', done: 250, inDoubt: 0, left: 2250 });
+    const replay = await readJournal(path, { boot: '' });
+    expect(replay?.counts).toMatchObject({ done: 250, inDoubt: 0, left: 2250 });
+    expect(replay?.ended).toMatchObject({ done: 250, inDoubt: 0, left: 2250 });
+    const again = await world.run(['runs', 'resolve', 'last', '--all', '--not-applied', '-q', 'inDoubt']);
+    expect(again).toMatchObject({ exitCode: 0, stdout: '0\n' });
+  });
+
+  test('a run with a journal of its own is settled by that path', async () => {
+    await using world = await runsWorld();
+    const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));
+
+    expect((await world.run(['runs', 'resolve', 'own.journal', '--row', '1', '--not-applied'])).exitCode).toBe(0);
+    expect((await readJournal(own, { boot: '' }))?.counts).toMatchObject({ inDoubt: 0, left: 1 });
+  });
+});
+
+test.each([
+  { words: ['--not-applied'], says: 'which rows?' },
+  { words: ['--row', '1', '--all', '--not-applied'], says: 'which rows?' },
+  { words: ['--row', '1'], says: 'what became of it?' },
+  { words: ['--row', '1', '--applied', '17', '--not-applied'], says: 'what became of it?' },
+  { words: ['--all', '--applied', '17'], says: '--all goes with --not-applied' },
+  { words: ['--row', '1', '--applied'], says: 'which item did row 1 make?' },
+  { words: ['--row', '1', '--applied', '..'], says: 'the item id is ".."' },
+  { words: ['--row', '0', '--not-applied'], says: 'expected the number of a row' },
+  { words: ['--row', '1e1', '--not-applied'], says: 'expected the number of a row' },
+  { words: ['--row', '2', '--not-applied'], says: 'not in doubt: it is done' },
+  { words: ['--row', '3', '--not-applied'], says: 'not in doubt: it is still to do' },
+  { words: ['--row', '4', '--not-applied'], says: 'not in doubt: there are 3' },
+])('$words is wrong, and nothing is recorded: $says', async ({ words, says }) => {
+  await using world = await runsWorld();
+  const path = await world.journal({
+    rows: 3,
+    groups: [[intent(1, milk.fields)], [intent(2, milk.fields), done(2, '2')]],
+  });
+  const before = readFileSync(path);
+
+  const { exitCode, stdout, stderr } = await world.run(['runs', 'resolve', 'last', ...words]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain(says);
+  expect(readFileSync(path)).toEqual(before);
+});
+
+test('P23: a run that a process is at work on is not settled, by its id or by its path', async () => {
+  await using world = await runsWorld();
+  const path = await world.journal(created('https://lists.example/v1.0', [{}]));
+  const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));
+  const before = readFileSync(path);
+  await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
+  await takeLock(`${own}.lock`, { waitMs: 0 }, testHost());
+
+  for (const word of [givenRun, path, own]) {
+    expect((await world.run(['runs', 'resolve', word, '--all', '--not-applied'])).exitCode).toBe(11);
+  }
+  expect([readFileSync(path), readFileSync(own)]).toEqual([before, before]);
+});

@@ -1,0 +1,506 @@
+/** `listctl runs undo`: what a run created is deleted, once, and only where it is as it was. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { decodeLine } from '../../src/bulk/journal-records.ts';
+import { runLock } from '../../src/bulk/run-files.ts';
+import { main } from '../../src/main.ts';
+import { takeLock } from '../../src/settings/lock.ts';
+import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { settingsFolder } from '../support/settings-folder.ts';
+import { type Run, testHost, type World } from '../support/test-host.ts';
+import { created, givenRun, type RunsWorld, runsWorld } from './runs-world.ts';
+
+const gone = { status: 404, body: { error: 'there is no such item' } };
+const deleted = { status: 204 };
+const fields = { Title: 'a' };
+const found = { status: 200, body: { id: '1', fields } };
+
+/** `runs undo`, over a service, one request after the other. */
+function undo(world: RunsWorld, service: ScriptedService, more: readonly string[] = [], how: World = {}): Promise<Run> {
+  const words = ['runs', 'undo', givenRun, '--yes', '--concurrency', '1', ...more];
+  // The site and the list of the environment are others than those of the run.
+  const env = { ...environmentFor(service), LISTCTL_SITE: 'elsewhere', LISTCTL_LIST: 'others' };
+  return world.run(words, { ...how, env: { ...env, ...how.env } });
+}
+
+function sent({ requests }: ScriptedService): readonly string[] {
+  return requests.map(({ method, path }) => `${method} ${path.slice('/v1.0/sites/home/lists/tasks/items/'.length)}`);
+}
+
+describe('over the embedded service', () => {
+  test('every item is deleted, and a run of its own tells of it', async () => {
+    await using world = await runsWorld();
+    const run = await world.create(['milk', 'bread', 'eggs']);
+
+    const { exitCode, stdout, stderr } = await world.run([
+      'runs',
+      'undo',
+      'last',
+      '--yes',
+      ...world.local,
+      '-o',
+      'jsonl',
+    ]);
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: [1, 2, 3].map((row) => `{"row":${row},"action":"undo","status":"done","id":"${row}"}\n`).join(''),
+    });
+    expect(stderr).toContain('3 rows: 3 taken back');
+    const get = await world.run(['items', 'get', '1', '2', '3', ...world.local, '-s', 'home', '-l', 'tasks']);
+    expect(get.stdout).toBe('');
+    const list = await world.run(['runs', 'list', '-q', '[].[action,file,status,done]', '-o', 'csv']);
+    expect(list.stdout).toMatch(new RegExp(`^undo,${run},done,3\ncreate,.*,done,3\n$`));
+  });
+
+  test('an item that was changed since is left and named, exit 9, also the next time; --force deletes it', async () => {
+    await using world = await runsWorld();
+    const run = await world.create(['milk', 'bread']);
+    const list = [...world.local, '-s', 'home', '-l', 'tasks'];
+    await world.run(['items', 'update', '2', '-f', 'Title=rye', ...list]);
+    const words = ['runs', 'undo', run, '--yes', ...world.local, '-o', 'jsonl'];
+
+    const left = await world.run(words);
+    const again = await world.run([...words, '--resume']);
+    expect([left.exitCode, again.exitCode]).toEqual([9, 9]);
+    expect(JSON.parse(left.stdout.split('\n')[1] ?? '')).toMatchObject({
+      ...{ row: 2, status: 'failed', id: '2' },
+      error: { kind: 'conflict', message: expect.stringContaining('item "2" was changed since') },
+    });
+    expect(again.stdout.split('\n')).toHaveLength(2);
+    expect((await world.run(['items', 'get', '2', ...list, '-q', 'fields.Title'])).stdout).toBe('rye\n');
+
+    expect((await world.run([...words, '--force'])).exitCode).toBe(0);
+    expect((await world.run(['items', 'get', '2', ...list])).exitCode).toBe(4);
+  });
+
+  test('local: is where its folder is: from elsewhere nothing is deleted there', async () => {
+    await using world = await runsWorld();
+    await world.create(['milk'], ['--local']);
+    const words = ['runs', 'undo', 'last', '--yes'];
+    const elsewhere = join(world.path, 'elsewhere');
+
+    const other = await world.run([...words, '--local'], { env: { LISTCTL_DATA_DIR: elsewhere } });
+    const typed = await world.run([...words, '--base-url', 'local:data/local'], { cwd: elsewhere });
+    const origin = `local:${join(world.path, 'data', 'local')}`;
+    expect([other.exitCode, typed.exitCode]).toEqual([2, 2]);
+    expect(other.stderr).toContain(`is of ${origin}, and this would go to local:${join(elsewhere, 'local')}`);
+    expect(typed.stderr).toContain(`is of ${origin}, and this would go to local:${join(elsewhere, 'data', 'local')}`);
+
+    expect((await world.run([...words, '--base-url', origin])).stderr).toContain('1 row: 1 taken back');
+  });
+
+  test('what was created since is taken back, too, when the run was gone on with', async () => {
+    await using service = await scriptedService(
+      { status: 201, body: { id: '1', fields }, headers: { etag: '"1"' } },
+      { status: 400, body: { error: 'no' } },
+      deleted,
+      { status: 201, body: { id: '2', fields }, headers: { etag: '"2"' } },
+      gone,
+      deleted,
+    );
+    await using world = await runsWorld();
+    const env = environmentFor(service);
+    const from = world.file('tasks.csv', 'Title\na\nb\n');
+    const create = ['items', 'create', '--from', from, '--concurrency', '1'];
+    await world.run(create, { env });
+    const run = (await world.run(['runs', 'show', 'last', '-q', 'run'])).stdout.trim();
+    const words = ['runs', 'undo', run, '--yes', '--concurrency', '1'];
+
+    expect((await world.run(words, { env })).exitCode).toBe(0);
+    expect((await world.run([...create, '--resume'], { env })).exitCode).toBe(0);
+    expect((await world.run(words, { env })).exitCode).toBe(0);
+
+    expect(sent(service).slice(4)).toEqual(['DELETE 1', 'DELETE 2']);
+  });
+});
+
+describe('an item that was changed since', () => {
+  test('is kept by If-Match where its tag is known; one that is not there is done', async () => {
+    await using service = await scriptedService(deleted, gone, { status: 412, body: { error: 'changed' } }, found);
+    await using world = await runsWorld();
+    // It was changed and changed back, or in something that is no field: that is for its owner to judge.
+    await world.journal(
+      created(
+        service.url,
+        ['1', '2', '3'].map((id) => ({ id, fields, etag: `"v${id}"` })),
+      ),
+    );
+
+    const { exitCode, stdout } = await undo(world, service, ['-o', 'csv', '--columns', 'row,status,id,error']);
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 9,
+      stdout: expect.stringMatching(
+        /^row,status,id,error\n1,done,1,\n2,done,2,\n3,failed,3,"item ""3"" was changed since run [-\w]+ created it: it was left"\n$/,
+      ),
+    });
+    expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 3', 'GET 3']);
+    expect(service.requests.slice(0, 3).map(({ headers }) => headers['if-match'])).toEqual(['"v1"', '"v2"', '"v3"']);
+  });
+
+  test('is not one that a service says 412 of because it is gone', async () => {
+    await using service = await scriptedService({ status: 412 }, gone);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }]));
+
+    expect((await undo(world, service)).exitCode).toBe(0);
+  });
+
+  test.each([
+    { etag: undefined, because: 'there is no tag' },
+    { etag: 'W/"v1"', because: 'If-Match never takes a weak one' },
+  ])('is found by reading it where $because', async ({ etag }) => {
+    const tag = etag === undefined ? {} : { etag };
+    await using service = await scriptedService(
+      { ...found, headers: { etag: '"now"' } },
+      deleted,
+      { status: 200, body: { id: '2', fields: { Title: 'other' } } },
+      gone,
+    );
+    await using world = await runsWorld();
+    await world.journal(
+      created(
+        service.url,
+        ['1', '2', '3'].map((id) => ({ id, fields, ...tag })),
+      ),
+    );
+
+    const { exitCode, stderr } = await undo(world, service);
+
+    expect(exitCode).toBe(9);
+    expect(sent(service)).toEqual(['GET 1', 'DELETE 1', 'GET 2', 'GET 3']);
+    expect(service.requests[1]?.headers['if-match']).toBe('"now"');
+    expect(stderr).toContain('item "2" has not just the fields that it had when');
+    expect(stderr).toContain('--force');
+  });
+
+  test('goes with --force: nothing is read, and nothing is asked of its state', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }, { id: '2' }]));
+
+    expect((await undo(world, service, ['--force'])).exitCode).toBe(0);
+    expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2']);
+    expect(service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
+  });
+
+  test('that can not be read is that row’s failure, and nothing is deleted', async () => {
+    await using service = await scriptedService({ status: 400, body: { error: 'no' } });
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1' }, { id: '2' }]));
+
+    expect((await undo(world, service)).exitCode).toBe(9);
+    expect(sent(service)).toEqual(['GET 1', 'GET 2']);
+  });
+});
+
+describe('gone on with', () => {
+  test('by the same command, with --resume or without: what was deleted is not sent again', async () => {
+    await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
+    await using world = await runsWorld();
+    await world.journal(
+      created(
+        service.url,
+        ['1', '2', '3'].map((id) => ({ id, etag: '"v"' })),
+      ),
+    );
+
+    const first = await undo(world, service, ['--fail-fast']);
+    expect(first.exitCode).toBe(9);
+    expect(first.stderr).toContain(`go on with: listctl runs undo ${givenRun} --yes`);
+    expect((await undo(world, service, ['--resume'])).exitCode).toBe(0);
+    const after = await undo(world, service);
+
+    expect(after).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(after.stderr).toContain('took everything back');
+    expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 2', 'DELETE 3']);
+  });
+
+  test('last names the run itself, also in what is said to go on', async () => {
+    await using service = await scriptedService({ status: 400, body: { error: 'no' } });
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    const env = environmentFor(service);
+
+    const { stderr } = await world.run(['runs', 'undo', 'last', '--yes'], { env });
+    const again = await world.run(['runs', 'undo', 'last', '--yes'], { env });
+
+    expect(stderr).toContain(`go on with: listctl runs undo ${givenRun} --yes`);
+    expect(again.exitCode).toBe(2);
+    expect(again.stderr).toContain(`listctl runs undo ${givenRun} goes on with it`);
+  });
+
+  test('a deletion in doubt that then finds nothing was done', async () => {
+    await using service = await scriptedService({ status: 204, cut: true }, gone);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+
+    expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
+    expect((await undo(world, service)).exitCode).toBe(0);
+    expect(sent(service)).toEqual(['DELETE 1', 'DELETE 1']);
+  });
+
+  test('a lost answer to a read leaves nothing in doubt, a deletion before it does', async () => {
+    await using service = await scriptedService(
+      { status: 400, body: { error: 'no' } },
+      { status: 200, cut: true },
+      found,
+      { status: 204, cut: true },
+      { status: 400, body: { error: 'no' } },
+      gone,
+    );
+    await using world = await runsWorld();
+    await world.journal(
+      created(service.url, [
+        { id: '1', etag: '"v"' },
+        { id: '2', fields },
+      ]),
+    );
+
+    expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(9);
+    expect(sent(service)).toEqual(['DELETE 1', 'GET 2']);
+    await world.run(['runs', 'remove', 'last', '--yes']);
+    await world.run(['runs', 'remove', givenRun, '--yes']);
+    await world.journal(created(service.url, [{ id: '2', fields }]));
+    expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
+    // It can't be read now, and may be gone.
+    expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
+    expect((await undo(world, service)).exitCode).toBe(0);
+    expect(sent(service).slice(2)).toEqual(['GET 2', 'DELETE 2', 'GET 2', 'GET 2']);
+  });
+});
+
+test('a row that was only read when the run stopped is still to do, and not in doubt', async () => {
+  await using service = await scriptedService({ status: 200, cut: true }, { status: 400, body: { error: 'no' } });
+  await using world = await runsWorld();
+  await world.journal(created(service.url, [{ id: '1' }, { id: '2', etag: '"v"' }]));
+
+  const { exitCode, stderr } = await undo(world, service, ['--fail-fast']);
+
+  expect(sent(service)).toEqual(['GET 1', 'DELETE 2']);
+  expect(exitCode).toBe(9);
+  expect(stderr).toContain('1 still to do');
+});
+
+describe('nothing is sent', () => {
+  test.each(['update', 'delete', 'get', 'apply', 'undo'] as const)('of a run of %s', async (action) => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    const { rows, groups } = created(service.url, [{ id: '1' }]);
+    await world.journal({ rows, groups, header: { origin: service.url, action, of: '20261120-000000-aaaa' } });
+
+    const { exitCode, stdout } = await undo(world, service);
+
+    expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
+  });
+
+  test('at another service than that of the run: both are named', async () => {
+    await using service = await scriptedService(deleted);
+    await using other = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(created(other.url, [{ id: '1', etag: '"v"' }]));
+
+    const { exitCode, stderr } = await undo(world, service);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`is of ${other.url}, and this would go to ${service.url}`);
+    expect([...service.requests, ...other.requests]).toEqual([]);
+  });
+
+  test('where a flag names another site or list', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+
+    expect((await undo(world, service, ['-s', 'prod'])).stderr).toContain('is of site "home", and --site names "prod"');
+    expect((await undo(world, service, ['-l', 'prod'])).exitCode).toBe(2);
+    expect(service.requests).toEqual([]);
+    expect((await undo(world, service, ['-s', 'home', '-l', 'tasks'])).exitCode).toBe(0);
+  });
+
+  test('where it cannot ask and --yes was not typed', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(
+      created(service.url, [
+        { id: '1', etag: '"v"' },
+        { id: '2', etag: '"v"' },
+      ]),
+    );
+
+    const { exitCode, stderr } = await world.run(['runs', 'undo', 'last'], { env: environmentFor(service) });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`none of the 2 items that run ${givenRun} created in list "tasks" was deleted`);
+    expect(stderr).toContain('--yes');
+    expect(service.requests).toEqual([]);
+    expect(world.names()).toHaveLength(1);
+  });
+
+  test('I01: of an id that would lead elsewhere: that row is invalid, the others are taken back', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    const items = ['..', 'a\nb', '7'].map((id) => ({ id, etag: '"v"' }));
+    await world.journal(created(service.url, items));
+
+    const { exitCode, stderr } = await undo(world, service);
+
+    expect(exitCode).toBe(9);
+    expect(stderr).toContain('the item id is ".."');
+    expect(sent(service)).toEqual(['DELETE 7']);
+  });
+
+  test.each(['site', 'list'] as const)('of a journal with a %s that would lead elsewhere', async (name) => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    const { rows, groups } = created(service.url, [{ id: '1', etag: '"v"' }]);
+    await world.journal({ rows, groups, header: { origin: service.url, [name]: '..' } });
+
+    expect((await undo(world, service)).exitCode).toBe(2);
+    expect(service.requests).toEqual([]);
+    expect(world.names()).toHaveLength(1);
+  });
+
+  test('through a protected profile that nobody confirmed', async () => {
+    await using service = await scriptedService(deleted);
+    await using settings = await settingsFolder({
+      profiles: { prod: { baseUrl: service.url, protected: true } },
+      tokens: { prod: { origin: new URL(service.url).origin, token: 'stored' } },
+    });
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    const words = ['runs', 'undo', 'last', '--yes', '-p', 'prod'];
+
+    const refused = await world.run(words, { env: settings.env });
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain(`list "tasks" of site "home" at ${service.url}`);
+    expect(service.requests).toEqual([]);
+
+    expect((await world.run([...words, '--confirm', 'prod'], { env: settings.env })).exitCode).toBe(0);
+  });
+
+  test('P23: while a process is at work on the run', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+    await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
+
+    expect((await undo(world, service)).exitCode).toBe(11);
+    expect(service.requests).toEqual([]);
+  });
+
+  test('of a run that created nothing', async () => {
+    await using service = await scriptedService(deleted);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, [{}]));
+
+    const { exitCode, stderr } = await undo(world, service);
+
+    expect({ exitCode, requests: service.requests }).toEqual({ exitCode: 0, requests: [] });
+    expect(stderr).toContain('1 row of run');
+    expect(stderr).toContain('in doubt: what they may have created is not taken back');
+    expect(stderr).toContain('it has created nothing');
+  });
+});
+
+test.each([
+  { typed: 'y\n', exit: 0, requests: 2 },
+  { typed: 'n\n', exit: 2, requests: 0 },
+  { typed: '\n', exit: 2, requests: 0 },
+  { typed: '\u0003', exit: 130, requests: 0 },
+])('on a terminal it asks, naming how many items and the list: $typed', async ({ typed, exit, requests }) => {
+  await using service = await scriptedService(deleted);
+  await using world = await runsWorld();
+  await world.journal(
+    created(service.url, [
+      { id: '1', etag: '"v"' },
+      { id: '2', etag: '"v"' },
+    ]),
+  );
+  const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
+
+  const running = main(['runs', 'undo', 'last'], host);
+  while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
+  host.type(typed);
+
+  expect(await running).toBe(exit);
+  expect(host.printed.stderr).toContain(`Delete the 2 items that run ${givenRun} created in list tasks (`);
+  expect(service.requests).toHaveLength(requests);
+});
+
+test('what was not taken back is kept in --rejects, as rows that items delete takes', async () => {
+  await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
+  await using world = await runsWorld();
+  await world.journal(
+    created(
+      service.url,
+      ['1', '2', '3'].map((id) => ({ id, etag: '"v"' })),
+    ),
+  );
+
+  expect((await undo(world, service, ['--rejects', 'left.jsonl', '--fail-fast'])).exitCode).toBe(9);
+
+  const rows = readFileSync(join(world.path, 'left.jsonl'), 'utf8').trimEnd().split('\n');
+  expect(rows.map((row) => JSON.parse(row))).toEqual([
+    { row: 2, id: '2', 'listctl:error': expect.stringContaining('HTTP 400') },
+    { row: 3, id: '3', 'listctl:error': expect.stringContaining('not sent') },
+  ]);
+  const remove = ['items', 'delete', '--from', join(world.path, 'left.jsonl'), '--yes', '-s', 'home', '-l', 'tasks'];
+  expect(await world.run(remove, { env: environmentFor(service) })).toMatchObject({ exitCode: 0 });
+  expect(sent(service).slice(2).sort()).toEqual(['DELETE 2', 'DELETE 3']);
+});
+
+test('--rate is of requests: two for an item that has to be read make it half as many items', async () => {
+  await using service = await scriptedService(...Array.from({ length: 10 }, () => [found, deleted]).flat());
+  await using world = await runsWorld();
+  await world.journal(
+    created(
+      service.url,
+      Array.from({ length: 10 }, () => ({ id: '1', fields })),
+    ),
+  );
+
+  const { host, exitCode } = await undo(world, service, ['--rate', '10/s']);
+
+  expect(exitCode).toBe(0);
+  // 20 requests, at most 10 a second: the waits of 9 items.
+  expect(host.sleptMs.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(1500);
+});
+
+test('its journal names the run that it takes back, and holds neither fields nor the token', async () => {
+  await using service = await scriptedService(deleted);
+  await using world = await runsWorld();
+  const of = await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
+  const before = readFileSync(of);
+  await undo(world, service);
+
+  const [name = ''] = world.names().filter((each) => !each.startsWith(givenRun));
+  const text = readFileSync(join(world.runs, name), 'utf8');
+  const header = decodeLine(Buffer.from(text.split('\n')[0] ?? ''));
+  expect(header).toMatchObject({
+    action: 'undo',
+    of: givenRun,
+    origin: service.url,
+    site: 'home',
+    list: 'tasks',
+    rows: 1,
+  });
+  expect(text).not.toContain('test-token');
+  expect(readFileSync(of)).toEqual(before);
+});
+
+test('a run with a journal of its own is taken back by that path', async () => {
+  await using service = await scriptedService(deleted);
+  await using world = await runsWorld();
+  const path = join(world.path, 'ci.journal');
+  await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]), path);
+  writeFileSync(join(world.path, 'empty.journal'), '');
+  const env = environmentFor(service);
+
+  expect((await world.run(['runs', 'undo', 'empty.journal', '--yes'], { env })).exitCode).toBe(2);
+  expect((await world.run(['runs', 'undo', 'ci.journal', '--yes'], { env })).exitCode).toBe(0);
+  expect((await world.run(['runs', 'undo', 'ci.journal', '--yes'], { env })).exitCode).toBe(0);
+  expect(sent(service)).toEqual(['DELETE 1']);
+});

@@ -1,0 +1,394 @@
+/** `listctl runs list`, `show` and `remove`: what journals tell, without a service. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runLock } from '../../src/bulk/run-files.ts';
+import { main } from '../../src/main.ts';
+import { takeLock } from '../../src/settings/lock.ts';
+import { testHost } from '../support/test-host.ts';
+import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
+
+const title = { Title: 'a' };
+const other = { run: '20261121-000000-aaaa', identity: 'cd'.repeat(32) };
+
+describe('runs list', () => {
+  test('that no run is recorded is an answer', async () => {
+    await using world = await runsWorld();
+
+    expect(await world.run(['runs', 'list', '-o', 'json'])).toMatchObject({ exitCode: 0, stdout: '[]\n', stderr: '' });
+    expect(await world.run(['runs', 'list'])).toMatchObject({ exitCode: 0, stdout: '' });
+    const nowhere = { env: { LISTCTL_STATE_DIR: join(world.path, 'nowhere') } };
+    expect(await world.run(['runs', 'ls', '--json'], nowhere)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
+  });
+
+  test('every run, newest first, with the members of the contract; neither address nor token is needed', async () => {
+    await using world = await runsWorld();
+    await world.journal({
+      rows: 3,
+      groups: [[intent(1, title), done(1, '1')], [['X', 2]], [ended({ done: 1, invalid: 1, left: 1 })]],
+    });
+    await world.journal({ header: other, rows: 1, groups: [[intent(1, title), done(1, '9')], [ended({ done: 1 })]] });
+
+    const { exitCode, stdout, stderr } = await world.run(['runs', 'list', '-o', 'jsonl']);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    const shared = {
+      action: 'create',
+      site: 'home',
+      list: 'tasks',
+      file: '/data/tasks.csv',
+      startedAt: '2026-11-20T10:15:30.000Z',
+    };
+    expect(stdout).toBe(
+      [
+        { run: other.run, ...shared, status: 'done', rows: 1, done: 1, failed: 0, inDoubt: 0, left: 0 },
+        { run: givenRun, ...shared, status: 'incomplete', rows: 3, done: 1, failed: 1, inDoubt: 0, left: 1 },
+      ]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(''),
+    );
+    expect((await world.run(['runs', 'list', '-o', 'id'])).stdout).toBe(`${other.run}\n${givenRun}\n`);
+    expect((await world.run(['runs', 'list', '-o', 'csv'])).stdout).toMatch(
+      /^run,action,site,list,file,startedAt,status,/,
+    );
+    expect((await world.run(['runs', 'list'])).stdout).toContain(givenRun);
+  });
+
+  test('of runs that began in the same second the one that began later comes first, and is the last one', async () => {
+    await using world = await runsWorld();
+    for (const [end, ms] of ['200', '900', '500'].entries()) {
+      const header = { ...other, run: `20261120-101530-000${end}`, startedAt: `2026-11-20T10:15:30.${ms}Z` };
+      await world.journal({ header, rows: 1, groups: [] });
+    }
+
+    const { stdout } = await world.run(['runs', 'list', '-o', 'id']);
+
+    expect(stdout.split('\n').map((run) => run.slice(-1))).toEqual(['1', '2', '0', '']);
+    expect((await world.run(['runs', 'show', 'last', '-q', 'run'])).stdout).toBe('20261120-101530-0001\n');
+  });
+
+  test('a row that was sent without an outcome is in doubt, and a damaged journal is shown as what it is', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: [[intent(1, title)]] });
+    const damaged = await world.journal({ header: other, rows: 1, groups: [[intent(1, title)], [done(1, '1')]] });
+    writeFileSync(damaged, readFileSync(damaged, 'latin1').replace('["I"', '["J"'), 'latin1');
+
+    const { exitCode, stdout, stderr } = await world.run(['runs', 'list', '-q', '[].[run,status]', '-o', 'csv']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${other.run},damaged\n${givenRun},in-doubt\n` });
+    expect(stderr).toContain(`${damaged} is damaged at byte`);
+  });
+
+  test('a run is running while somebody holds its lock: of those of one input the last', async () => {
+    await using world = await runsWorld();
+    const end = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
+    await world.journal({ rows: 1, groups: end });
+    await world.journal({ header: { run: other.run }, rows: 2, groups: [[intent(1, title), done(1, '1')]] });
+    await world.journal({ header: { ...other, run: '20261122-000000-bbbb' }, rows: 1, groups: end });
+    const lock = await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
+
+    const words = ['runs', 'list', '-q', '[].[run,status]', '-o', 'csv'];
+    const held = await world.run(words);
+    const shown = await world.run(['runs', 'show', other.run, '-q', 'status']);
+    const before = await world.run(['runs', 'show', givenRun, '-q', 'status']);
+    lock.release();
+    const after = await world.run(words);
+
+    const line = (status: string) => `20261122-000000-bbbb,done\n${other.run},${status}\n${givenRun},done\n`;
+    expect(held.stdout).toBe(line('running'));
+    expect([shown.stdout, before.stdout]).toEqual(['running\n', 'done\n']);
+    expect(after.stdout).toBe(line('incomplete'));
+  });
+});
+
+describe('runs show', () => {
+  test('a run by its id, as the last one, and by the path of a journal', async () => {
+    await using world = await runsWorld();
+    const run = await world.create(['milk', 'bread']);
+    const own = join(world.path, 'own.journal');
+    await world.create(['milk'], ['--journal', own]);
+
+    const byId = await world.run(['runs', 'show', run, '-o', 'json']);
+    const last = await world.run(['runs', 'show', 'last', '-o', 'json']);
+    const byPath = await world.run(['runs', 'show', 'own.journal', '-o', 'json']);
+
+    expect(byId).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(JSON.parse(byId.stdout)).toMatchObject({
+      ...{ run, action: 'create', status: 'done', rows: 2, done: 2, sessions: 1, sent: 2, retries: 0, throttledMs: 0 },
+      answerTimes: { p50Ms: expect.any(Number), p95Ms: expect.any(Number), p99Ms: expect.any(Number) },
+    });
+    expect(last.stdout).toBe(byId.stdout);
+    expect(JSON.parse(byPath.stdout)).toMatchObject({ rows: 1, done: 1 });
+    expect((await world.run(['runs', 'show', 'last'])).stdout).toMatch(/answerTimes +p50 /);
+  });
+
+  test('what its sessions took together; of one that was killed as far as its records tell', async () => {
+    await using world = await runsWorld();
+    const path = await world.journal({
+      rows: 5,
+      apartMs: 1000,
+      groups: [
+        [intent(1, title), intent(2, title)],
+        [done(1, '1', null, 10), ['N', 2]],
+        [['T', 1500], intent(2, title, 2)],
+        [done(2, '2', null, 30)],
+        // Killed here. Somebody looked at its rows in doubt, then it was gone on with.
+        [['B', { boot: 'here', limit: 0, tool: '0.1.0', at: 1 }], ended({ done: 2, left: 3, ms: 0 })],
+        [['B', { boot: 'here', limit: 4, tool: '0.1.0', at: 1 }]],
+        [intent(3, title), done(3, '3', null, 20)],
+        [ended({ done: 3, left: 2, ms: 7500, sent: 9, retries: 4, throttledMs: 250 })],
+      ],
+    });
+
+    const { stdout } = await world.run(['runs', 'show', path, '-o', 'json']);
+
+    const shown = JSON.parse(stdout);
+    expect(shown).toMatchObject({ sessions: 2, sent: 3 + 9, retries: 1 + 4, throttledMs: 1000 + 250 });
+    expect(shown.answerTimes.p50Ms).toBeGreaterThan(19);
+    expect(shown.answerTimes.p50Ms).toBeLessThan(21);
+    expect(shown.ratePerSecond.filter((rate: number) => rate > 0)).toHaveLength(3);
+    expect(shown.ratePerSecond).toHaveLength(shown.throttled.length);
+    // From 3 s on; the session was killed at 4 s, before that pause was over.
+    const stepMs = (shown.seconds * 1000) / shown.throttled.length;
+    const marked = shown.throttled.flatMap((isMarked: boolean, at: number) => (isMarked ? [at * stepMs] : []));
+    expect(marked[0]).toBeGreaterThan(2700);
+    expect(marked.at(-1)).toBeLessThan(4100);
+  });
+
+  test('a long run is told in no more steps than a screen has room for', async () => {
+    await using world = await runsWorld();
+    const groups = Array.from({ length: 300 }, (_, at) => [intent(at + 1, title), done(at + 1, String(at))]);
+    const path = await world.journal({ rows: 300, apartMs: 60_000, groups });
+
+    const shown = JSON.parse((await world.run(['runs', 'show', path, '-o', 'json'])).stdout);
+
+    expect(shown.seconds).toBe(18_000);
+    expect(shown.ratePerSecond.length).toBeGreaterThan(50);
+    expect(shown.ratePerSecond.length).toBeLessThanOrEqual(120);
+    const rows = shown.ratePerSecond.reduce((sum: number, rate: number) => sum + rate, 0);
+    expect((rows * 18_000) / shown.ratePerSecond.length).toBeGreaterThan(290);
+    expect((rows * 18_000) / shown.ratePerSecond.length).toBeLessThan(330);
+  });
+
+  test('-o id lists what it created, in the order in which that was done, settled rows included', async () => {
+    await using world = await runsWorld();
+    const path = await world.journal({
+      rows: 4,
+      groups: [
+        [intent(1, title), intent(2, title), intent(3, title)],
+        [done(2, 'b')],
+        [done(1, 'a')],
+        [['R', 3, 'applied', 'c']],
+        [['F', 4, 'refused', 400, null, 3]],
+      ],
+    });
+
+    expect(await world.run(['runs', 'show', path, '-o', 'id'])).toMatchObject({ exitCode: 0, stdout: 'b\na\nc\n' });
+  });
+
+  test('an id that no command could name is not listed, and that is said', async () => {
+    await using world = await runsWorld();
+    await world.journal({
+      rows: 2,
+      groups: [
+        [intent(1, title), done(1, 'a\n17')],
+        [intent(2, title), done(2, 'b')],
+      ],
+    });
+
+    const { exitCode, stdout, stderr } = await world.run(['runs', 'show', 'last', '-o', 'id']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 9, stdout: 'b\n' });
+    expect(stderr).toContain('row 1: the item id has control characters');
+  });
+
+  test('of a run that was shrunk the ids are gone: exit 2; the rest is shown with that said', async () => {
+    await using world = await runsWorld();
+    const path = await world.journal({ rows: 2, groups: [[ended({ done: 2, sent: 2 })]] });
+    const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
+    const { encodeLine } = await import('../../src/bulk/journal-records.ts');
+    const shrunk = encodeLine({ ...JSON.parse(header.slice(9)), isShrunk: true });
+    writeFileSync(path, `${shrunk}${lines.join('\n')}`);
+
+    const ids = await world.run(['runs', 'show', 'last', '-o', 'id']);
+    const all = await world.run(['runs', 'show', 'last', '-o', 'json']);
+    const undo = await world.run(['runs', 'undo', 'last', '--yes', '--base-url', 'https://lists.example/v1.0']);
+
+    expect(ids).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(ids.stderr).toContain('did every row more than 30 days ago: its ids');
+    expect(all.exitCode).toBe(0);
+    expect(JSON.parse(all.stdout)).toMatchObject({ status: 'done', rows: 2, done: 2, ratePerSecond: [] });
+    expect(all.stderr).toContain('more than 30 days ago');
+    expect(undo).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(undo.stderr).toContain('more than 30 days ago');
+  });
+
+  test('--in-doubt lists the rows whose outcome is unknown, in their order', async () => {
+    await using world = await runsWorld();
+    await world.journal({
+      rows: 9,
+      groups: [[intent(7, title), intent(2, title)], [['U', 7, 'HTTP 500', 40]], [intent(3, title), done(3, '1')]],
+    });
+
+    const json = await world.run(['runs', 'show', 'last', '--in-doubt', '-o', 'json']);
+
+    const hash = expect.stringMatching(/^[0-9a-f]{16}$/);
+    expect(json.exitCode).toBe(0);
+    expect(JSON.parse(json.stdout)).toEqual([
+      { row: 2, key: 'key-2', hash, since: '2026-11-20T10:15:30.001Z', cause: 'listctl ended before the answer came' },
+      { row: 7, key: 'key-7', hash, since: '2026-11-20T10:15:30.001Z', cause: 'HTTP 500' },
+    ]);
+    expect((await world.run(['runs', 'show', 'last', '--in-doubt', '-o', 'id'])).stdout).toBe('2\n7\n');
+    expect((await world.run(['runs', 'show', 'last', '--in-doubt'])).stdout).toContain('key-7');
+  });
+
+  test('that no row is in doubt is an answer', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: [] });
+
+    expect(await world.run(['runs', 'show', 'last', '--in-doubt', '--json'])).toMatchObject({
+      exitCode: 0,
+      stdout: '[]\n',
+    });
+  });
+
+  test.each([
+    { word: 'last', says: 'there is no run in' },
+    { word: givenRun, says: `there is no run ${givenRun} in` },
+    { word: 'nowhere/at.all', says: 'no run is recorded in' },
+  ])('there is no such run: $word', async ({ word, says }) => {
+    await using world = await runsWorld();
+
+    for (const verb of [['show'], ['undo', '--yes'], ['resolve', '--all', '--not-applied'], ['remove', '--yes']]) {
+      const { exitCode, stdout, stderr } = await world.run(['runs', ...verb, word]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain(says);
+      expect(stderr).toContain('listctl runs list');
+    }
+  });
+
+  test('P15: a damaged journal is exit 10 with its byte, whatever is asked of it', async () => {
+    await using world = await runsWorld();
+    const path = await world.journal({ rows: 2, groups: [[intent(1, title)], [done(1, '1')]] });
+    writeFileSync(path, readFileSync(path, 'latin1').replace('["I"', '["J"'), 'latin1');
+
+    for (const verb of [['show'], ['undo', '--yes'], ['resolve', '--all', '--not-applied']]) {
+      const { exitCode, stdout, stderr } = await world.run(['runs', ...verb, givenRun]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
+      expect(stderr).toContain('is damaged at byte');
+    }
+  });
+});
+
+describe('runs remove', () => {
+  const whole = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
+  const half = [[intent(1, title), done(1, '1')], [ended({ done: 1, left: 1 })]];
+
+  test('a run that is wholly done is forgotten as it is', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: whole });
+    const own = await world.journal({ rows: 1, groups: whole }, join(world.path, 'own.journal'));
+
+    const { exitCode, stdout } = await world.run(['runs', 'remove', 'last', own, '-o', 'id']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${givenRun}\n${givenRun}\n` });
+    expect(world.names()).toEqual([]);
+    expect(existsSync(own)).toBe(false);
+  });
+
+  test('one that is not needs --yes where nobody can be asked; then none of several is forgotten', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 2, groups: half });
+    await world.journal({ header: other, rows: 1, groups: whole });
+    const words = ['runs', 'remove', other.run, givenRun];
+
+    const refused = await world.run(words);
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(refused.stderr).toContain(`run ${givenRun} (incomplete)`);
+    expect(refused.stderr).toContain('--yes');
+    expect(world.names()).toHaveLength(2);
+
+    expect((await world.run([...words, '--yes'])).exitCode).toBe(0);
+    expect(world.names()).toEqual([]);
+  });
+
+  test.each([
+    { typed: 'y\n', exit: 0, left: 0 },
+    { typed: 'n\n', exit: 2, left: 1 },
+    { typed: '\n', exit: 2, left: 1 },
+    { typed: '\u0003', exit: 130, left: 1 },
+  ])('on a terminal it asks, naming the run: $typed', async ({ typed, exit, left }) => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 2, groups: half });
+    const host = testHost({ env: world.env, terminal: 200, cwd: world.path });
+
+    const running = main(['runs', 'remove', 'last'], host);
+    while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
+    host.type(typed);
+
+    expect(await running).toBe(exit);
+    expect(host.printed.stderr).toContain(`Forget run ${givenRun}`);
+    expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(left);
+  });
+
+  test('P23: one that a process is at work on is not forgotten, whatever was confirmed', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: whole });
+    await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
+
+    const { exitCode, stderr } = await world.run(['runs', 'remove', 'last', '--yes']);
+
+    expect(exitCode).toBe(11);
+    expect(stderr).toContain(`process ${process.pid}`);
+    expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(1);
+  });
+
+  test('two runs of one input have one lock, and go together', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: whole });
+    await world.journal({ header: { run: other.run }, rows: 1, groups: whole });
+
+    expect((await world.run(['runs', 'rm', givenRun, other.run])).exitCode).toBe(0);
+    expect(world.names()).toEqual([]);
+  });
+
+  test('a damaged one goes when that is confirmed; a file that is no journal never', async () => {
+    await using world = await runsWorld();
+    const path = await world.journal({ rows: 1, groups: whole });
+    writeFileSync(path, `x${readFileSync(path, 'latin1')}`, 'latin1');
+    const notes = world.file('notes.txt', 'mine\n');
+
+    const foreign = await world.run(['runs', 'remove', notes, '--yes']);
+    const damaged = await world.run(['runs', 'remove', givenRun]);
+    expect(foreign.exitCode).toBe(10);
+    expect(damaged.exitCode).toBe(2);
+    expect(damaged.stderr).toContain(`${givenRun} (damaged)`);
+    expect([existsSync(notes), existsSync(path)]).toEqual([true, true]);
+
+    expect(await world.run(['runs', 'remove', givenRun, '--yes', '-o', 'id'])).toMatchObject({
+      exitCode: 0,
+      stdout: `${givenRun}\n`,
+    });
+    expect(existsSync(path)).toBe(false);
+
+    const own = await world.journal({ rows: 1, groups: whole }, join(world.path, 'own.journal'));
+    writeFileSync(own, readFileSync(own, 'latin1').replace('["I"', '["J"'), 'latin1');
+    expect((await world.run(['runs', 'remove', own])).exitCode).toBe(2);
+    expect(await world.run(['runs', 'remove', own, '--yes', '-o', 'id'])).toMatchObject({ stdout: `${givenRun}\n` });
+    expect(existsSync(own)).toBe(false);
+  });
+});
+
+test('each verb has a page with examples and exit codes', async () => {
+  for (const verb of ['list', 'show', 'resolve', 'undo', 'remove']) {
+    const { exitCode, stdout } = await testRun(verb);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(`  $ listctl runs ${verb}`);
+    expect(stdout).toMatch(/Exit codes:\n +0 /);
+  }
+});
+
+async function testRun(verb: string) {
+  await using world = await runsWorld();
+  return world.run(['runs', verb, '--help']);
+}
