@@ -37,7 +37,8 @@ export interface RunOptions {
 }
 
 /**
- * A new run's id, as `20261120-101530-k3f9`: UTC, so that their order is that of time.
+ * A new run's id, as `20261120-101530-k3f9`: UTC, to the millisecond, so that their order is that of time. The
+ * milliseconds are the first two of the last four characters, in base 36.
  *
  * @param random gives a number from 0 up to 1
  * @param after the last run of the same input: the new one comes after it, whatever became of the clock since
@@ -46,8 +47,8 @@ export function newRunId(nowMs: number, random: () => number, after?: string): s
   const lastMs = after === undefined ? undefined : timeOf(after);
   const ms = lastMs === undefined || nowMs >= lastMs + 1000 ? nowMs : lastMs + 1000;
   const [date, time] = new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '').split('T');
-  const end = Math.floor(random() * 36 ** 4);
-  return `${date}-${time}-${end.toString(36).padStart(4, '0')}`;
+  const digits = (value: number) => Math.floor(value).toString(36).padStart(2, '0');
+  return `${date}-${time}-${digits(ms % 1000)}${digits(random() * 36 ** 2)}`;
 }
 
 /** Where a new run's journal goes. Its name has the identity too, so that no damage to the file can hide the run. */

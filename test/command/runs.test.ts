@@ -54,19 +54,6 @@ describe('runs list', () => {
     expect((await world.run(['runs', 'list'])).stdout).toContain(givenRun);
   });
 
-  test('of runs that began in the same second the one that began later comes first, and is the last one', async () => {
-    await using world = await runsWorld();
-    for (const [end, ms] of ['200', '900', '500'].entries()) {
-      const header = { ...other, run: `20261120-101530-000${end}`, startedAt: `2026-11-20T10:15:30.${ms}Z` };
-      await world.journal({ header, rows: 1, groups: [] });
-    }
-
-    const { stdout } = await world.run(['runs', 'list', '-o', 'id']);
-
-    expect(stdout.split('\n').map((run) => run.slice(-1))).toEqual(['1', '2', '0', '']);
-    expect((await world.run(['runs', 'show', 'last', '-q', 'run'])).stdout).toBe('20261120-101530-0001\n');
-  });
-
   test('a row that was sent without an outcome is in doubt, and a damaged journal is shown as what it is', async () => {
     await using world = await runsWorld();
     await world.journal({ rows: 1, groups: [[intent(1, title)]] });

@@ -13,8 +13,11 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly done: string;
   /** Whether rows are read, and are not changed. */
   readonly isRead: boolean;
-  /** Where the run is recorded; undefined where it is not. */
-  readonly recorded: Recorded | undefined;
+  /**
+   * Begins to record the run; undefined where it is not recorded. Called once the way to the service is open: a run that
+   * can't even begin leaves nothing behind. Who calls it closes the journal.
+   */
+  readonly begin: () => Recorded | undefined;
   /** How the rows of the run stand, and the number of its next send. */
   readonly counts: RowCounts;
   readonly nextSeq: number;

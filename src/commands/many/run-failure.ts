@@ -1,36 +1,27 @@
 import type { RunTotals } from '../../bulk/journal-records.ts';
 import { Failure, Stopped } from '../../errors.ts';
-import type { Recorded } from './run-record.ts';
 
-/** What is known of a run beside its totals. */
-export interface RunNamed {
-  readonly done: string;
-  readonly recorded: Recorded | undefined;
-  readonly goOn: string | undefined;
-}
-
-/** What to do about a run that did not do every row: at most two lines. */
+/**
+ * What to do about a run that did not do every row: at most two lines.
+ *
+ * @param run its id; undefined where it is not recorded: then nothing can be gone on with
+ * @param goOn the command that goes on with it; undefined where the same one does
+ */
 export function whatNext(
   { left, failed, invalid, inDoubt }: RunTotals,
-  { recorded, goOn }: RunNamed,
+  run: string | undefined,
+  goOn: string | undefined,
 ): readonly string[] {
-  if (recorded === undefined || left + failed + invalid + inDoubt === 0) return [];
-  const { run } = recorded;
+  if (run === undefined || left + failed + invalid + inDoubt === 0) return [];
   const doubt = inDoubt > 0 ? [`rows in doubt: listctl runs show ${run} --in-doubt`] : [];
-  const rest = left + failed + invalid > 0 || inDoubt > 0 ? [`go on with: ${goOn ?? 'the same command'}`] : [];
-  return [...rest, ...doubt];
+  return [`go on with: ${goOn ?? 'the same command'}`, ...doubt];
 }
 
 /**
  * What a run ended in, in the order of the rulings: a signal, a local file, doubt, then what stopped it, then rows that
  * were not done. Undefined where every row was done.
  */
-export function runFailure(
-  totals: RunTotals,
-  stoppedBy: unknown,
-  { done }: RunNamed,
-  next: readonly string[],
-): unknown {
+export function runFailure(totals: RunTotals, stoppedBy: unknown, done: string, next: readonly string[]): unknown {
   if (stoppedBy instanceof Stopped) return stoppedBy;
   if (stoppedBy !== undefined && !(stoppedBy instanceof Failure)) return stoppedBy;
   if (stoppedBy?.kind === 'local-file') return stoppedBy;

@@ -151,12 +151,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   if (verb.asks) await askBefore(run, session);
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
-  const recorded = beginRecord(run, beginning, record, session);
-  try {
-    await sendRows(planOf(run, beginning, recorded, session), session);
-  } finally {
-    await recorded?.journal.close();
-  }
+  await sendRows(planOf(run, beginning, record, session), session);
 }
 
 function hashOf({ id, fields }: Row): string {
@@ -203,11 +198,12 @@ function beginRecord(
 }
 
 function planOf(
-  { verb, many, file, check }: FileRun,
+  run: FileRun,
   beginning: Beginning,
-  recorded: Recorded | undefined,
+  record: RunRecord | undefined,
   session: Session,
 ): RowsPlan<Row | BadRow> {
+  const { verb, many, file, check } = run;
   const { action, done, ignoresMissing = false } = verb;
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
@@ -221,10 +217,14 @@ function planOf(
   };
   const policy = before === undefined ? () => 'hold' as const : doubtPolicy(before, doubts);
   const skipsDoubts = many.inDoubt === 'skip';
-  if (before !== undefined && recorded !== undefined && skipsDoubts) skipDoubts(before, recorded.journal, counts);
   const rejects = many.rejects === undefined ? undefined : openRejectsFile(resolve(host.cwd, many.rejects), file);
   return {
-    ...{ action, done, recorded, counts, isRead: action === 'get', pace: many },
+    ...{ action, done, counts, isRead: action === 'get', pace: many },
+    begin: () => {
+      const recorded = beginRecord(run, beginning, record, session);
+      if (before !== undefined && recorded !== undefined && skipsDoubts) skipDoubts(before, recorded.journal, counts);
+      return recorded;
+    },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),

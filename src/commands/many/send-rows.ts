@@ -10,6 +10,7 @@ import { openProgress } from './progress.ts';
 import { openRowReport, type RowReport } from './row-report.ts';
 import type { PlannedRow, RowsPlan } from './rows-plan.ts';
 import { runFailure, whatNext } from './run-failure.ts';
+import type { Recorded } from './run-record.ts';
 import { twoStageStop } from './stops.ts';
 
 /**
@@ -21,43 +22,50 @@ import { twoStageStop } from './stops.ts';
  */
 export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session: Session): Promise<void> {
   const report = openRowReport(plan, session);
-  let end: RunEnd | undefined;
+  let ended: EndedRun | undefined;
   let unprinted: unknown;
   try {
     await report.printing(async () => {
-      end = await run(plan, report, session);
+      ended = await run(plan, report, session);
     });
   } catch (error) {
     // What was done is told all the same, though it could not be printed.
-    if (end === undefined) throw error;
+    if (ended === undefined) throw error;
     unprinted = error;
   }
-  if (end === undefined) throw new Error('the run has not ended');
-  const { totals, stoppedBy } = unprinted instanceof Failure ? { ...end, stoppedBy: unprinted } : end;
+  if (ended === undefined) throw new Error('the run has not ended');
+  const { totals, stoppedBy, run: name } = unprinted instanceof Failure ? { ...ended, stoppedBy: unprinted } : ended;
   plan.rejects?.end();
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
-  const next = whatNext(totals, plan);
-  const failure = runFailure(totals, stoppedBy, plan, next);
+  const next = whatNext(totals, name, plan.goOn);
+  const failure = runFailure(totals, stoppedBy, plan.done, next);
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
   throw failure;
 }
 
-async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<RunEnd> {
+/** How a run ended, and its id where it was recorded. */
+interface EndedRun extends RunEnd {
+  readonly run: string | undefined;
+}
+
+async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
   const { host } = session;
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
   const stops = twoStageStop(host, plan.isRead);
   const { retries, maxWaitMs } = session.retryPolicy('many');
-  const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
+  let recorded: Recorded | undefined;
   try {
     const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
+    recorded = plan.begin();
+    const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
     const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({
       tasks: plan.tasks,
       sender: plan.senderOver(wire),
-      journal: plan.recorded?.journal ?? noJournal,
+      journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors },
       clock: host.clock,
@@ -68,12 +76,13 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
     const progress = await openProgress({ running, pace, report, toDo }, session);
     report.attach(progress);
     try {
-      return await running.ended;
+      return { ...(await running.ended), run: recorded?.run };
     } finally {
       progress.end();
     }
   } finally {
     stops.end();
+    await recorded?.journal.close();
   }
 }
 

@@ -4,7 +4,6 @@ import { isLocked } from '../../settings/lock.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { bootId, runsFolder } from '../many/run-record.ts';
 import { type Session, withSession } from '../session.ts';
-import { newestFirst } from './run-order.ts';
 import { shownRun } from './run-shown.ts';
 
 /** `listctl runs list` */
@@ -34,7 +33,7 @@ async function showRuns(session: Session): Promise<void> {
   const { host } = session;
   const folder = runsFolder(host);
   // Before there is a printer: that they can't be read is not that there is none.
-  const runs = newestFirst(await listRuns(folder, { boot: bootId() }));
+  const runs = await listRuns(folder, { boot: bootId() });
   await session.printing(runView, true, async (print) => {
     if (runs.length === 0) await session.notice('no run is recorded yet: --from makes one');
     const seen = new Set<string>();

@@ -9,7 +9,6 @@ import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { isLocked, type LockOptions, takeLock } from '../../settings/lock.ts';
 import { bootId, journalLock, runsFolder } from '../many/run-record.ts';
-import { lastRun } from './run-order.ts';
 
 /** What RUN is, on help pages. */
 export const runWords = 'its id, last, or the path of its journal';
@@ -21,7 +20,7 @@ export const runWords = 'its id, last, or the path of its journal';
  */
 export function pathOfRun(word: string, host: Host): string {
   const folder = runsFolder(host);
-  return resolve(host.cwd, word === 'last' ? lastRun(folder) : resolveRun(folder, word));
+  return resolve(host.cwd, resolveRun(folder, word));
 }
 
 /**

@@ -130,12 +130,7 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
   }
   if (mayAsk) await askBefore(undo, left, session);
   await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
-  const recorded = begin(undo, before, record, session);
-  try {
-    await sendRows(planOf(undo, before, recorded, session), session);
-  } finally {
-    await recorded.journal.close();
-  }
+  await sendRows(planOf(undo, before, record, session), session);
 }
 
 async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
@@ -162,18 +157,16 @@ function begin({ of, created, pace }: Undo, before: Replay | undefined, record: 
   return record.create(header, pace.concurrency);
 }
 
-function planOf(
-  { word, path, of, list, created, pace, isForced }: Undo,
-  before: Replay | undefined,
-  recorded: Recorded,
-  { host, words }: Session,
-): RowsPlan<CreatedRow> {
+function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RowsPlan<CreatedRow> {
+  const { word, path, of, list, created, pace, isForced } = undo;
+  const { host, words } = session;
   const { run } = of.header;
   const { ratePerSecond, rejects } = pace;
   // Two requests are one row then, and at most so many requests were asked for.
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
-    ...{ action: 'undo', done: 'taken back', isRead: false, recorded },
+    ...{ action: 'undo', done: 'taken back', isRead: false },
+    begin: () => begin(undo, before, record, session),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(path, of, before, host),
