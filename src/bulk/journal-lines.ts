@@ -1,7 +1,7 @@
 /** The lines of a journal as they are read: each is whole and as it was written, or the reading ends in a Failure. */
 import { isAnyHeader, isGroup, isHeader } from './journal-checks.ts';
 import { damagedJournal, journalFault, newerJournal, noJournal } from './journal-failures.ts';
-import type { JournalIo } from './journal-io.ts';
+import { fileIo, type JournalIo } from './journal-io.ts';
 import { decodeLine, type JournalGroup, type JournalHeader, journalVersion } from './journal-records.ts';
 
 /** The first line. */
@@ -48,6 +48,22 @@ export function readHeader(path: string, io: JournalIo): PlacedHeader | undefine
       return undefined;
     }
     return { header: headerOf(start.subarray(0, end), path), lengthBytes: end + 1 };
+  } finally {
+    io.close(descriptor);
+  }
+}
+
+/**
+ * Whether a file is a journal, if a damaged one: it begins as one. A file that is empty or not there may become one.
+ *
+ * @throws {Failure} local-file, when it can't be read
+ */
+export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
+  const descriptor = openIfThere(path, io);
+  if (descriptor === undefined) return true;
+  try {
+    const start = readFrom(path, descriptor, 0, 32, io).toString('latin1');
+    return start === '' || /^[0-9a-f]{8} \{"listctl":"journal"/.test(start);
   } finally {
     io.close(descriptor);
   }

@@ -105,9 +105,9 @@ export class Ledger<R extends Numbered, T> {
     return this.#commits.sync(nowMs, clockMs, enough, isStarving);
   }
 
-  /** Hands on results whose turn it is. */
-  pump(): void {
-    this.#results.pump();
+  /** Hands on results whose turn it is; true where there is room now that there was not. */
+  pump(): boolean {
+    return this.#results.pump();
   }
 
   /** Takes up a row that is to be sent. */

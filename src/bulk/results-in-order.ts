@@ -43,9 +43,10 @@ export class ResultsInOrder<V> {
     return place;
   }
 
-  /** Hands on what stands at the front. */
-  pump(): void {
-    if (this.#isHanding || this.#hasFailed) return;
+  /** Hands on what stands at the front; true where there is room now that there was not. */
+  pump(): boolean {
+    if (this.#isHanding || this.#hasFailed) return false;
+    const before = this.#places.size;
     for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
       this.#places.shift();
       const taking = this.#hand(first.value);
@@ -55,8 +56,9 @@ export class ResultsInOrder<V> {
         () => this.#taken(undefined),
         (error: unknown) => this.#taken({ error }),
       );
-      return;
+      break;
     }
+    return this.#places.size < before;
   }
 
   #taken(failed: { readonly error: unknown } | undefined): void {

@@ -144,7 +144,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     // the first ones, as many as may be under way, can have been sent (reliability, C5).
     if (!this.#stop?.isJournals) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
     if (this.#stop === undefined) this.#send(nowMs);
-    this.#ledger.pump();
+    // What was handed on made room, for rows that nothing else would ask for.
+    if (this.#ledger.pump()) this.#schedule();
     this.#waitOrEnd(nowMs);
   }
 
@@ -221,10 +222,14 @@ class Run<R extends Numbered, T> implements RunningRun {
     const isHeldBack = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
     if (isHeldBack) this.#holdBack(nowMs);
     let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#aheadMax() - this.#ahead;
-    for (; room > 0; room -= 1) {
+    // The first row goes alone: until something has answered, nobody knows that it is there.
+    if (!this.#hasAnswered) room = Math.min(room, 1 - this.#ahead - this.#underWay);
+    while (room > 0) {
       const again = this.#waiting.take(nowMs);
       if (again !== undefined) this.#ledger.intend(again);
-      else if (!this.#takeNext()) break;
+      else if (!this.#hasAnswered && this.#waiting.size > 0) return;
+      else if (!this.#takeNext()) return;
+      room -= 1;
     }
   }
 
@@ -264,14 +269,19 @@ class Run<R extends Numbered, T> implements RunningRun {
     }
   }
 
+  /** Takes the next row to send, and tells what comes of those before it that are not to be sent; false without one. */
   #takeNext(): boolean {
-    if (this.#ledger.waiting >= windowMax) return false;
-    const task = this.#nextTask();
-    if (task === undefined) return false;
-    if (task.kind === 'send') this.#ledger.open(task);
-    else this.#ledger.tell(task);
-    if (task.kind === 'invalid') this.#countFailure();
-    return this.#stop === undefined;
+    while (this.#stop === undefined && this.#ledger.waiting < windowMax) {
+      const task = this.#nextTask();
+      if (task === undefined) return false;
+      if (task.kind === 'send') {
+        this.#ledger.open(task);
+        return true;
+      }
+      this.#ledger.tell(task);
+      if (task.kind === 'invalid') this.#countFailure();
+    }
+    return false;
   }
 
   /** The next task, if it has been read. */

@@ -13,25 +13,39 @@ const waitingMax = 65_536;
 
 /**
  * Joins short texts on their way to a stream. Nothing waits longer than for what is ready in this turn of the event
- * loop, so that a reader of a slow run sees each line when it is known.
+ * loop, or for the stream to take what came before, so that a reader of a slow run sees each line when it is known.
  */
 export function batched(output: Pick<Output, 'write'>): Batch {
   let waiting = '';
   let isScheduled = false;
-  let written: Promise<void> = Promise.resolve();
+  let hasFailed = false;
+  let writing: Promise<void> | undefined;
+  const drain = async () => {
+    while (waiting !== '') {
+      const text = waiting;
+      waiting = '';
+      await output.write(text);
+    }
+  };
   const flush = () => {
-    const text = waiting;
-    waiting = '';
     // After a failure nothing more is written, and whoever asks next hears of it.
-    if (text !== '') written = written.then(() => output.write(text));
-    return written;
+    writing ??= drain().then(
+      () => {
+        writing = undefined;
+      },
+      (error: unknown) => {
+        hasFailed = true;
+        throw error;
+      },
+    );
+    return writing;
   };
   return {
     flush,
     write: (text) => {
       waiting += text;
-      if (waiting.length >= waitingMax) return flush();
-      if (isScheduled) return undefined;
+      if (hasFailed || waiting.length >= waitingMax) return flush();
+      if (isScheduled || writing !== undefined) return undefined;
       isScheduled = true;
       setImmediate(() => {
         isScheduled = false;

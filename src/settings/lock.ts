@@ -12,6 +12,8 @@ import { entryOf, type Holder, holderOf, isDead, isFromHere, thisHolder } from '
 
 /** A lock that is held. */
 export interface Lock {
+  /** Who held it on other machines, in words, where their entries were removed. */
+  readonly broken: readonly string[];
   /** Lets others in. Never fails: what is left behind belongs to a process that is gone. */
   release(): void;
 }
@@ -20,7 +22,10 @@ export interface Lock {
 export interface LockOptions {
   /** How long others are waited for, in milliseconds; 0 for not at all. */
   readonly waitMs: number;
-  /** Removes entries of other machines first: only after somebody said that those are gone. */
+  /**
+   * Removes entries of other machines first: only after somebody said that those are gone. Undefined where nobody can
+   * say so; false where somebody can, with --break-lock.
+   */
   readonly breaksForeign?: boolean;
 }
 
@@ -34,17 +39,18 @@ export interface LockOptions {
  */
 export async function takeLock(
   path: string,
-  { waitMs, breaksForeign = false }: LockOptions,
+  { waitMs, breaksForeign }: LockOptions,
   host: Pick<Host, 'clock' | 'signal' | 'processes'>,
 ): Promise<Lock> {
   const own = entryOf(thisHolder(host.processes));
+  const broken: string[] = [];
   for (let waitedMs = 0; ; ) {
     const release = () => giveBack(path, own);
-    const others = tryToEnter(path, own, breaksForeign, host);
+    const others = tryToEnter(path, own, { breaks: breaksForeign === true, broken }, host);
     const [other] = others;
-    if (other === undefined) return { release };
+    if (other === undefined) return { release, broken };
     release();
-    if (waitedMs >= waitMs) throw locked(path, other);
+    if (waitedMs >= waitMs) throw locked(path, other, breaksForeign === false);
     // Random, so that two that gave way do not meet again.
     const delayMs = 50 + Math.random() * 200;
     await host.clock.sleep(delayMs, host.signal);
@@ -78,7 +84,7 @@ export function isLocked(path: string, processes: Processes): boolean {
 function tryToEnter(
   path: string,
   own: string,
-  breaksForeign: boolean,
+  foreign: { readonly breaks: boolean; readonly broken: string[] },
   { clock, processes }: Pick<Host, 'clock' | 'processes'>,
 ): readonly Holder[] {
   try {
@@ -87,8 +93,9 @@ function tryToEnter(
     return readdirSync(path).flatMap((entry) => {
       const holder = entry === own ? undefined : holderOf(entry);
       if (holder === undefined) return [];
-      const isGone = isFromHere(holder) ? isDead(holder, processes) : breaksForeign;
-      if (!isGone) return [holder];
+      const isForeign = !isFromHere(holder);
+      if (!(isForeign ? foreign.breaks : isDead(holder, processes))) return [holder];
+      if (isForeign) foreign.broken.push(nameOf(path, holder));
       remove(path, entry);
       return [];
     });
@@ -132,12 +139,20 @@ function remove(path: string, entry: string): void {
   }
 }
 
-function locked(path: string, holder: Holder): Failure {
-  const { host = 'a host', since = 'some time ago' } = saidBy(path, holder);
-  const hint = isFromHere(holder)
-    ? 'run it again when that is done'
+function locked(path: string, holder: Holder, canBreak: boolean): Failure {
+  return new Failure('locked', `${path} is held by ${nameOf(path, holder)}`, { hint: hintFor(path, holder, canBreak) });
+}
+
+function hintFor(path: string, holder: Holder, canBreak: boolean): string {
+  if (isFromHere(holder)) return 'run it again when that is done';
+  return canBreak
+    ? 'run it again when that is done; if that host is gone for good, --break-lock takes the lock'
     : `if that host is gone for good, remove ${join(path, entryOf(holder))}`;
-  return new Failure('locked', `${path} is held by process ${holder.pid} on ${host}, since ${since}`, { hint });
+}
+
+function nameOf(path: string, holder: Holder): string {
+  const { host = 'a host', since = 'some time ago' } = saidBy(path, holder);
+  return `process ${holder.pid} on ${host}, since ${since}`;
 }
 
 function saidBy(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {

@@ -273,13 +273,15 @@ describe('gone on with', () => {
 });
 
 test('a row that was only read when the run stopped is still to do, and not in doubt', async () => {
-  await using service = await scriptedService({ status: 200, cut: true }, { status: 400, body: { error: 'no' } });
+  const refused = { status: 400, body: { error: 'no' } };
+  await using service = await scriptedService(deleted, { status: 200, cut: true }, refused);
   await using world = await runsWorld();
-  await world.journal(created(service.url, [{ id: '1' }, { id: '2', etag: '"v"' }]));
+  const items = [{ id: '0', etag: '"v"' }, { id: '1' }, { id: '2', etag: '"v"' }];
+  await world.journal(created(service.url, items));
 
   const { exitCode, stderr } = await undo(world, service, ['--fail-fast']);
 
-  expect(sent(service)).toEqual(['GET 1', 'DELETE 2']);
+  expect(sent(service)).toEqual(['DELETE 0', 'GET 1', 'DELETE 2']);
   expect(exitCode).toBe(9);
   expect(stderr).toContain('1 still to do');
 });

@@ -98,12 +98,12 @@ function shardText({ shard }: ManyOptions): string | null {
 async function withRecord(
   identity: string,
   many: ManyOptions,
-  { host, version }: Session,
+  { host, version: tool, say: warn }: Session,
   work: (record: RunRecord) => Promise<void>,
 ): Promise<void> {
   const { lockWaitMs, breaksLock, restarts } = many;
   const journal = many.journal === undefined ? undefined : resolve(host.cwd, many.journal);
-  const record = await openRecord({ identity, journal }, { lockWaitMs, breaksLock, restarts, tool: version }, host);
+  const record = await openRecord({ identity, journal }, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
   try {
     if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(many, record);
     await work(record);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
+import { beginsAsJournal } from '../../bulk/journal-lines.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
@@ -72,6 +73,8 @@ export interface RecordOptions {
   readonly tool: string;
   /** Forgets the run before. */
   readonly restarts?: boolean;
+  /** Told that a lock of another host was taken. */
+  readonly warn: (text: string) => Promise<void>;
 }
 
 /**
@@ -88,13 +91,16 @@ export async function openRecord(
   const folder = journal === undefined ? runsFolder(host) : dirname(journal);
   makeFolder(folder);
   const lockPath = journal === undefined ? runLock(folder, identity) : `${journal}.lock`;
-  const { lockWaitMs, breaksLock, restarts = false, tool } = options;
+  const { lockWaitMs, breaksLock, restarts = false, tool, warn } = options;
   const lock = await takeLock(lockPath, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host);
   try {
+    for (const holder of lock.broken)
+      await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
     if (journal === undefined) await shrinkOldRuns(folder, host.clock.now());
     const last = journal === undefined ? findRun(folder, identity) : undefined;
     const path = journal ?? last?.path;
     const boot = bootId();
+    if (restarts && journal !== undefined) refuseOtherFiles(journal);
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot });
     const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
     const next = newRunId(host.clock.now(), () => host.random(), last?.run);
@@ -103,6 +109,14 @@ export async function openRecord(
     lock.release();
     throw error;
   }
+}
+
+/** @throws {Failure} local-file, when something stands there that no run has written: it is not removed for one */
+function refuseOtherFiles(journal: string): void {
+  if (beginsAsJournal(journal)) return;
+  throw new Failure('local-file', `${journal} is no journal of listctl`, {
+    hint: 'nothing was sent, and it was left as it is: name another file with --journal',
+  });
 }
 
 interface Found {

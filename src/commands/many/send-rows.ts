@@ -34,8 +34,8 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
     unprinted = error;
   }
   if (ended === undefined) throw new Error('the run has not ended');
-  const { totals, stoppedBy, run: name } = unprinted instanceof Failure ? { ...ended, stoppedBy: unprinted } : ended;
-  plan.rejects?.end();
+  const { totals, run: name } = ended;
+  const stoppedBy = (unprinted instanceof Failure ? unprinted : undefined) ?? endRejects(plan) ?? ended.stoppedBy;
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
@@ -44,6 +44,17 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
   throw failure;
+}
+
+/** Writes the rejects; gives why they can't be: what became of the rows is told all the same. */
+function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>): Failure | undefined {
+  try {
+    rejects?.end();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
 }
 
 /** How a run ended, and its id where it was recorded. */

@@ -75,7 +75,8 @@ export async function undoRun(word: string, flags: UndoFlags, session: Session):
     const undo = { word, path, of, list, created, pace, isForced, mayAsk: flags.yes !== true };
     const { origin, site, list: name, run } = of.header;
     const identity = identityOf('undo', origin, site, name, run);
-    const record = await openRecord({ identity, journal: undefined }, { lockWaitMs, breaksLock, tool: version }, host);
+    const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
+    const record = await openRecord({ identity, journal: undefined }, locking, host);
     try {
       await takeBack(undo, record, session);
     } finally {

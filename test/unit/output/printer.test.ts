@@ -132,7 +132,7 @@ test('many short lines are few writes, and no long wait', async () => {
   expect(Math.max(...stdout.texts.map(({ length }) => length))).toBeLessThan(70_000);
 });
 
-test('what a stream does not take is heard of at once or at the end, and only the first time is written', async () => {
+test('what a stream does not take is heard of by the next value and at the end, and only the first time is written', async () => {
   let writes = 0;
   const full = {
     isClosed: false,
@@ -145,8 +145,8 @@ test('what a stream does not take is heard of at once or at the end, and only th
 
   await printer.print({ name: 'a' });
   await new Promise((resolve) => setImmediate(resolve));
-  await printer.print({ name: 'b' });
 
+  await expect(printer.print({ name: 'b' })).rejects.toMatchObject({ kind: 'local-file' });
   await expect(printer.end()).rejects.toMatchObject({ kind: 'local-file' });
   expect(writes).toBe(1);
 });
