@@ -69,20 +69,12 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
 
 /** Declares the flags that `--from` brings. */
 export function addManyOptions(command: Command, action: RowAction): void {
+  command.optionsGroup('The file of --from:');
+  addReadingOptions(command);
   command
-    .optionsGroup('The file of --from:')
-    .option('--input-format <format>', `${formats.join(', ')}; otherwise by its name`)
-    .option('--delimiter <character>', 'of CSV; otherwise taken from its first line')
-    .option('--encoding <name>', 'utf-8 (default), windows-1252 and what else TextDecoder knows')
     .option('--id-column <name>', 'where the id is (id)')
     .option('--rows <kind>', 'what a JSON row is: auto, items, fields (auto)');
-  if (action === 'create' || action === 'update') {
-    command
-      .option('--rename <Column=Field>', 'a column under another field name; repeatable', collect)
-      .option('--only <names>', 'take just these columns: A,B')
-      .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all; repeatable`, collect)
-      .option('--empty <meaning>', `what an empty cell means: ${empties.join(', ')} (omit)`);
-  }
+  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
   command.option('--shard <I/N>', 'take only this share of the rows, for N jobs side by side');
   command.optionsGroup('Many items:').option('--skip-invalid', 'send the good rows of a file with bad ones');
   addPaceOptions(command);
@@ -91,6 +83,23 @@ export function addManyOptions(command: Command, action: RowAction): void {
     .option('--restart', 'forget that run, start from the first row')
     .option('--journal <file>', 'where the run is recorded, rather than in the state folder')
     .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
+}
+
+/** Declares how the text of a file is read. */
+export function addReadingOptions(command: Command): void {
+  command
+    .option('--input-format <format>', `${formats.join(', ')}; otherwise by its name`)
+    .option('--delimiter <character>', 'of CSV; otherwise taken from its first line')
+    .option('--encoding <name>', 'utf-8 (default), windows-1252 and what else TextDecoder knows');
+}
+
+/** Declares how columns become fields. */
+export function addFieldReadingOptions(command: Command): void {
+  command
+    .option('--rename <Column=Field>', 'a column under another field name; repeatable', collect)
+    .option('--only <names>', 'take just these columns: A,B')
+    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all; repeatable`, collect)
+    .option('--empty <meaning>', `what an empty cell means: ${empties.join(', ')} (omit)`);
 }
 
 /** Declares how fast to go, when to stop, and whom to wait for. */

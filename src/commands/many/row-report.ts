@@ -66,13 +66,15 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   constructor(plan: RowsPlan<R>, session: Session) {
     this.#plan = plan;
     this.#session = session;
-    const isPretty = session.format(true) === 'pretty';
-    this.#tellsFailures = plan.isRead || isPretty;
-    this.#isSilent = isPretty && !plan.isRead;
+    const isResult = plan.prints === 'results' && session.format(true) !== 'pretty';
+    this.#tellsFailures = !isResult;
+    this.#isSilent = !isResult && plan.prints !== 'items';
   }
 
   async printing(work: () => Promise<void>): Promise<void> {
-    await this.#session.printing<Printed>(this.#plan.isRead ? readView : rowResultView, true, async (print) => {
+    const { prints } = this.#plan;
+    if (prints === 'nothing') return work();
+    await this.#session.printing<Printed>(prints === 'items' ? readView : rowResultView, true, async (print) => {
       this.#print = print;
       await work();
     });

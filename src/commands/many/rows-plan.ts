@@ -13,6 +13,8 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly done: string;
   /** Whether rows are read, and are not changed. */
   readonly isRead: boolean;
+  /** What is printed on stdout: what came of each row, the items that were read, or nothing. */
+  readonly prints: 'results' | 'items' | 'nothing';
   /**
    * Begins to record the run; undefined where it is not recorded. Called once the way to the service is open: a run that
    * can't even begin leaves nothing behind. Who calls it closes the journal.

@@ -220,6 +220,7 @@ function planOf(
   const rejects = many.rejects === undefined ? undefined : openRejectsFile(resolve(host.cwd, many.rejects), file);
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: many },
+    prints: action === 'get' ? 'items' : 'results',
     begin: () => {
       const recorded = beginRecord(run, beginning, record, session);
       if (before !== undefined && recorded !== undefined && skipsDoubts) skipDoubts(before, recorded.journal, counts);

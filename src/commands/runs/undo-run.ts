@@ -166,7 +166,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   // Two requests are one row then, and at most so many requests were asked for.
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
-    ...{ action: 'undo', done: 'taken back', isRead: false },
+    ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results' } as const),
     begin: () => begin(undo, before, record, session),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
