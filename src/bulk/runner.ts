@@ -65,7 +65,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   /** Their intents are on disk: they may be sent, in this order. */
   readonly #ready = new Fifo<Entry<R, T>>();
   readonly #waiting = new WaitingRows<Entry<R, T>>();
-  readonly #awake = new AbortController();
+  readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
   #block: readonly Task<R>[] = [];
@@ -82,6 +82,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #silence: (() => unknown) | undefined;
   #isScheduled = false;
   #wakeAtMs = Number.POSITIVE_INFINITY;
+  #sleeping: AbortController | undefined;
   #stop: { readonly by: unknown; readonly isJournals: boolean } | undefined;
 
   constructor(options: RunOptions<R, T>) {
@@ -100,7 +101,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     const stop = () => this.#stopFor(signal.reason);
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop, { once: true });
-    this.#awake.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop));
+    this.#ended.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop));
     this.#schedule();
   }
 
@@ -155,7 +156,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (!isBroken) {
       this.#wake(this.#ledger.sync(nowMs, () => clock.monotonicMs(), limitMax, this.#ready.size === 0));
     }
-    if (this.#stop === undefined) this.#wake(this.#waiting.dueAtMs);
+    // What is due already waits for something else: a free place, or the end of a pause.
+    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#wake(this.#waiting.dueAtMs);
     if (this.#underWay > 0) return;
     if (isBroken) this.#endBroken();
     else if (this.#isAllTold()) this.#endWell();
@@ -191,7 +193,8 @@ class Run<R extends Numbered, T> implements RunningRun {
   #end() {
     const settle = this.#settle;
     this.#settle = undefined;
-    this.#awake.abort();
+    this.#ended.abort();
+    this.#sleeping?.abort();
     return settle;
   }
 
@@ -204,16 +207,20 @@ class Run<R extends Numbered, T> implements RunningRun {
     return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by };
   }
 
+  /** Sees to it that there is a turn at this moment, if there is none before: one sleep at a time. */
   #wake(atMs: number): void {
     if (atMs >= this.#wakeAtMs) return;
-    this.#wakeAtMs = atMs;
     const { clock } = this.#the;
+    this.#sleeping?.abort();
+    const sleeping = new AbortController();
+    this.#sleeping = sleeping;
+    this.#wakeAtMs = atMs;
     const woken = () => {
-      // A sooner one may have been asked for since.
-      if (this.#wakeAtMs >= atMs) this.#wakeAtMs = Number.POSITIVE_INFINITY;
+      this.#sleeping = undefined;
+      this.#wakeAtMs = Number.POSITIVE_INFINITY;
       this.#schedule();
     };
-    clock.sleep(Math.max(0, atMs - clock.monotonicMs()), this.#awake.signal).then(woken, () => {});
+    clock.sleep(Math.max(0, atMs - clock.monotonicMs()), sleeping.signal).then(woken, () => {});
   }
 
   /** Takes rows, and says that they are to be sent. */

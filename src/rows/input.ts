@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { spoolBytes } from './spool-bytes.ts';
@@ -20,7 +21,7 @@ export interface Input {
 }
 
 export interface InputOptions {
-  readonly host: Pick<Host, 'stdin' | 'signal' | 'platform'>;
+  readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
   /** The folder for the copy of what can be read only once; made, for its owner alone, where it is not there. */
   readonly spoolFolder: string;
 }
@@ -40,21 +41,22 @@ export async function openInput(file: string, { host, spoolFolder }: InputOption
     }
     return spooled(file, host.stdin.stream, { host, spoolFolder });
   }
-  const input = await tryTo(file, () => openRegular(file));
+  const path = host.cwd === '' ? file : resolve(host.cwd, file);
+  const input = await tryTo(file, () => openRegular(path, file));
   if (input !== undefined) return input;
   // Opening a FIFO waits for who writes to it, so not on this thread.
-  const handle = await tryTo(file, () => untilStopped(open(file), host.signal));
+  const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
   return spooled(file, handle.createReadStream(), { host, spoolFolder });
 }
 
 /** A regular file; undefined for what has to be copied. Where a system tells no size (/proc), that is needed too. */
-async function openRegular(file: string): Promise<Input | undefined> {
-  const status = await stat(file);
-  if (status.isDirectory()) throw new Failure('usage', `cannot read ${file}: it is a folder`, nothingSent);
+async function openRegular(path: string, name: string): Promise<Input | undefined> {
+  const status = await stat(path);
+  if (status.isDirectory()) throw new Failure('usage', `cannot read ${name}: it is a folder`, nothingSent);
   if (!status.isFile() || status.size === 0) return undefined;
-  const descriptor = openSync(file, 'r');
+  const descriptor = openSync(path, 'r');
   const close = () => closeSync(descriptor);
-  return { name: file, isSpooled: false, descriptor, sizeBytes: fstatSync(descriptor).size, close };
+  return { name, isSpooled: false, descriptor, sizeBytes: fstatSync(descriptor).size, close };
 }
 
 async function spooled(

@@ -193,7 +193,6 @@ function invalidFailure({ line, column, problem }: BadRow): Failure {
 function heldFailure({ number, line }: Row, key: string | null): Failure {
   return new Failure('in-doubt', `in doubt what became of row ${number} (line ${line}): it was not sent again`, {
     outcome: 'unknown',
-    hint: `look whether it is there, then: listctl runs resolve RUN --row ${number} --applied ID, or --not-applied`,
     idempotencyKey: key ?? undefined,
   });
 }

@@ -20,8 +20,12 @@ export interface RowReport<R> extends Settled {
   /** Takes one result. */
   readonly take: (result: RowResult<R, SentResult>) => Promise<void> | undefined;
   groups(): readonly FailureGroup[];
-  /** From now on the progress is taken away before anything is printed beside it. */
-  attach(progress: Progress): void;
+  /**
+   * From now on the progress is taken away before anything is printed beside it.
+   *
+   * @param run the id of the run, where it is recorded
+   */
+  attach(progress: Progress, run: string | undefined): void;
 }
 
 /** A person is shown so many failures; all of them are counted. */
@@ -61,6 +65,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   readonly #isSilent: boolean;
   #print: Print<Printed> = () => undefined;
   #progress: Progress | undefined;
+  #run: string | undefined;
   #shown = 0;
 
   constructor(plan: RowsPlan<R>, session: Session) {
@@ -95,15 +100,17 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       const item = 'members' in value ? value : undefined;
       return this.#put({ row: number, action, status, id: value.id, item });
     }
-    return this.#notDone(row, { row: number, action, status, id, failure: result.failure }, result.failure);
+    const failure = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
+    return this.#notDone(row, { row: number, action, status, id, failure }, failure);
   };
 
   groups(): readonly FailureGroup[] {
     return this.#groups.list();
   }
 
-  attach(progress: Progress): void {
+  attach(progress: Progress, run: string | undefined): void {
     this.#progress = progress;
+    this.#run = run;
   }
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
@@ -117,15 +124,27 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     return this.#shown > shownMax ? undefined : this.#tell(row, failure);
   }
 
+  /** What to do about a row is not what to do about a single item. */
+  #doubtOf({ number }: R, { message, details }: Failure): Failure {
+    const { action } = this.#plan;
+    const run = this.#run;
+    const isOfRun = run !== undefined && action !== 'apply';
+    const hint = isOfRun
+      ? `look whether it was ${this.#plan.done}, then: listctl runs resolve ${run} --row ${number} --applied ID, or --not-applied`
+      : undefined;
+    return new Failure('in-doubt', message, { ...details, hint });
+  }
+
   #put(shown: Printed): Promise<void> | undefined {
     if (this.#session.host.stdout.isTTY) this.#progress?.clear();
     return this.#print(shown);
   }
 
-  async #tell({ number, line }: R, { kind, message, details }: Failure): Promise<void> {
+  async #tell({ number, line, name }: R, { kind, message, details }: Failure): Promise<void> {
     this.#progress?.clear();
     const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
-    await this.#session.report(new Failure(kind, `row ${number}${where}: ${message}`, details));
+    const row = name === undefined ? `row ${number}${where}` : `"${name}"`;
+    await this.#session.report(new Failure(kind, `${row}: ${message}`, details));
     if (this.#shown === shownMax) await this.#session.say('  further rows are counted below, and not shown');
   }
 }

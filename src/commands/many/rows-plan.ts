@@ -28,14 +28,16 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: { add(row: R, error: string): void; end(): void } | undefined;
-  /** The command that goes on with it; undefined where the same one does. */
-  readonly goOn: string | undefined;
+  /** What to do about a run that did not do every row: at most two lines. */
+  readonly nextSteps: (run: string, inDoubt: number) => readonly string[];
 }
 
 /** A row, as far as messages name it. */
 export interface PlannedRow extends Numbered {
   readonly line?: number;
   readonly id?: string | undefined;
+  /** What a person knows it by, where that is not its number. */
+  readonly name?: string;
 }
 
 /** How far the results of a run are. */

@@ -1,20 +1,12 @@
 import type { RunTotals } from '../../bulk/journal-records.ts';
 import { Failure, Stopped } from '../../errors.ts';
 
-/**
- * What to do about a run that did not do every row: at most two lines.
- *
- * @param run its id; undefined where it is not recorded: then nothing can be gone on with
- * @param goOn the command that goes on with it; undefined where the same one does
- */
-export function whatNext(
-  { left, failed, invalid, inDoubt }: RunTotals,
-  run: string | undefined,
-  goOn: string | undefined,
-): readonly string[] {
-  if (run === undefined || left + failed + invalid + inDoubt === 0) return [];
-  const doubt = inDoubt > 0 ? [`rows in doubt: listctl runs show ${run} --in-doubt`] : [];
-  return [`go on with: ${goOn ?? 'the same command'}`, ...doubt];
+/** What to do about a run over a file that did not do every row. */
+export function nextSteps(goOn: string): (run: string, inDoubt: number) => readonly string[] {
+  return (run, inDoubt) => [
+    `go on with: ${goOn}`,
+    ...(inDoubt > 0 ? [`rows in doubt: listctl runs show ${run} --in-doubt`] : []),
+  ];
 }
 
 /**
@@ -25,26 +17,26 @@ export function runFailure(totals: RunTotals, stoppedBy: unknown, done: string, 
   if (stoppedBy instanceof Stopped) return stoppedBy;
   if (stoppedBy !== undefined && !(stoppedBy instanceof Failure)) return stoppedBy;
   if (stoppedBy?.kind === 'local-file') return stoppedBy;
-  const hint = next.length === 0 ? undefined : next.join('\n');
-  const { inDoubt, failed, invalid, left } = totals;
-  if (inDoubt > 0) {
-    const because = stoppedBy === undefined ? '' : `; ${stoppedBy.message}`;
-    return new Failure('in-doubt', `${rowsText(inDoubt)} in doubt: they may or may not have been ${done}${because}`, {
-      hint,
-      outcome: 'unknown',
-    });
-  }
+  if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, stoppedBy, done, next);
   if (stoppedBy !== undefined && stoppedBy.kind !== 'incomplete') {
     // What stopped the run says what to mend; how to go on stands below it.
     const hints = [stoppedBy.details.hint, ...next].filter((line) => line !== undefined).slice(0, 2);
-    return new Failure(stoppedBy.kind, stoppedBy.message, {
-      ...stoppedBy.details,
-      hint: hints.join('\n') || undefined,
-    });
+    return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: joined(hints) });
   }
-  if (failed + invalid + left === 0) return undefined;
+  const count = totals.failed + totals.invalid + totals.left;
+  if (count === 0) return undefined;
   const stopped = stoppedBy === undefined ? '' : `; ${stoppedBy.message}`;
-  return new Failure('incomplete', `${rowsText(failed + invalid + left)} could not be ${done}${stopped}`, { hint });
+  return new Failure('incomplete', `${rowsText(count)} could not be ${done}${stopped}`, { hint: joined(next) });
+}
+
+function doubtFailure(count: number, stoppedBy: Failure | undefined, done: string, next: readonly string[]): Failure {
+  const because = stoppedBy === undefined ? '' : `; the run stopped: ${stoppedBy.message}`;
+  const doubt = `${rowsText(count)} in doubt: ${count === 1 ? 'it' : 'they'} may or may not have been ${done}`;
+  return new Failure('in-doubt', doubt + because, { hint: joined(next), outcome: 'unknown' });
+}
+
+function joined(lines: readonly string[]): string | undefined {
+  return lines.length === 0 ? undefined : lines.join('\n');
 }
 
 function rowsText(count: number): string {

@@ -26,6 +26,7 @@ import {
 import { openRejectsFile } from './rejects-file.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
+import { nextSteps } from './run-failure.ts';
 import { runOrigin } from './run-origin.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord, runsFolder } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
@@ -230,7 +231,7 @@ function planOf(
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
     rejects: rejects && { add: ({ source }, error) => rejects.add(source, error), end: rejects.end },
-    goOn: goOnWith(session.words),
+    nextSteps: nextSteps(goOnWith(session.words)),
   };
 }
 

@@ -9,7 +9,7 @@ import type { Session } from '../session.ts';
 import { openProgress } from './progress.ts';
 import { openRowReport, type RowReport } from './row-report.ts';
 import type { PlannedRow, RowsPlan } from './rows-plan.ts';
-import { runFailure, whatNext } from './run-failure.ts';
+import { runFailure } from './run-failure.ts';
 import type { Recorded } from './run-record.ts';
 import { twoStageStop } from './stops.ts';
 
@@ -39,7 +39,9 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
-  const next = whatNext(totals, name, plan.goOn);
+  const isWhole = totals.left + failed + totals.inDoubt === 0;
+  // What is not recorded can't be gone on with.
+  const next = isWhole || name === undefined ? [] : plan.nextSteps(name, totals.inDoubt);
   const failure = runFailure(totals, stoppedBy, plan.done, next);
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
@@ -85,7 +87,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       tellsLeft: plan.rejects !== undefined,
     });
     const progress = await openProgress({ running, pace, report, toDo }, session);
-    report.attach(progress);
+    report.attach(progress, recorded?.run);
     try {
       return { ...(await running.ended), run: recorded?.run };
     } finally {

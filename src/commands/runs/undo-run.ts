@@ -14,6 +14,7 @@ import { openSpool } from '../../output/spool.ts';
 import { type ManyFlags, type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
 import type { RowsPlan } from '../many/rows-plan.ts';
+import { nextSteps } from '../many/run-failure.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord } from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
 import { confirm } from '../prompts.ts';
@@ -174,7 +175,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
     senderOver: (wire) => undoSender({ run, list, wire, isForced }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
     rejects: rejects === undefined ? undefined : rejectsInto(resolve(host.cwd, rejects)),
-    goOn: goOnWith(words, word, run),
+    nextSteps: nextSteps(goOnWith(words, word, run)),
   };
 }
 

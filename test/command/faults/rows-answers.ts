@@ -298,7 +298,7 @@ row('N37', 'numbers are printed as they came, token for token', async (way) => {
 });
 
 rowElsewhere('N37', 'that `apply` sees no difference belongs to apply, which is not there yet');
-rowElsewhere('N15', 'that a run over many rows stops belongs to bulk runs (issue 5)');
+rowElsewhere('N15', 'that a run over many rows stops is seen in test/command/many/stops.test.ts');
 
 function headOf(status: number, framing: string): Buffer {
   return Buffer.from(`HTTP/1.1 ${status} Whatever\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`);

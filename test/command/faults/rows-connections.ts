@@ -1,9 +1,12 @@
 /** N38, N39 and N41: connections that serve more than one request, and bytes that no answer may hold. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type AnswerParts, answerBytes, garbageBytes } from '../../support/fault-answer.ts';
 import { type AnswerStep, always, inOrder, type OwnAnswer } from '../../support/fault-plan.ts';
 import { row, rowElsewhere } from '../../support/fault-rows.ts';
 import { runAgainst, verbs, waiting } from '../../support/fault-ways.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 /** Keeps the connection, and asks for the same request again. */
 function busy(parts: AnswerParts = {}, then?: AnswerStep['ending']): AnswerStep {
@@ -170,7 +173,28 @@ row('N39', 'two lengths that differ are no answer', async (way) => {
   expect([1, 7]).toContain(read.exitCode);
 });
 
-rowElsewhere('N41', 'a server that is down for a minute belongs to bulk runs (issue 5)');
+row(
+  'N41',
+  'a server that goes away in the middle of a run over many rows: probed, then every row is done once',
+  async (way) => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'rows.csv');
+    await writeFile(file, `Title\n${'Milk\n'.repeat(60)}`);
+    const words = ['items', 'create', '--from', file, '--idempotency', 'honoured', '--concurrency', '4', '-o', 'none'];
+    const isGone = (attempt: number) => attempt > 20 && attempt <= 34;
+
+    const run = await runAgainst(
+      way,
+      words,
+      { honoursKeys: true, plan: (attempt) => (isGone(attempt) ? { point: 'body-read', action: 'rst' } : undefined) },
+      { env: { LISTCTL_STATE_DIR: folder.path } },
+    );
+
+    expect([run.exitCode, run.createdCount, run.attempts]).toEqual([0, 60, 60 + 14]);
+  },
+);
+
+rowElsewhere('N41', 'that it is probed once in five seconds at most is seen in test/command/many/outage.test.ts');
 
 function framedTwice(): Buffer {
   return answerBytes(200, {

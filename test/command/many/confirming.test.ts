@@ -1,0 +1,197 @@
+/** What is asked before anything is sent, and what is only shown (cli.md, "One item, or several", "Many items"). */
+import { describe, expect, test } from 'vitest';
+import { main } from '../../../src/main.ts';
+import { keptFor, settingsFolder } from '../../support/settings-folder.ts';
+import { testHost } from '../../support/test-host.ts';
+import { listService } from './list-service.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+
+const ids = '1\n2\n3\n';
+
+describe('delete --from', () => {
+  test('P22: needs --yes where it can’t ask: 2, nothing sent', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const words = ['items', 'delete', '--from', world.file('ids.txt', ids)];
+
+    for (const world_ of [{}, { terminal: 80, env: { CI: 'true' } }, { terminal: 80, more: ['--no-input'] }]) {
+      const { more = [], ...where } = world_ as { readonly more?: readonly string[] };
+      const { exitCode, stdout, stderr } = await world.run([...words, ...more], where);
+      expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
+      expect(stderr).toContain('--yes');
+    }
+  });
+
+  test.each([
+    { typed: 'y\n', exit: 0, sent: 3 },
+    { typed: 'n\n', exit: 2, sent: 0 },
+    { typed: '\n', exit: 2, sent: 0 },
+    { typed: '\u0003', exit: 130, sent: 0 },
+    { typed: '\u0004', exit: 2, sent: 0 },
+  ])('asks on a terminal, with the count and the list: $typed', async ({ typed, exit, sent }) => {
+    await using service = await listService();
+    for (const id of ['1', '2', '3']) service.items.set(id, {});
+    await using world = await manyWorld(service);
+
+    const { exitCode, asked } = await answering(
+      world,
+      ['items', 'delete', '--from', world.file('ids.txt', ids)],
+      typed,
+    );
+
+    expect([exitCode, service.requests.length]).toEqual([exit, sent]);
+    for (const text of ['Delete the 3 items', 'list tasks', 'site home', service.url]) expect(asked).toContain(text);
+  });
+
+  test('a "no" leaves nothing behind: the same command may be typed again', async () => {
+    await using service = await listService();
+    for (const id of ['1', '2', '3']) service.items.set(id, {});
+    await using world = await manyWorld(service);
+    const words = ['items', 'delete', '--from', world.file('ids.txt', ids)];
+
+    await answering(world, words, 'n\n');
+    const journals = world.journals();
+    const { exitCode } = await world.run([...words, '--yes']);
+
+    expect([journals, exitCode]).toEqual([[], 0]);
+  });
+
+  test('a bad file is told before anybody is asked', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const { exitCode, stderr } = await world.run(['items', 'delete', '--from', world.file('ids.txt', '1\n..\n')], {
+      terminal: 80,
+    });
+
+    expect([exitCode, service.requests]).toEqual([2, []]);
+    expect(stderr).not.toContain('Delete the');
+  });
+});
+
+describe('a protected profile', () => {
+  const verbs = [
+    { words: ['items', 'create', '--input-format', 'csv'], content: titles(3) },
+    { words: ['items', 'update', '-f', 'a=1', '--input-format', 'ids'], content: ids },
+    { words: ['items', 'delete', '--yes', '--input-format', 'ids'], content: ids },
+  ];
+
+  test.each(verbs)('$words needs --confirm before anything is sent', async ({ words, content }) => {
+    await using service = await listService(({ id }) => ({ status: 200, body: { id: id ?? '1', fields: {} } }));
+    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using world = await manyWorld(service);
+    const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
+    const all = [...words, '--from', world.file('rows', content)];
+
+    const without = await world.run(all, { env });
+    const wrong = await world.run([...all, '--confirm', 'dev'], { env });
+    const [sent, journals] = [service.requests.length, world.journals().length];
+    const right = await world.run([...all, '--confirm', 'prod'], { env });
+
+    expect([without.exitCode, wrong.exitCode, right.exitCode]).toEqual([2, 2, 0]);
+    expect([sent, journals, service.requests.length]).toEqual([0, 0, 3]);
+    expect(without.stderr).toContain('--confirm prod');
+    expect(without.stdout + wrong.stdout).toBe('');
+  });
+
+  test('is no matter of reads', async () => {
+    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
+    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using world = await manyWorld(service);
+    const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
+
+    const { exitCode } = await world.run(['items', 'get', '--from', world.file('ids.txt', ids)], { env });
+
+    expect([exitCode, service.requests.length]).toEqual([0, 3]);
+  });
+});
+
+describe('--dry-run', () => {
+  test('shows every request as jsonl, sends nothing, records nothing, needs no --yes and no token', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('ids.txt', ids);
+
+    const { exitCode, stdout, stderr } = await world.run(['items', 'delete', '--from', file, '--dry-run'], {
+      env: { LISTCTL_TOKEN: '' },
+    });
+
+    expect([exitCode, service.requests, world.journals(), world.leftovers()]).toEqual([0, [], [], []]);
+    expect(jsonLines(stdout)).toMatchObject(
+      ['1', '2', '3'].map((id) => ({ method: 'DELETE', url: `${service.url}/sites/home/lists/tasks/items/${id}` })),
+    );
+    expect(stderr).toContain('3 of 3 rows would be sent, and none was');
+  });
+
+  test('-o curl prints commands for a shell, with the token’s variable in its place', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', "Title\nit's\n$HOME\n");
+
+    const { exitCode, stdout } = await world.run(create(file, '--dry-run', '-o', 'curl'));
+
+    expect([exitCode, service.requests]).toEqual([0, []]);
+    expect(stdout.match(/^curl /gm)).toHaveLength(2);
+    expect(stdout).toContain('$LISTCTL_TOKEN');
+    expect(stdout).not.toContain('test-token');
+    expect(stdout).toContain(`'{"fields":{"Title":"$HOME"}}'`);
+  });
+
+  test('-o curl is for --dry-run alone', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '-o', 'curl'));
+
+    expect([exitCode, service.requests]).toEqual([2, []]);
+  });
+
+  test('a person is shown ten, and told how many more there are', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const { exitCode, stdout, stderr } = await world.run(
+      create(world.file('a.csv', titles(25)), '--dry-run', '-o', 'pretty'),
+    );
+
+    expect(exitCode).toBe(0);
+    expect(stdout.match(/POST/g)).toHaveLength(10);
+    expect(stderr).toContain('25 of 25 rows would be sent, and none was; 15 more are not shown');
+  });
+
+  test('reads and checks every row: a bad one is 2, and with --skip-invalid it is left out', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y\n');
+
+    const strict = await world.run(create(file, '--dry-run'));
+    const lenient = await world.run(create(file, '--dry-run', '--skip-invalid'));
+
+    expect([strict.exitCode, strict.stdout, lenient.exitCode]).toEqual([2, '', 0]);
+    expect(jsonLines(lenient.stdout)).toHaveLength(2);
+    expect(lenient.stderr).toContain('2 of 3 rows would be sent');
+  });
+
+  test('shows a shard’s own rows, and is in no run’s way', async () => {
+    await using service = await listService(() => ({ status: 401 }));
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(5));
+    await world.run(create(file));
+
+    const whole = await world.run(create(file, '--dry-run'));
+    const shard = await world.run(create(file, '--dry-run', '--shard', '2/2'));
+
+    expect([whole.exitCode, jsonLines(whole.stdout).length, jsonLines(shard.stdout).length]).toEqual([0, 5, 2]);
+  });
+});
+
+/** Types an answer once a question was asked. */
+async function answering(world: ManyWorld, words: readonly string[], typed: string) {
+  const host = testHost({ cwd: world.path, env: world.env, terminal: 200 });
+  const running = main(words, host);
+  while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
+  // A prompt breaks its lines where it likes.
+  const asked = host.printed.stderr.replaceAll('\n', '');
+  host.type(typed);
+  return { exitCode: await running, asked };
+}

@@ -1,0 +1,200 @@
+/** Rows whose outcome is unknown: held, sent again, or given up (cli.md, "Many items"; reliability, C5). */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { encodeLine } from '../../../src/bulk/journal-records.ts';
+import { Stopped } from '../../../src/errors.ts';
+import { listService, type Script } from './list-service.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+
+describe('rows in doubt', () => {
+  const doubtful: Script = ({ title, nth }) => (title === 't3' && nth < 6 ? { status: 500 } : undefined);
+
+  test('are held by default: named, not sent, 8; the others are sent', async () => {
+    let isExpired = true;
+    await using service = await listService((request) =>
+      request.title === 't4' && isExpired ? { status: 401 } : doubtful(request),
+    );
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)));
+
+    await world.run([...words, '--concurrency', '1']);
+    isExpired = false;
+    const held = await world.run([...words, '--resume']);
+
+    expect(held.exitCode).toBe(8);
+    expect(jsonLines(held.stdout)).toMatchObject([
+      { row: 3, status: 'in-doubt', error: { kind: 'in-doubt', message: expect.stringContaining('row 3 (line 4)') } },
+      { row: 4, status: 'done' },
+      { row: 5, status: 'done' },
+    ]);
+    expect(service.requests.filter(({ title }) => title === 't3')).toHaveLength(1);
+    expect(held.stderr).toMatch(/5 rows: 4 created, 1 in doubt/);
+    expect(held.stderr).toMatch(/runs show \S+ --in-doubt/);
+  });
+
+  test('--in-doubt retry sends them again, with their own key', async () => {
+    await using service = await listService(doubtful);
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)));
+
+    await world.run(words);
+    const { exitCode, stdout } = await world.run([...words, '--resume', '--in-doubt', 'retry']);
+
+    expect(exitCode).toBe(0);
+    expect(jsonLines(stdout)).toMatchObject([{ row: 3, status: 'done' }]);
+    const keys = service.requests.filter(({ title }) => title === 't3').map(({ key }) => key);
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  });
+
+  test('--in-doubt skip gives them up: neither sent nor told again, 0', async () => {
+    await using service = await listService(doubtful);
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)));
+
+    await world.run(words);
+    const skipped = await world.run([...words, '--resume', '--in-doubt', 'skip']);
+    const later = await world.run([...words, '--resume']);
+
+    expect([skipped.exitCode, skipped.stdout, later.exitCode, later.stdout]).toEqual([0, '', 0, '']);
+    expect(skipped.stderr).toContain('5 rows: 4 created, 1 skipped');
+    expect(service.requests).toHaveLength(5);
+  });
+
+  test('with an honoured key they are sent again by themselves: one item', async () => {
+    let isLost = true;
+    await using service = await listService(
+      ({ title }) => (title === 't3' && isLost ? { status: 500, applies: true } : undefined),
+      true,
+    );
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honoured', '--retries', '0');
+
+    const first = await world.run(words);
+    isLost = false;
+    const second = await world.run([...words, '--resume']);
+
+    expect([first.exitCode, second.exitCode, service.items.size]).toEqual([8, 0, 5]);
+  });
+
+  test('--in-doubt hold holds them even then', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined), true);
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honoured', '--retries', '0');
+
+    await world.run(words);
+    const { exitCode } = await world.run([...words, '--resume', '--in-doubt', 'hold']);
+
+    expect([exitCode, service.requests.length]).toEqual([8, 5]);
+  });
+
+  test.each([
+    ['update', ['items', 'update', '-f', 'a=1']],
+    ['delete', ['items', 'delete', '--yes']],
+  ] as const)('of %s are sent again by default: they lead to the same', async (_, words) => {
+    let isWell = false;
+    await using service = await listService(({ id }) =>
+      id === '2' && !isWell ? { status: 500 } : { status: 200, body: { id, fields: {} } },
+    );
+    await using world = await manyWorld(service);
+    const all = [...words, '--from', world.file('ids.txt', '1\n2\n3\n'), '--retries', '0', '--concurrency', '1'];
+
+    const first = await world.run(all);
+    isWell = true;
+    const second = await world.run([...all, '--resume']);
+
+    expect([first.exitCode, second.exitCode]).toEqual([8, 0]);
+    expect(jsonLines(second.stdout)).toMatchObject([{ row: 2, status: 'done', id: '2' }]);
+  });
+
+  test('of a delete that was done after all, 404 means done', async () => {
+    let isWell = false;
+    await using service = await listService(({ id }) =>
+      id === '2' && !isWell ? { status: 0, cut: true, applies: true } : undefined,
+    );
+    for (const id of ['1', '2', '3']) service.items.set(id, {});
+    await using world = await manyWorld(service);
+    const file = world.file('ids.txt', '1\n2\n3\n');
+    const words = ['items', 'delete', '--yes', '--from', file, '--retries', '0', '--concurrency', '1'];
+
+    const first = await world.run(words);
+    isWell = true;
+    const second = await world.run([...words, '--resume']);
+
+    expect([first.exitCode, second.exitCode, service.items.size]).toEqual([8, 0, 0]);
+  });
+
+  test('of an update that is then refused stay in doubt', async () => {
+    let isWell = false;
+    await using service = await listService(({ id }) => {
+      if (id !== '2') return { status: 200, body: { id, fields: {} } };
+      return isWell ? { status: 400, body: { error: 'no' } } : { status: 500 };
+    });
+    await using world = await manyWorld(service);
+    const file = world.file('ids.txt', '1\n2\n3\n');
+    const words = ['items', 'update', '-f', 'a=1', '--from', file, '--retries', '0', '--concurrency', '1'];
+
+    await world.run(words);
+    isWell = true;
+    const { exitCode, stdout } = await world.run([...words, '--resume']);
+
+    expect([exitCode, jsonLines(stdout).map(({ status }) => status)]).toEqual([8, ['in-doubt']]);
+  });
+
+  test('an intent without an outcome, which is what a kill leaves, is in doubt', async () => {
+    await using service = await listService(({ nth }) => (nth > 2 ? { status: 401 } : undefined));
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(4)));
+    await world.run([...words, '--concurrency', '1']);
+    cutAfter(world, (record) => record[0] === 'I' && record[1] === 3);
+
+    const { exitCode, stdout } = await world.run([...words, '--resume']);
+
+    expect(exitCode).toBe(8);
+    expect(jsonLines(stdout)[0]).toMatchObject({ row: 3, status: 'in-doubt' });
+  });
+});
+
+describe('rows that are told without being sent', () => {
+  test('a held row first, and one request at a time: the run ends', async () => {
+    let isExpired = true;
+    await using service = await listService(({ title }) => {
+      if (title === 't2') return { status: 500 };
+      return title === 't3' && isExpired ? { status: 401 } : undefined;
+    });
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(4)), '--concurrency', '1');
+    await world.run(words);
+    isExpired = false;
+
+    expect(await endsWithin(1_000, world, [...words, '--resume'])).toBe(8);
+  });
+
+  test('more rows left than the window has, for a rejects file: the run ends', async () => {
+    await using service = await listService(() => ({ status: 401 }));
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(20_000)), '-o', 'none', '--rejects', join(world.path, 'r.csv'));
+
+    expect(await endsWithin(3_000, world, words)).toBe(3);
+  });
+});
+
+/** Lets the newest journal end behind the first record that fits, as a killed process leaves it. */
+function cutAfter(world: ManyWorld, fits: (record: readonly unknown[]) => boolean): void {
+  const journal = world.journals().at(-1) ?? '';
+  const [header = ''] = readFileSync(journal, 'latin1').split('\n');
+  const records = world.records(journal);
+  const kept = records.slice(0, records.findIndex(fits) + 1);
+  const lines = kept.map((record, index) => encodeLine([index, record]));
+  writeFileSync(journal, Buffer.concat([Buffer.from(`${header}\n`, 'latin1'), ...lines]));
+}
+
+/** The exit code, or undefined where the run has not ended by then: it is stopped, and not waited for. */
+async function endsWithin(ms: number, world: ManyWorld, words: readonly string[]): Promise<number | undefined> {
+  const stopping = new AbortController();
+  const running = world.run(words, { signal: stopping.signal }).then(({ exitCode }) => exitCode);
+  const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms));
+  const ended = await Promise.race([running, late]);
+  if (ended === undefined) stopping.abort(new Stopped('SIGINT'));
+  return ended;
+}

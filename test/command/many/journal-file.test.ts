@@ -1,0 +1,154 @@
+/** `--journal FILE`: a run that is recorded where the user says (cli.md, "Many items"; reliability, P15). */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listService, type Script } from './list-service.ts';
+import { create, jsonLines, manyWorld, titles } from './many-world.ts';
+
+/** Row 3 is refused until somebody mends the list. */
+function refusing(list: { isMended: boolean }): Script {
+  return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
+}
+
+describe('--journal FILE', () => {
+  test('records the run there, in a file of its owner alone, and nothing in the state folder', async () => {
+    const list = { isMended: false };
+    await using service = await listService(refusing(list));
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'runs of mine', 'a.journal');
+    const words = create(world.file('a.csv', titles(5)), '--journal', 'runs of mine/a.journal');
+
+    const first = await world.run(words);
+    list.isMended = true;
+    const second = await world.run([...words, '--resume']);
+    const third = await world.run([...words, '--resume']);
+
+    expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([9, 0, 0]);
+    expect(jsonLines(second.stdout).map(({ row }) => row)).toEqual([3]);
+    expect(third.stderr).toContain('0 to do');
+    expect([world.journals(), world.records(journal).length > 5, existsSync(`${journal}.lock`)]).toEqual([
+      [],
+      true,
+      false,
+    ]);
+    if (process.platform !== 'win32') expect(statSync(journal).mode & 0o777).toBe(0o600);
+  });
+
+  test('its name is its identity: the input may stand elsewhere, where every retried job finds the journal', async () => {
+    const list = { isMended: false };
+    await using service = await listService(refusing(list));
+    await using world = await manyWorld(service);
+    const journal = ['--journal', join(world.path, 'j')];
+
+    await world.run(create(world.file('a.csv', titles(5)), ...journal));
+    list.isMended = true;
+    const { exitCode, stdout } = await world.run(create(world.file('b.csv', titles(5)), ...journal, '--resume'));
+
+    expect([exitCode, jsonLines(stdout).map(({ row }) => row)]).toEqual([0, [3]]);
+  });
+
+  test('a whole run there is not begun again without --restart, since its record would be lost', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(3)), '--journal', join(world.path, 'j'));
+
+    await world.run(words);
+    const again = await world.run(words);
+    const restarted = await world.run([...words, '--restart']);
+
+    expect([again.exitCode, restarted.exitCode, service.items.size]).toEqual([2, 0, 6]);
+  });
+
+  test.each([
+    ['verb', ['items', 'get']],
+    ['list', ['items', 'update', '-f', 'a=1', '-l', 'others']],
+    ['site', ['items', 'update', '-f', 'a=1', '-s', 'others']],
+  ] as const)('of another %s is refused: 2, nothing sent', async (_, words) => {
+    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
+    await using world = await manyWorld(service);
+    const ids = world.file('ids.txt', '1\n2\n');
+    const journal = join(world.path, 'j');
+
+    await world.run(['items', 'update', '-f', 'a=1', '--from', ids, '--journal', journal]);
+    const before = readFileSync(journal);
+    const { exitCode, stdout, stderr } = await world.run([...words, '--from', ids, '--journal', journal, '--resume']);
+
+    expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 2, stdout: '', requests: 2 });
+    expect(stderr).toContain('records another run');
+    expect(readFileSync(journal)).toEqual(before);
+  });
+
+  test('P15: a damaged one is 10 with the byte, before any request, and is left as it is', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'j');
+    const words = create(world.file('a.csv', titles(5)), '--journal', journal);
+    await world.run(words);
+    const bytes = readFileSync(journal);
+    bytes[bytes.length - 10] = (bytes[bytes.length - 10] ?? 0) ^ 1;
+    writeFileSync(journal, bytes);
+
+    for (const more of [[], ['--resume']]) {
+      const { exitCode, stdout, stderr } = await world.run([...words, ...more]);
+      expect({ exitCode, stdout, requests: service.requests.length }).toEqual({
+        exitCode: 10,
+        stdout: '',
+        requests: 5,
+      });
+      expect(stderr).toMatch(/is damaged at byte \d+/);
+      expect(stderr).toContain('--restart');
+    }
+    expect(readFileSync(journal)).toEqual(bytes);
+    expect((await world.run([...words, '--restart'])).exitCode).toBe(9);
+  });
+
+  test('something else is no journal, and is never written over', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const notes = world.file('notes.txt', 'milk, eggs');
+
+    for (const more of [[], ['--resume']]) {
+      const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--journal', notes, ...more));
+      expect([exitCode, service.requests.length]).toEqual([10, 0]);
+    }
+    expect(readFileSync(notes, 'utf8')).toBe('milk, eggs');
+  });
+
+  test.each(['milk, eggs', 'milk,\neggs\n', titles(2)])(
+    'a file that is no journal (%j) outlives --restart',
+    async (content) => {
+      await using service = await listService();
+      await using world = await manyWorld(service);
+      const notes = world.file('notes.txt', content);
+
+      const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--journal', notes, '--restart'));
+
+      expect(readFileSync(notes, 'utf8')).toBe(content);
+      expect([exitCode, service.requests.length]).toEqual([10, 0]);
+    },
+  );
+
+  test('the input is not taken for the journal', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(2));
+
+    await world.run(create(file, '--journal', file, '--restart'));
+
+    expect(readFileSync(file, 'utf8')).toBe(titles(2));
+  });
+
+  test('P15: a damaged one in the state folder is 10 too', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(5)));
+    await world.run(words);
+    const [journal = ''] = world.journals();
+    writeFileSync(journal, readFileSync(journal, 'latin1').replace('"refused"', '"refusef"'), 'latin1');
+
+    const { exitCode, stderr } = await world.run([...words, '--resume']);
+
+    expect([exitCode, service.requests.length]).toEqual([10, 5]);
+    expect(stderr).toContain(journal);
+  });
+});

@@ -1,0 +1,146 @@
+/** A list behind a real HTTP port, whose answer to each request a test may decide, and which may be down for a while. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { ScriptedAnswer, SeenRequest } from '../../support/scripted-service.ts';
+
+/** A request, and what it is about. */
+export interface ListRequest extends SeenRequest {
+  /** From 1, over all of them. */
+  readonly nth: number;
+  /** The item that its path names; undefined for a create. */
+  readonly id: string | undefined;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly title: string | undefined;
+  /** The value of `Idempotency-Key`. */
+  readonly key: string | undefined;
+}
+
+/** What becomes of a request: an answer in the place of the list's own; undefined for that. */
+export type Script = (request: ListRequest) => (ScriptedAnswer & { readonly applies?: boolean }) | undefined;
+
+/** A running list. */
+export interface ListService extends AsyncDisposable {
+  /** Its base address, with the version segment. */
+  readonly url: string;
+  readonly requests: readonly ListRequest[];
+  /** What it holds, by id. */
+  readonly items: Map<string, Readonly<Record<string, unknown>>>;
+  /** How many requests were under way at once, at most. */
+  readonly atOnceMax: number;
+  /** The titles of the requests, or the ids that they name, in the order in which they came. */
+  about(): readonly string[];
+  /** Nobody listens any more, and connections are cut. */
+  goDown(): Promise<void>;
+  comeBack(): Promise<void>;
+}
+
+/** Starts a list; it ignores keys unless it is told to honour them. */
+export async function listService(script: Script = () => undefined, honoursKeys = false): Promise<ListService> {
+  const list = new List(script, honoursKeys);
+  await list.comeBack();
+  return list;
+}
+
+class List implements ListService {
+  readonly requests: ListRequest[] = [];
+  readonly items = new Map<string, Readonly<Record<string, unknown>>>();
+  atOnceMax = 0;
+  readonly #script: Script;
+  readonly #honoursKeys: boolean;
+  readonly #ids = new Map<string, string>();
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #port = 0;
+  #nextId = 1;
+  #underWay = 0;
+
+  constructor(script: Script, honoursKeys: boolean) {
+    this.#script = script;
+    this.#honoursKeys = honoursKeys;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/v1.0`;
+  }
+
+  about(): readonly string[] {
+    return this.requests.map(({ title, id }) => title ?? id ?? '');
+  }
+
+  async comeBack(): Promise<void> {
+    const server = createServer((request, response) => void this.#answer(request, response));
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
+    this.#server = server;
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  async goDown(): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    this.#server = undefined;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.goDown();
+  }
+
+  async #answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#underWay += 1;
+    this.atOnceMax = Math.max(this.atOnceMax, this.#underWay);
+    response.on('close', () => {
+      this.#underWay -= 1;
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const request = requestOf(incoming, Buffer.concat(chunks).toString(), this.requests.length + 1);
+    this.requests.push(request);
+    const scripted = this.#script(request);
+    const own = scripted === undefined || scripted.applies ? this.#apply(request) : undefined;
+    const { status, headers = {}, body, cut, silent, after } = scripted ?? own ?? { status: 500 };
+    if (cut) incoming.socket.destroy();
+    if (cut || silent) return;
+    await after;
+    const isText = body === undefined || typeof body === 'string';
+    response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
+    response.end(isText ? body : JSON.stringify(body));
+  }
+
+  #apply({ method, id, fields, key }: ListRequest): ScriptedAnswer {
+    if (method === 'POST') {
+      const known = key === undefined || !this.#honoursKeys ? undefined : this.#ids.get(key);
+      const made = known ?? String(this.#nextId);
+      if (known === undefined) this.#nextId += 1;
+      if (key !== undefined) this.#ids.set(key, made);
+      this.items.set(made, fields);
+      return { status: 201, body: { id: made, fields } };
+    }
+    const item = this.items.get(id ?? '');
+    if (id === undefined || item === undefined) return { status: 404, body: { error: `there is no item ${id}` } };
+    if (method === 'DELETE') {
+      this.items.delete(id);
+      return { status: 204 };
+    }
+    const changed = method === 'PATCH' ? { ...item, ...fields } : item;
+    this.items.set(id, changed);
+    return { status: 200, body: { id, fields: changed } };
+  }
+}
+
+function requestOf({ method = '', url: path = '', headers }: IncomingMessage, body: string, nth: number): ListRequest {
+  const [, id] = /\/items\/([^/?]+)$/.exec(path) ?? [];
+  const fields = body === '' ? {} : (JSON.parse(body) as { fields: Record<string, unknown> }).fields;
+  const title = fields['Title'];
+  return {
+    ...{ method, path, headers, body, nth, fields },
+    id: id === undefined ? undefined : decodeURIComponent(id),
+    title: typeof title === 'string' ? title : undefined,
+    key: headers['idempotency-key'] as string | undefined,
+  };
+}

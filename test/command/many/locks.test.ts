@@ -1,0 +1,109 @@
+/** One process at a time for one run (reliability, C9). */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listService } from './list-service.ts';
+import { create, manyWorld, titles } from './many-world.ts';
+
+describe('P23, P24: a run that somebody is at work on', () => {
+  test('P23: is 11, naming who holds it, with 0 requests, whatever flag is typed', async () => {
+    let second: readonly number[] = [];
+    let text = '';
+    await using world = await manyWorld({ url: '' });
+    await using service = await listService(({ nth }) => {
+      if (nth !== 1) return undefined;
+      const others = async () => {
+        const words = create(join(world.path, 'a.csv'));
+        const env = { LISTCTL_BASE_URL: service.url };
+        const runs = [
+          await world.run(words, { env }),
+          await world.run([...words, '--resume'], { env }),
+          await world.run([...words, '--restart'], { env }),
+        ];
+        second = runs.map(({ exitCode }) => exitCode);
+        text = runs[0]?.stderr ?? '';
+      };
+      return { status: 201, body: { id: '1', fields: {} }, after: others() };
+    });
+    const file = world.file('a.csv', titles(1));
+
+    const first = await world.run(create(file), { env: { LISTCTL_BASE_URL: service.url } });
+
+    expect([first.exitCode, second, service.requests.length]).toEqual([0, [11, 11, 11], 1]);
+    expect(text).toContain(`process ${process.pid} on ${hostname()}`);
+  });
+
+  test('P23: two runs of other inputs are not in each other’s way', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const runs = await Promise.all(
+      ['a', 'b', 'c'].map((name) => world.run(create(world.file(`${name}.csv`, titles(20)), '-o', 'none'))),
+    );
+
+    expect([runs.map(({ exitCode }) => exitCode), service.items.size]).toEqual([[0, 0, 0], 60]);
+  });
+
+  test('P24: the lock of another host is 11 and names --break-lock, which takes it', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'j');
+    mkdirSync(`${journal}.lock`);
+    // As a process of another machine left it: its name tells which one.
+    await leaveForeignLock(`${journal}.lock`);
+    const words = create(world.file('a.csv', titles(2)), '--journal', journal);
+
+    const held = await world.run(words);
+    const broken = await world.run([...words, '--break-lock']);
+
+    expect([held.exitCode, broken.exitCode, service.items.size]).toEqual([11, 0, 2]);
+  });
+
+  test('P24: the failure of a foreign lock names --break-lock', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'j');
+    mkdirSync(`${journal}.lock`);
+    await leaveForeignLock(`${journal}.lock`);
+
+    const { stderr } = await world.run(create(world.file('a.csv', titles(2)), '--journal', journal));
+
+    expect(stderr).toContain('--break-lock');
+  });
+
+  test('P24: --break-lock warns', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'j');
+    mkdirSync(`${journal}.lock`);
+    await leaveForeignLock(`${journal}.lock`);
+
+    const { stderr } = await world.run(create(world.file('a.csv', titles(2)), '--journal', journal, '--break-lock'));
+
+    expect(stderr).toMatch(/lock/);
+  });
+
+  test('--lock-timeout waits for it to be let go', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const journal = join(world.path, 'j');
+    mkdirSync(`${journal}.lock`);
+    await leaveForeignLock(`${journal}.lock`);
+    const words = create(world.file('a.csv', titles(2)), '--journal', journal, '--lock-timeout', '30');
+
+    const waiting = await world.run(words);
+    rmSync(`${journal}.lock`, { recursive: true });
+    const free = await world.run(words);
+
+    expect([waiting.exitCode, free.exitCode]).toEqual([11, 0]);
+    expect(waiting.host.sleptMs.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(30_000);
+  });
+});
+
+/** An entry in a lock's folder, of a machine that is not this one. */
+async function leaveForeignLock(folder: string): Promise<void> {
+  const { entryOf, thisHolder } = await import('../../../src/settings/lock-holder.ts');
+  const own = thisHolder({ own: process.pid, isRunning: () => true });
+  writeFileSync(join(folder, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
+}

@@ -1,0 +1,84 @@
+/** A user's folder for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-records.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { type Run, run, type World } from '../../support/test-host.ts';
+
+/** Such a folder. */
+export interface ManyWorld extends AsyncDisposable {
+  readonly path: string;
+  /** Where the journals of runs are. */
+  readonly runs: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Puts a file there, and gives its path. */
+  file(name: string, content: string | Uint8Array): string;
+  text(name: string): string;
+  /** Runs a command line in it. */
+  run(words: readonly string[], world?: World): Promise<Run>;
+  /** The paths of the journals in the state folder, oldest first. */
+  journals(): readonly string[];
+  /** What else there is in that folder: nothing, once a run has ended. */
+  leftovers(): readonly string[];
+  /** What the newest of them, or the one that is named, holds. */
+  records(path?: string): readonly JournalRecord[];
+}
+
+/** Makes a folder, for runs over a service. */
+export async function manyWorld(service: { readonly url: string }): Promise<ManyWorld> {
+  const { path, [Symbol.asyncDispose]: remove } = await temporaryFolder();
+  const state = join(path, 'state');
+  const runs = join(state, 'runs');
+  mkdirSync(join(path, 'home'));
+  const env = {
+    ...{ LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },
+    ...{ LISTCTL_STATE_DIR: state, LISTCTL_DATA_DIR: join(path, 'data'), HOME: join(path, 'home') },
+  };
+  const journals = () =>
+    existsSync(runs)
+      ? readdirSync(runs)
+          .filter((name) => name.endsWith('.journal'))
+          .sort()
+          .map((name) => join(runs, name))
+      : [];
+  return {
+    ...{ path, runs, env, journals },
+    file: (name, content) => {
+      writeFileSync(join(path, name), content);
+      return join(path, name);
+    },
+    text: (name) => readFileSync(join(path, name), 'utf8'),
+    run: (words, world = {}) => run(words, { cwd: path, ...world, env: { ...env, ...world.env } }),
+    leftovers: () => (existsSync(runs) ? readdirSync(runs).filter((name) => !name.endsWith('.journal')) : []),
+    records: (journal = journals().at(-1)) => (journal === undefined ? [] : recordsOf(journal)),
+    [Symbol.asyncDispose]: remove,
+  };
+}
+
+function recordsOf(journal: string): readonly JournalRecord[] {
+  const lines = readFileSync(journal, 'latin1').split('\n').slice(1, -1);
+  return lines.flatMap((line) => (decodeLine(Buffer.from(line, 'latin1')) as JournalGroup).slice(1) as JournalRecord[]);
+}
+
+/** A CSV of so many rows, titled `t1`, `t2`, …. */
+export function titles(count: number): string {
+  return `Title\n${numbered(count).join('\n')}\n`;
+}
+
+/** `t1`, `t2`, … */
+export function numbered(count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `t${index + 1}`);
+}
+
+/** The lines of a stream, as JSON. */
+export function jsonLines(text: string): readonly Record<string, unknown>[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line));
+}
+
+/** `items create --from FILE`, and more words. */
+export function create(file: string, ...more: readonly string[]): readonly string[] {
+  return ['items', 'create', '--from', file, ...more];
+}

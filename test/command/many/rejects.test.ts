@@ -1,0 +1,199 @@
+/** The rows that were not done, ready to be mended and sent again (cli.md, "Many items"). */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { listService } from './list-service.ts';
+import { create, manyWorld, titles } from './many-world.ts';
+
+/** Refuses what has not been mended. */
+const picky = () =>
+  listService(({ title }) =>
+    title?.startsWith('bad') ? { status: 400, body: { error: 'no "such",\nfield' } } : undefined,
+  );
+
+const formats = [
+  {
+    name: 'a.csv',
+    content: 'Title,Note\nt1,x\n"bad, one","a\nb"\nt3,007\n',
+    rejected: /^Title,Note,listctl:error\n"bad, one","a\nb",".*no ""such"",/,
+    sent: { Title: 'good, one', Note: 'a\nb' },
+  },
+  {
+    name: 'a.csv',
+    content: 'Title;Note\r\nt1;x\r\nbad;é\r\n',
+    rejected: /^Title;Note;listctl:error\nbad;é;/,
+    sent: { Title: 'good', Note: 'é' },
+  },
+  {
+    name: 'a.tsv',
+    content: 'Title\tNote\nt1\tx\nbad\ty\n',
+    rejected: /^Title\tNote\tlistctl:error\nbad\ty\t/,
+    sent: { Title: 'good', Note: 'y' },
+  },
+  {
+    name: 'a.jsonl',
+    content: '{"Title":"t1"}\n{"Title":"bad","n":1.10}\n',
+    rejected: /^\{"Title":"bad","n":1\.10,"listctl:error":"[^\n]*"\}\n$/,
+    sent: { Title: 'good', n: 1.1 },
+  },
+  {
+    name: 'a.json',
+    content: '[{"Title":"t1"},{"fields":{"Title":"bad"}}]',
+    rejected: /^\[\n\{"fields":\{"Title":"bad"\},"listctl:error":"[^\n]*"\}\n\]\n$/,
+    sent: { Title: 'good' },
+  },
+] as const;
+
+describe('--rejects', () => {
+  test.each(formats)('$name: has the rows in their own format, which can be mended and sent again', async (format) => {
+    const { name, content, rejected, sent } = format;
+    await using service = await picky();
+    await using world = await manyWorld(service);
+    const rejects = join(world.path, `rejects-${name}`);
+
+    const first = await world.run(create(world.file(name, content), '--rejects', rejects));
+    const text = world.text(`rejects-${name}`);
+    world.file(`rejects-${name}`, text.replace('bad', 'good'));
+    const second = await world.run(create(rejects, '-o', 'none'));
+
+    expect([first.exitCode, second.exitCode]).toEqual([9, 0]);
+    expect(text).toMatch(rejected);
+    expect(text).not.toMatch(/t1|t3/);
+    expect(service.requests.at(-1)?.fields).toEqual(sent);
+  });
+
+  test('ids: the id, and what went wrong behind a tab', async () => {
+    await using service = await listService();
+    service.items.set('1', {}).set('3', {});
+    await using world = await manyWorld(service);
+    const ids = world.file('ids.txt', '1\n2\n3\n');
+
+    const first = await world.run(['items', 'delete', '--yes', '--from', ids, '--rejects', join(world.path, 'r.txt')]);
+    service.items.set('2', {});
+    const second = await world.run(['items', 'delete', '--yes', '--from', join(world.path, 'r.txt')]);
+
+    expect(world.text('r.txt')).toMatch(/^2\tlistctl:error: [^\n]*no item 2[^\n]*\n$/);
+    expect([first.exitCode, second.exitCode, service.items.size]).toEqual([9, 0, 0]);
+  });
+
+  test('of a packed file they are plain', async () => {
+    await using service = await picky();
+    await using world = await manyWorld(service);
+
+    await world.run(create(world.file('a.csv.gz', gzipSync('Title\nbad\n')), '--rejects', join(world.path, 'r.csv')));
+
+    expect(world.text('r.csv')).toMatch(/^Title,listctl:error\nbad,/);
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'is its owner’s alone, also in the place of a file that was not',
+    async () => {
+      await using service = await picky();
+      await using world = await manyWorld(service);
+      const rejects = world.file('r.csv', 'old');
+
+      await world.run(create(world.file('a.csv', 'Title\nbad\n'), '--rejects', rejects));
+
+      expect(statSync(rejects).mode & 0o777).toBe(0o600);
+      expect(world.text('r.csv')).not.toContain('old');
+      expect(readdirSync(world.path).filter((name) => name.includes('tmp'))).toEqual([]);
+    },
+  );
+
+  test('one of an earlier run is replaced by an empty one when nothing was rejected', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const rejects = world.file('r.csv', 'Title,listctl:error\nold,no\n');
+
+    const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--rejects', rejects));
+
+    expect(exitCode).toBe(0);
+    expect(world.text('r.csv')).toBe('Title,listctl:error\n');
+    expect((await world.run(create(rejects))).exitCode).toBe(0);
+    expect(service.items.size).toBe(2);
+  });
+
+  test('has the rows that were left when the run stopped', async () => {
+    await using service = await listService(({ nth }) => (nth > 3 ? { status: 401 } : undefined));
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(8));
+
+    const { exitCode } = await world.run(create(file, '--rejects', join(world.path, 'r.csv'), '--concurrency', '1'));
+
+    expect(exitCode).toBe(3);
+    const rows = world.text('r.csv').trimEnd().split('\n').slice(1);
+    expect(rows.map((row) => row.split(',')[0])).toEqual(['t4', 't5', 't6', 't7', 't8']);
+    expect(rows[4]).toContain('not sent');
+  });
+
+  test('does not have rows in doubt: those must be looked for first', async () => {
+    await using service = await listService(({ title }) => (title === 't2' ? { status: 500 } : undefined));
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(3)), '--rejects', join(world.path, 'r.csv'), '--concurrency', '1');
+
+    expect((await world.run(words)).exitCode).toBe(8);
+    expect(world.text('r.csv')).toBe('Title,listctl:error\n');
+  });
+
+  test('has bad rows that were skipped, as they stood there: read again they are still bad', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y,z\n');
+
+    const first = await world.run(create(file, '--skip-invalid', '--rejects', join(world.path, 'r.csv')));
+    const again = await world.run(create(join(world.path, 'r.csv')));
+
+    expect([first.exitCode, again.exitCode, service.items.size]).toEqual([9, 2, 1]);
+    expect(again.stderr).toContain('2 rows of 2');
+  });
+
+  test('--resume has what that session could not do', async () => {
+    await using service = await picky();
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', 'Title\nbad1\nt2\nbad3\n'), '--rejects', join(world.path, 'r.csv'));
+
+    await world.run(words);
+    const first = world.text('r.csv');
+    const { exitCode } = await world.run([...words, '--resume']);
+
+    expect(exitCode).toBe(9);
+    expect(world.text('r.csv')).toBe(first);
+  });
+
+  test('one that can’t be written is 10; what was done is recorded all the same', async () => {
+    await using service = await picky();
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', 'Title\nbad\nt2\n'), '-o', 'none');
+
+    const { exitCode, stderr } = await world.run([...words, '--rejects', join(world.path, 'nowhere', 'r.csv')]);
+    const resumed = await world.run([...words, '--resume']);
+
+    expect([exitCode, resumed.exitCode]).toEqual([10, 9]);
+    expect(stderr).toContain('nowhere');
+    expect(service.about().filter((title) => title === 't2')).toHaveLength(1);
+  });
+
+  test('one that can’t be written takes no summary away', async () => {
+    await using service = await listService(({ title }) => (title === 't2' ? { status: 500 } : undefined));
+    await using world = await manyWorld(service);
+    const rejects = join(world.path, 'nowhere', 'r.csv');
+
+    const { stderr } = await world.run(
+      create(world.file('a.csv', titles(3)), '--rejects', rejects, '--concurrency', '1'),
+    );
+
+    expect(stderr).toContain('3 rows: 2 created, 1 in doubt');
+  });
+
+  test('nothing is written before the file was checked', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const { exitCode } = await world.run(
+      create(world.file('a.csv', 'Title\n"\n'), '--rejects', join(world.path, 'r.csv')),
+    );
+
+    expect([exitCode, existsSync(join(world.path, 'r.csv'))]).toEqual([2, false]);
+  });
+});

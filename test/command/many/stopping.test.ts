@@ -1,0 +1,216 @@
+/** Ctrl-C, a reader that goes away, a device that is full (reliability, P01, P02, P20, P21), in this process. */
+import { describe, expect, test } from 'vitest';
+import { Failure, Stopped } from '../../../src/errors.ts';
+import type { Output } from '../../../src/host.ts';
+import { main } from '../../../src/main.ts';
+import { testHost } from '../../support/test-host.ts';
+import { type ListRequest, listService } from './list-service.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+
+describe('a stop', () => {
+  test.each([
+    { signal: 'SIGINT', exit: 130 },
+    { signal: 'SIGTERM', exit: 143 },
+    { signal: 'SIGHUP', exit: 129 },
+  ] as const)(
+    'P01, P02: $signal: no new row, those under way are answered, and it says how to go on: $exit',
+    async ({ signal, exit }) => {
+      const stopping = new AbortController();
+      await using service = await listService(({ nth }) => {
+        if (nth === 20) stopping.abort(new Stopped(signal));
+        return undefined;
+      });
+      await using world = await manyWorld(service);
+      const words = create(world.file('a.csv', titles(200)), '-o', 'none');
+
+      const stopped = await stoppable(world, words, { signal: stopping.signal });
+      const { done, inDoubt, left } = endOf(world);
+      const sent = service.requests.length;
+      const resumed = await world.run([...words, '--resume']);
+
+      expect([stopped.exitCode, resumed.exitCode]).toEqual([exit, 0]);
+      expect(sent).toBeLessThan(20 + 32);
+      expect([done, inDoubt, left]).toEqual([sent, 0, 200 - sent]);
+      expect(stopped.stderr).toMatch(/go on with: listctl items create --from .*a\.csv -o none --resume/);
+      expect([service.items.size, service.requests.length]).toEqual([200, 200]);
+    },
+  );
+
+  test('P01: a second one does not wait: what was under way is in doubt, 130', async () => {
+    const [stopping, hurrying] = [new AbortController(), new AbortController()];
+    await using service = await listService(({ nth }) => {
+      if (nth < 5) return undefined;
+      if (nth === 5) stopping.abort(new Stopped('SIGINT'));
+      setTimeout(() => hurrying.abort(new Stopped('SIGINT')), 50);
+      return { status: 0, silent: true };
+    });
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(50)), '-o', 'none');
+
+    const { exitCode, stderr } = await stoppable(world, words, { signal: stopping.signal, hurry: hurrying.signal });
+
+    const { done, inDoubt, left } = endOf(world);
+    expect(exitCode).toBe(130);
+    expect([done, inDoubt, left]).toEqual([4, service.requests.length - 4, 50 - service.requests.length]);
+    expect(inDoubt).toBeGreaterThan(0);
+    expect(stderr).toMatch(/--in-doubt/);
+  });
+
+  test('before the first row is 130, with nothing sent', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const stopping = new AbortController();
+    stopping.abort(new Stopped('SIGINT'));
+
+    const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(5))), { signal: stopping.signal });
+
+    expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 130, stdout: '', requests: [] });
+  });
+
+  test('in a pause ends it at once: rows that wait for their turn are still to do', async () => {
+    const stopping = new AbortController();
+    await using service = await listService(({ nth }) => {
+      if (nth !== 10) return undefined;
+      setTimeout(() => stopping.abort(new Stopped('SIGINT')), 20);
+      return { status: 429, headers: { 'retry-after': '600' } };
+    });
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(50)), '-o', 'none', '--concurrency', '1');
+    const made = testHost({ cwd: world.path, env: world.env, signal: stopping.signal });
+    // A clock whose long waits last until somebody stops them.
+    const sleep = (ms: number, signal: AbortSignal) =>
+      ms < 1000
+        ? made.clock.sleep(ms, signal)
+        : new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+    const exitCode = await main(words, { ...made, clock: { ...made.clock, sleep } });
+
+    expect([exitCode, service.requests.length]).toEqual([130, 10]);
+    expect(endOf(world)).toMatchObject({ done: 9, failed: 0, inDoubt: 0, left: 41 });
+  });
+
+  test('of a read waits for nothing', async () => {
+    const stopping = new AbortController();
+    await using service = await listService(({ nth, id }) => {
+      if (nth <= 3) return { status: 200, body: { id, fields: {} } };
+      stopping.abort(new Stopped('SIGINT'));
+      return { status: 0, silent: true };
+    });
+    await using world = await manyWorld(service);
+    const ids = world.file('ids.txt', Array.from({ length: 40 }, (_, index) => `${index}`).join('\n'));
+
+    const { exitCode, stdout } = await world.run(['items', 'get', '--from', ids], { signal: stopping.signal });
+
+    expect(exitCode).toBe(130);
+    expect(jsonLines(stdout)).toHaveLength(3);
+  });
+});
+
+describe('stdout', () => {
+  test('P20: a reader that has gone ends no run: every row is done, 0', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const host = testHost({ cwd: world.path, env: world.env });
+    const stdout: Output = { ...host.stdout, isClosed: true, write: async () => {} };
+
+    const exitCode = await main(create(world.file('a.csv', titles(100))), { ...host, stdout });
+
+    expect([exitCode, service.items.size]).toEqual([0, 100]);
+  });
+
+  test('P21: a full device is 10 with its reason, and what was done is recorded', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const host = testHost({ cwd: world.path, env: world.env });
+    const write = async () => {
+      throw new Failure('local-file', 'cannot write standard output: no space left on the device');
+    };
+    const words = create(world.file('a.csv', titles(20_000)));
+
+    const exitCode = await main(words, { ...host, stdout: { ...host.stdout, write } });
+    const sent = service.requests.length;
+    const { done, inDoubt, left } = endOf(world);
+    const resumed = await world.run([...words, '--resume', '-o', 'none']);
+
+    expect(exitCode).toBe(10);
+    expect(host.printed.stderr).toContain('no space left');
+    expect([done, inDoubt, left]).toEqual([sent, 0, 20_000 - sent]);
+    expect([resumed.exitCode, service.items.size]).toEqual([0, 20_000]);
+  }, 30_000);
+
+  test('is waited for: results that it does not take hold back new rows', async () => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const host = testHost({ cwd: world.path, env: world.env });
+    let open: () => void = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const write = async (text: string | Uint8Array) => {
+      await opened;
+      await host.stdout.write(text);
+    };
+    const words = create(world.file('a.csv', titles(12_000)));
+
+    const running = main(words, { ...host, stdout: { ...host.stdout, write } });
+    let before = -1;
+    while (service.requests.length !== before) {
+      before = service.requests.length;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    const held = service.requests.length;
+    open();
+    await running;
+
+    // The window, and what a batch of output holds.
+    expect(held).toBeLessThan(12_000);
+    expect(held).toBeGreaterThanOrEqual(4096);
+  }, 30_000);
+});
+
+test('progress off a terminal is a plain line now and then; nothing with --quiet', async () => {
+  const lines: string[] = [];
+  for (const more of [[], ['--quiet']]) {
+    await using world = await manyWorld({ url: '' });
+    const ticks: (() => void)[] = [];
+    const made = testHost({ cwd: world.path, env: world.env });
+    const tick = ({ nth }: ListRequest) => {
+      if (nth === 30) for (const work of ticks) work();
+      return undefined;
+    };
+    await using service = await listService(tick);
+    const every = (_: number, work: () => void) => {
+      ticks.push(work);
+      return () => {};
+    };
+    const env = { ...world.env, LISTCTL_BASE_URL: service.url };
+    const words = create(world.file('a.csv', titles(60)), '-o', 'none', '--concurrency', '1', ...more);
+
+    expect(await main(words, { ...made, env, clock: { ...made.clock, every } })).toBe(0);
+    lines.push(made.printed.stderr);
+  }
+
+  expect(lines[0]).toMatch(/^.*\b(29|30)\b.*\b60\b.*\n60 rows: 60 created/);
+  expect(lines[1]).toBe('');
+});
+
+async function stoppable(
+  world: ManyWorld,
+  words: readonly string[],
+  { signal, hurry = new AbortController().signal }: { readonly signal: AbortSignal; readonly hurry?: AbortSignal },
+) {
+  const made = testHost({ cwd: world.path, env: world.env, signal, hurry });
+  // The grace of a stop is real time here: the test's clock would end it at once.
+  const sleep = (ms: number, stop: AbortSignal) =>
+    ms >= 10_000
+      ? new Promise<void>((_, reject) => stop.addEventListener('abort', () => reject(stop.reason)))
+      : made.clock.sleep(ms, stop);
+  const exitCode = await main(words, { ...made, clock: { ...made.clock, sleep } });
+  return { exitCode, ...made.printed };
+}
+
+function endOf(world: ManyWorld) {
+  const last = world.records().at(-1);
+  if (last?.[0] !== 'E') throw new Error(`the journal ends with ${JSON.stringify(last)}`);
+  return last[1];
+}

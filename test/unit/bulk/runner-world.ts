@@ -1,0 +1,253 @@
+/** What a run needs, made of plain values: a clock that jumps, a sender that answers as a test says, a journal to look at. */
+import { setImmediate } from 'node:timers/promises';
+import type { RunJournal } from '../../../src/bulk/commits.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
+import { type Pace, startPace } from '../../../src/bulk/pace.ts';
+import { type RunEnd, type RunningRun, type RunOptions, startRun } from '../../../src/bulk/runner.ts';
+import type { RowCounts, RowResult, RowStep, Task } from '../../../src/bulk/task.ts';
+import { Failure, type FailureKind } from '../../../src/errors.ts';
+import type { Clock } from '../../../src/host.ts';
+
+/** A row of a test. */
+export interface TestRow {
+  readonly number: number;
+}
+
+/** Time that goes on when everybody sleeps. */
+export interface JumpingClock extends Clock {
+  /** How many sleep now, and how many did at once, at most. */
+  readonly asleep: number;
+  readonly asleepMax: number;
+  /** The waits that were asked for. */
+  readonly sleptMs: readonly number[];
+  /** Wakes who sleeps the shortest; gives whether there was anybody. */
+  jump(): boolean;
+}
+
+/** Makes a clock. */
+function jumpingClock(): JumpingClock {
+  let nowMs = 0;
+  let asleepMax = 0;
+  const sleptMs: number[] = [];
+  const asleep: { readonly atMs: number; readonly wake: () => void }[] = [];
+  return {
+    now: () => 1_800_000_000_000 + nowMs,
+    monotonicMs: () => nowMs,
+    every: () => () => {},
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        sleptMs.push(ms);
+        const stop = () => {
+          asleep.splice(asleep.indexOf(sleeper), 1);
+          reject(signal.reason);
+        };
+        const wake = () => {
+          signal.removeEventListener('abort', stop);
+          resolve();
+        };
+        // As timers do it: whole milliseconds, and at least one.
+        const sleeper = { atMs: nowMs + Math.max(1, Math.ceil(ms)), wake };
+        asleep.push(sleeper);
+        asleepMax = Math.max(asleepMax, asleep.length);
+        signal.addEventListener('abort', stop);
+      }),
+    sleptMs,
+    get asleep() {
+      return asleep.length;
+    },
+    get asleepMax() {
+      return asleepMax;
+    },
+    jump: () => {
+      const first = asleep.reduce<(typeof asleep)[number] | undefined>(
+        (soonest, each) => (soonest === undefined || each.atMs < soonest.atMs ? each : soonest),
+        undefined,
+      );
+      if (first === undefined) return false;
+      asleep.splice(asleep.indexOf(first), 1);
+      nowMs = Math.max(nowMs, first.atMs);
+      first.wake();
+      return true;
+    },
+  };
+}
+
+/** What happened, in its order. */
+export type Event =
+  | { readonly what: 'written' | 'synced'; readonly records: readonly JournalRecord[] }
+  | { readonly what: 'begun' | 'sent' | 'answered' | 'told'; readonly row: number };
+
+/** What a test says of a run; the rest goes well. */
+export interface RunSays extends Partial<Omit<RunOptions<TestRow, string>, 'tasks' | 'clock' | 'sender'>> {
+  readonly rows?: number;
+  readonly tasks?: readonly Task<TestRow>[];
+  /** What comes of the n-th attempt of a row, from 1. */
+  readonly answer?: (row: number, attempt: number, atMs: number) => RowStep<string>;
+  /** How long an attempt of a row takes, in milliseconds; Infinity for ever. */
+  readonly takesMs?: (row: number) => number;
+  readonly syncMs?: number;
+  readonly isRead?: boolean;
+  /** Fails the n-th write or sync, from 1. */
+  readonly failsWrite?: (nth: number) => boolean;
+  readonly failsSync?: (nth: number) => boolean;
+}
+
+/** A run, and all that it did. */
+export interface WatchedRun {
+  readonly running: RunningRun;
+  readonly clock: JumpingClock;
+  readonly pace: Pace;
+  readonly events: readonly Event[];
+  readonly results: readonly RowResult<TestRow, string>[];
+  readonly records: readonly JournalRecord[];
+  readonly counts: RowCounts;
+  /** How many requests were under way at once, at most. */
+  readonly atOnceMax: number;
+  /** Lets time pass until it has ended, or nobody sleeps any more and nothing happens. */
+  end(): Promise<RunEnd | undefined>;
+  /** Lets everything happen that needs no time. */
+  settle(): Promise<void>;
+}
+
+/** Starts a run. */
+export function watchedRun(says: RunSays): WatchedRun {
+  const { rows = 10, answer = () => done(), takesMs = () => 10, syncMs = 0, isRead = false } = says;
+  const clock = jumpingClock();
+  const never = new AbortController().signal;
+  const events: Event[] = [];
+  const records: JournalRecord[] = [];
+  const results: RowResult<TestRow, string>[] = [];
+  const attempts = new Map<number, number>();
+  const underWay = { now: 0, max: 0 };
+  const tasks = says.tasks ?? Array.from({ length: rows }, (_, index) => sendTask(index + 1));
+  const counts = says.counts ?? { ...noRows, left: tasks.length };
+  const pace = says.pace ?? startPace({ limitMax: says.limitMax ?? 8, maxWaitMs: 900_000 }, () => 0.5);
+  const attempt = async ({ number }: TestRow): Promise<RowStep<string>> => {
+    const nth = (attempts.get(number) ?? 0) + 1;
+    attempts.set(number, nth);
+    underWay.now += 1;
+    underWay.max = Math.max(underWay.max, underWay.now);
+    events.push({ what: 'sent', row: number });
+    await clock.sleep(takesMs(number), new AbortController().signal);
+    underWay.now -= 1;
+    events.push({ what: 'answered', row: number });
+    return answer(number, nth, clock.monotonicMs());
+  };
+  const running = startRun<TestRow, string>({
+    ...{ limitMax: 8, retries: 4, maxErrors: Number.POSITIVE_INFINITY, nextSeq: 1, tellsLeft: false, signal: never },
+    journal: watchedJournal(says, { events, records, clock, syncMs }),
+    ...says,
+    ...{ counts, pace, clock, tasks: inBlocks(tasks) },
+    ...{
+      onResult: (result) => {
+        events.push({ what: 'told', row: result.row.number });
+        results.push(result);
+        return says.onResult?.(result);
+      },
+      sender: {
+        isRead,
+        newKey: () => `key-${events.length}`,
+        hashOf: () => 'aaaaaaaaaaaaaaaa',
+        begin: (row) => {
+          events.push({ what: 'begun', row: row.number });
+          return { attempt: () => attempt(row) };
+        },
+        keptOf: (_, value) => ({ id: value, etag: undefined }),
+      },
+    },
+  });
+  const turns = async () => {
+    for (let left = 6; left > 0; left -= 1) await setImmediate();
+  };
+  return {
+    ...{ running, clock, pace, events, results, records, counts },
+    get atOnceMax() {
+      return underWay.max;
+    },
+    settle: turns,
+    end: async () => {
+      let end: RunEnd | undefined;
+      let failure: { readonly error: unknown } | undefined;
+      running.ended.then(
+        (value) => {
+          end = value;
+        },
+        (error: unknown) => {
+          failure = { error };
+        },
+      );
+      for (let idle = 0; end === undefined && failure === undefined && idle < 20; ) {
+        await turns();
+        idle = clock.jump() ? 0 : idle + 1;
+      }
+      if (failure !== undefined) throw failure.error;
+      return end;
+    },
+  };
+}
+
+const noRows: RowCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+
+interface Watching {
+  readonly events: Event[];
+  readonly records: JournalRecord[];
+  readonly clock: Clock;
+  readonly syncMs: number;
+}
+
+function watchedJournal(says: RunSays, { events, records, clock, syncMs }: Watching): RunJournal {
+  let writes = 0;
+  let syncs = 0;
+  let synced = 0;
+  return {
+    write: (group) => {
+      writes += 1;
+      if (says.failsWrite?.(writes)) throw new Failure('local-file', 'cannot write the journal: no space left');
+      records.push(...group);
+      events.push({ what: 'written', records: group });
+    },
+    sync: async () => {
+      syncs += 1;
+      const [nth, upTo] = [syncs, records.length];
+      if (syncMs > 0) await clock.sleep(syncMs, new AbortController().signal);
+      if (says.failsSync?.(nth)) throw new Failure('local-file', 'cannot write the journal: the disk failed (EIO)');
+      events.push({ what: 'synced', records: records.slice(synced, upTo) });
+      synced = upTo;
+    },
+  };
+}
+
+async function* inBlocks<T>(tasks: readonly T[]): AsyncGenerator<readonly T[]> {
+  for (let at = 0; at < tasks.length; at += 100) yield tasks.slice(at, at + 100);
+}
+
+/** A row that is to be sent. */
+export function sendTask(number: number): Task<TestRow> {
+  return { kind: 'send', row: { number }, was: 'left' };
+}
+
+/** An attempt that was a success. */
+export function done(value = 'id'): RowStep<string> {
+  return { isDone: true, value, outcome: 'applied', sign: 'answered', tookMs: 10 };
+}
+
+/** An attempt that was none. */
+export function notDone(more: Partial<RowStep<string> & { readonly isDone: false }> & { readonly kind?: FailureKind }) {
+  const { kind = 'refused', ...step } = more;
+  return {
+    ...{ isDone: false, outcome: 'refused', sign: 'answered', tookMs: 10, waitMs: undefined, isAsked: false },
+    ...{ concerns: 'itself', failure: () => new Failure(kind, `it was ${kind}`) },
+    ...step,
+  } as RowStep<string> & { readonly isDone: false };
+}
+
+/** What may be sent again after a wait, and what is not known of it. */
+export const steps = {
+  refused: () => notDone({}),
+  throttled: (waitMs: number) => notDone({ kind: 'unavailable', sign: 'throttled', waitMs, isAsked: true }),
+  unreachable: (waitMs: number) => notDone({ kind: 'unreachable', outcome: 'not-sent', sign: 'silent', waitMs }),
+  doubtful: () => notDone({ kind: 'in-doubt', outcome: 'unknown', sign: 'silent' }),
+  doubtfulAgain: (waitMs: number) => notDone({ kind: 'in-doubt', outcome: 'unknown', sign: 'silent', waitMs }),
+  unauthorised: () => notDone({ kind: 'credentials', concerns: 'every' }),
+} as const;

@@ -1,0 +1,586 @@
+/** The loop of a run, with a clock that jumps, a sender and a journal that tests look into. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Pace } from '../../../src/bulk/pace.ts';
+import type { RowStep, Task } from '../../../src/bulk/task.ts';
+import { Failure, Stopped } from '../../../src/errors.ts';
+import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
+
+/** A pace that never holds back. */
+function freePace(limit: number): Pace {
+  return {
+    limit,
+    waitMs: () => 0,
+    started: (nowMs) => nowMs,
+    ended: () => {},
+    ...{ pausedUntilMs: undefined, throttledMs: 0, episodes: 0, outage: 'none', goneSinceMs: undefined },
+    ratePerSecond: Number.POSITIVE_INFINITY,
+  };
+}
+
+describe('what is on disk when', () => {
+  test('an intent is synced before its request is begun, each time that it is sent', async () => {
+    const run = watchedRun({
+      rows: 50,
+      syncMs: 3,
+      answer: (row, attempt) => (row % 5 === 0 && attempt === 1 ? steps.unreachable(100) : done()),
+    });
+
+    await run.end();
+
+    const [sent, intents] = [new Map<number, number>(), new Map<number, number>()];
+    for (const { what, row } of momentsOf(run.events)) {
+      if (what === 'I synced') count(intents, row);
+      if (what !== 'sent') continue;
+      count(sent, row);
+      expect(intents.get(row)).toBe(sent.get(row));
+    }
+    expect([sent.size, sent.get(5), sent.get(6)]).toEqual([50, 2, 1]);
+  });
+
+  test('an outcome is synced before its result is told', async () => {
+    const outcomes: readonly RowStep<string>[] = [done(), steps.refused(), steps.doubtful()];
+    const run = watchedRun({ rows: 60, syncMs: 3, answer: (row) => outcomes[row % 3] ?? done() });
+
+    await run.end();
+
+    const durable = new Set<number>();
+    for (const { what, row } of momentsOf(run.events)) {
+      if (/^[DFU] synced$/.test(what)) durable.add(row);
+      if (what === 'told') expect(durable.has(row)).toBe(true);
+    }
+    expect([durable.size, run.results.length]).toEqual([60, 60]);
+  });
+
+  test('C5: an outcome is written before its slot is used again', async () => {
+    const limit = 4;
+    const run = watchedRun({ rows: 200, syncMs: 7, pace: freePace(limit), takesMs: (row) => 3 + ((row * 7) % 11) });
+
+    await run.end();
+
+    // At every moment no more rows are sent without a written outcome than may be under way.
+    const open = new Set<number>();
+    for (const { what, row } of momentsOf(run.events)) {
+      if (what === 'sent') open.add(row);
+      else if (/^[DFUN] written$/.test(what)) open.delete(row);
+      expect(open.size).toBeLessThanOrEqual(limit);
+    }
+    expect(run.atOnceMax).toBe(limit);
+  });
+
+  test('intents are numbered in the order in which they go to the wire', async () => {
+    const run = watchedRun({ rows: 80, nextSeq: 41, takesMs: (row) => (row * 7) % 13 });
+
+    await run.end();
+
+    const intents = run.records.filter((record) => record[0] === 'I');
+    expect(intents.map((record) => record[2])).toEqual(Array.from({ length: 80 }, (_, index) => 41 + index));
+    const wire = momentsOf(run.events).filter(({ what }) => what === 'sent');
+    expect(wire.map(({ row }) => row)).toEqual(intents.map((record) => record[1]));
+  });
+
+  test('the last thing that is written is the end, with what the session did', async () => {
+    const run = watchedRun({
+      rows: 3,
+      answer: (row, attempt) => (row === 2 && attempt === 1 ? steps.unreachable(50) : done()),
+    });
+
+    const end = await run.end();
+
+    expect(run.records.at(-1)).toEqual(['E', end?.totals]);
+    expect(end?.totals).toMatchObject({ done: 3, left: 0, sent: 4, retries: 1 });
+  });
+});
+
+describe('how many', () => {
+  test.each([1, 3, 32])('never more than the limit are under way: %i', async (limit) => {
+    const run = watchedRun({ rows: 200, limitMax: limit, takesMs: (row) => 5 + (row % 9) });
+
+    await run.end();
+
+    expect(run.atOnceMax).toBeLessThanOrEqual(limit);
+    expect(run.results).toHaveLength(200);
+  });
+
+  test('with a limit of one the next row is not even said to be on its way', async () => {
+    const run = watchedRun({ rows: 20, limitMax: 1 });
+
+    await run.end();
+
+    expect(run.records.map(([letter]) => letter).join('')).toBe(`${'ID'.repeat(20)}E`);
+  });
+
+  test('rows that wait to be sent have intents ahead of them: not more than 1,024 over the limit', async () => {
+    const run = watchedRun({ rows: 5000, pace: freePace(2), limitMax: 2, takesMs: () => 1000, syncMs: 400 });
+
+    for (let times = 0; times < 60; times += 1) {
+      await run.settle();
+      run.clock.jump();
+    }
+
+    const intents = run.records.filter(([letter]) => letter === 'I').length;
+    const outcomes = run.records.filter(([letter]) => letter === 'D').length;
+    expect(intents - outcomes).toBeLessThanOrEqual(2 + 1024);
+    expect(intents - outcomes).toBeGreaterThan(2);
+  });
+
+  test('4,096 results may wait for one that is slow; then no new row is sent', async () => {
+    const run = watchedRun({
+      ...{ rows: 6000, pace: freePace(64), limitMax: 64 },
+      takesMs: (row) => (row === 2 ? 1e9 : 1),
+    });
+
+    for (let times = 0; times < 20_000 && run.clock.monotonicMs() < 1e6; times += 1) {
+      if (run.running.underWay === 1 && run.running.sent > 4000) break;
+      await run.settle();
+      run.clock.jump();
+    }
+
+    // The first one was told; the second one, which is slow, is one of those that wait.
+    expect([run.running.sent, run.results.length]).toEqual([1 + 4096, 1]);
+    const end = await run.end();
+    expect(end?.totals.done).toBe(6000);
+    expect(run.results.map(({ row }) => row.number)).toEqual(Array.from({ length: 6000 }, (_, index) => index + 1));
+  }, 20_000);
+
+  test('a taker of results that needs time holds back new rows, and gets one result after the other', async () => {
+    let isTaking = false;
+    let free: () => void = () => {};
+    const run = watchedRun({
+      ...{ rows: 9000, pace: freePace(64), limitMax: 64, takesMs: () => 1 },
+      onResult: () => {
+        expect(isTaking).toBe(false);
+        isTaking = true;
+        return new Promise((resolve) => {
+          free = () => {
+            isTaking = false;
+            resolve();
+          };
+        });
+      },
+    });
+    for (let times = 0; times < 20_000 && (run.running.underWay > 0 || run.running.sent < 4000); times += 1) {
+      await run.settle();
+      run.clock.jump();
+    }
+    await run.settle();
+
+    expect(run.running.sent).toBeLessThanOrEqual(4096 + 1);
+    expect([run.results.length, run.running.underWay]).toEqual([1, 0]);
+    free();
+    await run.settle();
+    expect(run.results).toHaveLength(2);
+  }, 20_000);
+
+  test('the first row goes alone, until something has answered', async () => {
+    const run = watchedRun({ rows: 40, limitMax: 8, takesMs: () => 100 });
+
+    for (let times = 0; times < 20 && run.clock.monotonicMs() < 90; times += 1) {
+      await run.settle();
+      if (run.events.some(({ what }) => what === 'sent')) break;
+      run.clock.jump();
+    }
+    await run.settle();
+
+    expect([run.running.sent, run.records.filter(([letter]) => letter === 'I').length]).toEqual([1, 1]);
+    expect((await run.end())?.totals.done).toBe(40);
+  });
+});
+
+describe('waiting', () => {
+  test('a throttled row is sent again when the pause is over, and not before; it counts against no row', async () => {
+    const run = watchedRun({
+      ...{ rows: 3, limitMax: 1, retries: 0 },
+      answer: (row, attempt) => (row === 2 && attempt <= 10 ? steps.throttled(2000) : done()),
+    });
+
+    const end = await run.end();
+
+    expect(end?.totals).toMatchObject({ done: 3, sent: 13, retries: 10 });
+    expect(run.clock.monotonicMs()).toBeGreaterThanOrEqual(20_000);
+    expect(end?.totals.throttledMs).toBeGreaterThanOrEqual(20_000);
+    expect(run.records.filter(([letter]) => letter === 'T')).toHaveLength(10);
+  });
+
+  test('while all wait, intents that were written ahead are taken back: a crash then leaves none of them in doubt', async () => {
+    const run = watchedRun({
+      rows: 60,
+      limitMax: 2,
+      answer: (row, nth) => (row === 2 && nth === 1 ? steps.throttled(900) : done()),
+    });
+    for (let times = 0; times < 500 && run.pace.pausedUntilMs === undefined; times += 1) {
+      await run.settle();
+      if (run.pace.pausedUntilMs === undefined) run.clock.jump();
+    }
+    await run.settle();
+
+    const open = new Set<number>();
+    for (const record of run.records) {
+      if (record[0] === 'I') open.add(record[1]);
+      else if (/^[NDFU]$/.test(record[0])) open.delete(Number(record[1]));
+    }
+    expect(run.pace.pausedUntilMs).toBeDefined();
+    expect(open.size).toBe(run.running.underWay);
+    expect((await run.end())?.totals.done).toBe(60);
+  });
+
+  test('a row is tried as often as --retries says, then it has failed, or is in doubt', async () => {
+    const run = watchedRun({
+      ...{ rows: 3, limitMax: 1, retries: 2 },
+      answer: (row) => {
+        if (row === 1) return done();
+        return row === 2 ? notDone({ kind: 'unavailable', waitMs: 100 }) : steps.doubtfulAgain(100);
+      },
+    });
+
+    const end = await run.end();
+
+    expect(run.results.map(({ status }) => status)).toEqual(['done', 'failed', 'in-doubt']);
+    expect(end?.totals.sent).toBe(7);
+  });
+
+  // Defect: a row whose wait is over asks for a turn at once, again and again, while it can't be sent (#waitOrEnd: #wake of a moment that is past).
+  test('a row that is due while every slot is taken does not keep the processor busy', async () => {
+    const run = watchedRun({
+      ...{ rows: 3, limitMax: 1, takesMs: (row) => (row === 3 ? 400 : 10) },
+      answer: (row, nth) => (row === 2 && nth === 1 ? steps.unreachable(20) : done()),
+    });
+
+    await run.end();
+
+    expect(run.clock.sleptMs.length).toBeLessThan(40);
+  });
+
+  // Defect: the same; and each of those turns leaves a sleep behind it until the end of the pause.
+  test('a pause leaves no pile of sleeps, of which Node would warn on stderr', async () => {
+    const run = watchedRun({
+      ...{ rows: 60, limitMax: 8 },
+      answer: (row, nth) => (row === 20 && nth === 1 ? steps.throttled(500) : done()),
+    });
+
+    await run.end();
+
+    expect(run.clock.asleepMax).toBeLessThanOrEqual(8 + 10);
+  });
+});
+
+describe('a stop', () => {
+  test('what is under way is waited for; what is ready is taken back; nothing new is sent', async () => {
+    const stopping = new AbortController();
+    const run = watchedRun({ rows: 100, limitMax: 4, signal: stopping.signal, takesMs: () => 50 });
+    while (run.running.sent < 10) {
+      await run.settle();
+      run.clock.jump();
+    }
+    const { sent } = run.running;
+    stopping.abort(new Stopped('SIGINT'));
+
+    const end = await run.end();
+
+    expect(end?.stoppedBy).toBeInstanceOf(Stopped);
+    expect(end?.totals).toMatchObject({ done: sent, sent, left: 100 - sent, inDoubt: 0, reason: 'SIGINT' });
+    expect(run.records.filter(([letter]) => letter === 'N').length).toBeGreaterThan(0);
+    expect(run.results.some(({ status }) => status === 'failed' || status === 'in-doubt')).toBe(false);
+  });
+
+  test('before the first row sends nothing', async () => {
+    const stopping = new AbortController();
+    stopping.abort(new Stopped('SIGTERM'));
+    const run = watchedRun({ rows: 10, signal: stopping.signal });
+
+    const end = await run.end();
+
+    expect(end?.totals).toMatchObject({ sent: 0, left: 10, reason: 'SIGTERM' });
+    expect(run.events.some(({ what }) => what === 'begun')).toBe(false);
+  });
+
+  test('rows that waited to be sent again are still to do; those that may have been done are in doubt', async () => {
+    const stopping = new AbortController();
+    const run = watchedRun({
+      ...{ rows: 4, limitMax: 3, signal: stopping.signal, takesMs: (row) => (row === 4 ? 100 : 10) },
+      answer: (row) => {
+        if (row === 4) stopping.abort(new Stopped('SIGINT'));
+        return row === 2 ? steps.unreachable(60_000) : row === 3 ? steps.doubtfulAgain(60_000) : done();
+      },
+    });
+
+    const end = await run.end();
+
+    expect(end?.totals).toMatchObject({ done: 2, left: 1, inDoubt: 1, sent: 4 });
+    expect(run.results.map(({ row, status }) => [row.number, status])).toEqual(
+      expect.arrayContaining([
+        [1, 'done'],
+        [3, 'in-doubt'],
+      ]),
+    );
+  });
+
+  test('tells every row that is left, where that is wanted, in order', async () => {
+    const run = watchedRun({
+      rows: 900,
+      limitMax: 1,
+      tellsLeft: true,
+      answer: (row) => (row === 3 ? steps.unauthorised() : done()),
+    });
+
+    const end = await run.end();
+
+    expect(run.results.map(({ row }) => row.number)).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
+    expect(run.results.filter(({ status }) => status === 'left')).toHaveLength(898);
+    expect(end?.totals).toMatchObject({ done: 2, left: 898 });
+  });
+
+  test('after so many failed rows', async () => {
+    const run = watchedRun({ rows: 50, limitMax: 1, maxErrors: 3, answer: () => steps.refused() });
+
+    const end = await run.end();
+
+    expect(end?.totals).toMatchObject({ failed: 3, left: 47, reason: 'incomplete' });
+    expect(end?.stoppedBy).toMatchObject({ kind: 'incomplete', message: 'stopped after 3 rows that failed' });
+  });
+
+  test('by an input that can’t be read on: what was sent is told', async () => {
+    async function* tasks(): AsyncGenerator<readonly Task<TestRow>[]> {
+      yield [sendTask(1), sendTask(2)];
+      throw new Failure('local-file', 'a.csv got shorter');
+    }
+    const made = watchedRun({ rows: 0, counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 } });
+    await made.end();
+    const { startRun } = await import('../../../src/bulk/runner.ts');
+    const results: number[] = [];
+    const running = startRun<TestRow, string>({
+      ...{ tasks: tasks(), limitMax: 2, retries: 0, maxErrors: 9, nextSeq: 1, tellsLeft: false, pace: freePace(2) },
+      ...{ clock: made.clock, signal: new AbortController().signal },
+      counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 },
+      journal: { write: () => {}, sync: async () => {} },
+      onResult: ({ row }) => {
+        results.push(row.number);
+        return undefined;
+      },
+      sender: {
+        ...{ isRead: false, newKey: () => null, hashOf: () => 'a', keptOf: () => ({ id: 'x', etag: undefined }) },
+        begin: () => ({ attempt: async () => done() }),
+      },
+    });
+    const waking = setInterval(() => made.clock.jump(), 1);
+    const end = await running.ended;
+    clearInterval(waking);
+
+    expect(end.stoppedBy).toMatchObject({ kind: 'local-file' });
+    // Rows that were not sent yet when it was noticed are still to do.
+    expect(end.totals.done + end.totals.left).toBe(5);
+    expect(results).toEqual([1, 2]);
+  });
+});
+
+describe('a journal that can’t be written', () => {
+  test.each([
+    { id: 'P08', what: { failsWrite: (nth: number) => nth === 3 } },
+    { id: 'P10', what: { failsSync: (nth: number) => nth === 3 } },
+  ])('$id: nothing further is sent or synced; the run ends with its reason', async ({ what }) => {
+    const run = watchedRun({ rows: 200, limitMax: 4, syncMs: 2, ...what });
+
+    const end = await run.end();
+
+    expect(end?.stoppedBy).toMatchObject({ kind: 'local-file' });
+    expect(end?.totals.reason).toBe('local-file');
+    expect(run.running.sent).toBeLessThan(200);
+    // What was told before stays told, and is on disk; nothing else is.
+    const synced = run.events.flatMap((event) => (event.what === 'synced' ? event.records : []));
+    const durable = synced.filter(([letter]) => letter === 'D').map((record) => record[1]);
+    for (const { row } of run.results) expect(durable).toContain(row.number);
+    expect(run.records.some(([letter]) => letter === 'E')).toBe(false);
+    const { done: doneCount, inDoubt, left, failed } = end?.totals ?? { done: 0, inDoubt: 0, left: 0, failed: 0 };
+    expect(doneCount + inDoubt + left + failed).toBe(200);
+    expect(inDoubt).toBe(run.running.sent - doneCount);
+  });
+
+  test('P10: the first one: nothing was sent at all', async () => {
+    const run = watchedRun({ rows: 20, failsSync: () => true });
+
+    const end = await run.end();
+
+    expect([run.running.sent, run.results]).toEqual([0, []]);
+    expect(end?.totals).toMatchObject({ left: 20, inDoubt: 0 });
+  });
+
+  test('P10: what is under way is waited for, and is in doubt: whether its outcome is on disk can’t be known', async () => {
+    const run = watchedRun({
+      rows: 8,
+      pace: freePace(8),
+      limitMax: 8,
+      syncMs: 1,
+      takesMs: () => 500,
+      failsSync: (nth) => nth === 4,
+    });
+
+    const end = await run.end();
+
+    expect(run.running.underWay).toBe(0);
+    // Those that were answered before the disk failed were done.
+    const { done: doneCount = 0, inDoubt = 0, left } = end?.totals ?? {};
+    expect([doneCount + inDoubt, left]).toEqual([8, 0]);
+    expect(inDoubt).toBeGreaterThanOrEqual(6);
+  });
+
+  test('P08: the last line, the end itself, too', async () => {
+    const run = watchedRun({ rows: 1, limitMax: 1, failsWrite: (nth) => nth === 3 });
+
+    const end = await run.end();
+
+    expect(run.results).toHaveLength(1);
+    expect(end?.stoppedBy).toMatchObject({ kind: 'local-file' });
+  });
+});
+
+describe('rows that are not sent', () => {
+  const held: Task<TestRow> = { kind: 'held', row: { number: 1 }, failure: new Failure('in-doubt', 'held') };
+  const invalid: Task<TestRow> = {
+    kind: 'invalid',
+    row: { number: 2 },
+    was: 'left',
+    failure: new Failure('usage', 'bad'),
+  };
+
+  test('are told in their place, and counted', async () => {
+    const run = watchedRun({
+      tasks: [held, invalid, sendTask(3)],
+      counts: { done: 0, failed: 0, invalid: 0, inDoubt: 1, skipped: 0, left: 2 },
+    });
+
+    const end = await run.end();
+
+    expect(run.results.map(({ row, status }) => [row.number, status])).toEqual([
+      [1, 'in-doubt'],
+      [2, 'failed'],
+      [3, 'done'],
+    ]);
+    expect(end?.totals).toMatchObject({ done: 1, invalid: 1, inDoubt: 1, left: 0, sent: 1 });
+    expect(run.records.filter(([letter]) => letter === 'X')).toEqual([['X', 2]]);
+  });
+
+  test('more of them than one turn takes, told without a wait: the run ends', async () => {
+    const tasks: Task<TestRow>[] = Array.from({ length: 300 }, (_, index) => ({ ...held, row: { number: index + 1 } }));
+    const run = watchedRun({ tasks, counts: { done: 0, failed: 0, invalid: 0, inDoubt: 300, skipped: 0, left: 0 } });
+
+    const end = await run.end();
+
+    expect([end?.totals.inDoubt, run.results.length]).toEqual([300, 300]);
+  });
+
+  test('an empty input ends at once', async () => {
+    const run = watchedRun({ rows: 0 });
+
+    const end = await run.end();
+
+    expect(end?.totals).toMatchObject({ done: 0, left: 0, sent: 0 });
+    expect(run.records.map(([letter]) => letter)).toEqual(['E']);
+  });
+});
+
+test('a taker of results that fails stops the run; what is under way is recorded', async () => {
+  const run = watchedRun({
+    ...{ rows: 50, limitMax: 4 },
+    onResult: async () => {
+      throw new Failure('local-file', 'stdout is full');
+    },
+  });
+
+  const end = await run.end();
+
+  expect(end?.stoppedBy).toMatchObject({ kind: 'local-file', message: 'stdout is full' });
+  expect(run.results).toHaveLength(1);
+  expect(end?.totals).toMatchObject({ done: run.running.sent, inDoubt: 0, left: 50 - run.running.sent });
+  expect(run.records.at(-1)?.[0]).toBe('E');
+});
+
+test('a bug in the sender is no outcome: it is told as it is', async () => {
+  const run = watchedRun({
+    rows: 3,
+    answer: () => {
+      throw new TypeError('a bug');
+    },
+  });
+
+  await expect(run.end()).rejects.toThrow('a bug');
+});
+
+test('whatever the service does, every row ends exactly once, results are in order, and counts add up', async () => {
+  const step = fc.constantFrom<() => RowStep<string>>(
+    done,
+    steps.refused,
+    steps.doubtful,
+    () => steps.throttled(70),
+    () => steps.unreachable(30),
+    () => steps.doubtfulAgain(30),
+    steps.unauthorised,
+    () => notDone({ concerns: 'every-until-done', kind: 'credentials' }),
+    () => notDone({ waitMs: 200, kind: 'unavailable', sign: 'silent', outcome: 'unknown' }),
+  );
+  const likely = fc.oneof(
+    { weight: 6, arbitrary: fc.constant<() => RowStep<string>>(done) },
+    { weight: 3, arbitrary: step },
+  );
+  const run = fc.record({
+    rows: fc.integer({ min: 0, max: 40 }),
+    limitMax: fc.integer({ min: 1, max: 9 }),
+    retries: fc.integer({ min: 0, max: 3 }),
+    maxErrors: fc.constantFrom(Number.POSITIVE_INFINITY, 1, 3),
+    tellsLeft: fc.boolean(),
+    syncMs: fc.integer({ min: 0, max: 9 }),
+    isRead: fc.boolean(),
+    answers: fc.array(likely, { minLength: 1, maxLength: 60 }),
+    takes: fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 7 }),
+    stopAt: fc.option(fc.integer({ min: 0, max: 60 }), { freq: 4 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(run, async ({ answers, takes, stopAt, ...says }) => {
+      const stopping = new AbortController();
+      let count = 0;
+      const watched = watchedRun({
+        ...says,
+        // Without pauses and outages, in which virtual time is long.
+        ...{ signal: stopping.signal, pace: freePace(says.limitMax) },
+        takesMs: (row) => takes[row % takes.length] ?? 1,
+        answer: () => {
+          if (count === stopAt) stopping.abort(new Stopped('SIGINT'));
+          count += 1;
+          // A service that throttles for ever would be waited for as long.
+          return count > 300 ? done() : (answers[count % answers.length] ?? done)();
+        },
+      });
+
+      const end = await watched.end();
+
+      expect(end).toBeDefined();
+      const numbers = watched.results.map(({ row }) => row.number);
+      expect(numbers).toEqual([...numbers].sort((one, other) => one - other));
+      expect(new Set(numbers).size).toBe(numbers.length);
+      const totals = end?.totals ?? { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+      const byStatus = (status: string) => watched.results.filter((result) => result.status === status).length;
+      expect(totals.done + totals.failed + totals.inDoubt + totals.left).toBe(says.rows);
+      expect([byStatus('done'), byStatus('failed'), byStatus('in-doubt')]).toEqual([
+        totals.done,
+        totals.failed,
+        totals.inDoubt,
+      ]);
+      if (says.tellsLeft) expect(byStatus('left')).toBe(totals.left);
+      if (end?.stoppedBy === undefined) expect(totals.left).toBe(0);
+      expect(watched.atOnceMax).toBeLessThanOrEqual(says.limitMax);
+    }),
+    { numRuns: 150 },
+  );
+}, 60_000);
+
+function count(counts: Map<number, number>, row: number): void {
+  counts.set(row, (counts.get(row) ?? 0) + 1);
+}
+
+/** What happened to rows, in its order: what was sent, answered and told, and each record, as `D written`, `D synced`. */
+function momentsOf(events: readonly Event[]): readonly { readonly what: string; readonly row: number }[] {
+  return events.flatMap((event) =>
+    'records' in event
+      ? event.records.map((record) => ({ what: `${record[0]} ${event.what}`, row: Number(record[1]) }))
+      : [event],
+  );
+}

@@ -1,0 +1,122 @@
+/** What becomes of a row, and of the run, after an attempt that was no success: every row of C2 and C3. */
+import { describe, expect, test } from 'vitest';
+import { type RunSoFar, verdictOf } from '../../../src/bulk/verdict.ts';
+import { Failure, Stopped } from '../../../src/errors.ts';
+import { notDone } from './runner-world.ts';
+
+/** In the middle of a run that goes well. */
+const middle: RunSoFar = { hasDone: true, hasAnswered: true, isStopping: false, isGone: false, tries: 0, triesMax: 4 };
+const start: RunSoFar = { ...middle, hasDone: false, hasAnswered: false };
+
+const wait = { waitMs: 500 } as const;
+const steps = {
+  refusal: notDone({}),
+  notSent: notDone({ ...wait, kind: 'unreachable', outcome: 'not-sent', sign: 'silent' }),
+  throttled: notDone({ ...wait, kind: 'unavailable', sign: 'throttled' }),
+  '408': notDone({ ...wait, kind: 'unavailable' }),
+  'read, 500': notDone({ ...wait, kind: 'unavailable', outcome: 'unknown', sign: 'silent' }),
+  'read, no answer': notDone({ ...wait, kind: 'unreachable', outcome: 'unknown', sign: 'silent' }),
+  'read, unusable': notDone({ kind: 'refused', outcome: 'unknown' }),
+  'PATCH, 500': notDone({ ...wait, kind: 'in-doubt', outcome: 'unknown', sign: 'silent' }),
+  'POST, 500': notDone({ kind: 'in-doubt', outcome: 'unknown', sign: 'silent' }),
+  'POST, unusable': notDone({ kind: 'in-doubt', outcome: 'unknown' }),
+  'keyed POST, 500': notDone({ ...wait, kind: 'in-doubt', outcome: 'unknown', sign: 'silent' }),
+  '401': notDone({ kind: 'credentials', concerns: 'every' }),
+  '403': notDone({ kind: 'credentials', concerns: 'every-until-done' }),
+  'POST, page': notDone({ kind: 'in-doubt', outcome: 'unknown', concerns: 'every' }),
+  'too long a wait': notDone({ kind: 'unavailable', sign: 'throttled', concerns: 'every' }),
+  'TLS fault': notDone({ kind: 'unreachable', outcome: 'not-sent', sign: 'silent', concerns: 'every' }),
+  stopped: notDone({ outcome: 'not-sent', sign: 'silent', failure: () => new Stopped('SIGINT') }),
+} as const;
+
+type Name = keyof typeof steps;
+type Row = readonly [name: Name, run: Partial<RunSoFar>, row: string, counts: boolean, stops: boolean];
+
+describe('in the middle of a run', () => {
+  test.each<Row>([
+    ['refusal', {}, 'failed', true, false],
+    ['notSent', {}, 'again', false, false],
+    ['notSent', { tries: 99 }, 'again', false, false],
+    ['throttled', {}, 'again', false, false],
+    ['throttled', { tries: 4 }, 'again', false, false],
+    ['throttled', { triesMax: 0 }, 'again', false, false],
+    ['408', {}, 'again', true, false],
+    ['408', { tries: 3 }, 'again', true, false],
+    ['408', { tries: 4 }, 'failed', true, false],
+    ['408', { triesMax: 0 }, 'failed', true, false],
+    ['read, 500', {}, 'again', true, false],
+    ['read, 500', { tries: 4 }, 'failed', true, false],
+    ['read, no answer', { tries: 4 }, 'failed', true, false],
+    ['read, unusable', {}, 'failed', true, false],
+    ['PATCH, 500', {}, 'again', true, false],
+    ['PATCH, 500', { tries: 4 }, 'in-doubt', true, false],
+    ['POST, 500', {}, 'in-doubt', true, false],
+    ['POST, unusable', {}, 'in-doubt', true, false],
+    ['keyed POST, 500', {}, 'again', true, false],
+    ['keyed POST, 500', { tries: 4 }, 'in-doubt', true, false],
+    ['401', {}, 'left', true, true],
+    ['403', {}, 'failed', true, false],
+    ['403', { hasDone: false }, 'left', true, true],
+    ['POST, page', {}, 'in-doubt', true, true],
+    ['too long a wait', {}, 'left', true, true],
+    ['TLS fault', {}, 'left', true, true],
+  ])('%s %o: %s', (name, run, row, counts, stops) => {
+    expectVerdict(name, { ...middle, ...run }, row, counts, stops);
+  });
+});
+
+describe('in an outage nothing that has no answer counts', () => {
+  test.each<Row>([
+    ['notSent', { tries: 4 }, 'again', false, false],
+    ['read, 500', { tries: 4 }, 'again', false, false],
+    ['PATCH, 500', { tries: 4 }, 'again', false, false],
+    ['keyed POST, 500', { tries: 4 }, 'again', false, false],
+    ['POST, 500', {}, 'in-doubt', true, false],
+    ['refusal', {}, 'failed', true, false],
+  ])('%s %o: %s', (name, run, row, counts, stops) => {
+    expectVerdict(name, { ...middle, isGone: true, ...run }, row, counts, stops);
+  });
+});
+
+describe('before the first answer it is as for one item', () => {
+  test.each<Row>([
+    ['notSent', { tries: 3 }, 'again', true, false],
+    ['notSent', { tries: 4 }, 'left', true, true],
+    ['notSent', { triesMax: 0 }, 'left', true, true],
+    ['read, 500', { tries: 4 }, 'left', true, true],
+    ['PATCH, 500', { tries: 4 }, 'in-doubt', true, true],
+    ['throttled', { tries: 4 }, 'again', false, false],
+    ['refusal', {}, 'failed', true, false],
+  ])('%s %o: %s', (name, run, row, counts, stops) => {
+    expectVerdict(name, { ...start, ...run }, row, counts, stops);
+  });
+});
+
+describe('when the run is to end nothing is sent again', () => {
+  test.each<Row>([
+    ['notSent', {}, 'left', true, false],
+    ['throttled', {}, 'left', true, false],
+    ['read, no answer', {}, 'left', true, false],
+    ['PATCH, 500', {}, 'in-doubt', true, false],
+    ['POST, 500', {}, 'in-doubt', true, false],
+    ['refusal', {}, 'failed', true, false],
+    ['stopped', {}, 'left', true, false],
+  ])('%s %o: %s', (name, run, row, counts, stops) => {
+    expectVerdict(name, { ...middle, isStopping: true, ...run }, row, counts, stops);
+  });
+});
+
+test('what stops the run is the failure itself', () => {
+  const { stopsFor } = verdictOf(steps['401'], middle);
+
+  expect(stopsFor).toBeInstanceOf(Failure);
+  expect(stopsFor).toMatchObject({ kind: 'credentials' });
+});
+
+function expectVerdict(name: Name, run: RunSoFar, row: string, counts: boolean, stops: boolean): void {
+  const verdict = verdictOf(steps[name], run);
+
+  expect({ row: verdict.row, stops: verdict.stopsFor !== undefined }).toEqual({ row, stops });
+  // Of a row that has come to its end it no longer matters.
+  if (verdict.row === 'again') expect(verdict.counts).toBe(counts);
+}

@@ -1,0 +1,84 @@
+/** The flags of `--from`: words in, checked options out. */
+import { describe, expect, test } from 'vitest';
+import { type ManyFlags, readManyFlags } from '../../../src/commands/many/flags.ts';
+
+test('without a flag everything has its default', () => {
+  expect(readManyFlags({})).toEqual({
+    ...{ format: undefined, delimiter: undefined, encoding: undefined, only: undefined, idColumn: 'id' },
+    ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipsInvalid: false },
+    ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
+    ...{ lockWaitMs: 0, breaksLock: false, resumes: false, restarts: false, journal: undefined },
+    ...{ inDoubt: undefined, shard: undefined },
+  });
+});
+
+test.each<[ManyFlags, object]>([
+  [{ inputFormat: 'ndjson' }, { format: 'jsonl' }],
+  [{ inputFormat: 'ids' }, { format: 'ids' }],
+  [
+    { rename: ['a=b', 'c=d=e'] },
+    {
+      rename: new Map([
+        ['a', 'b'],
+        ['c=d', 'e'],
+      ]),
+    },
+  ],
+  [
+    { type: ['a=number', '*=auto'] },
+    {
+      types: new Map([
+        ['a', 'number'],
+        ['*', 'auto'],
+      ]),
+    },
+  ],
+  [{ only: 'a,b' }, { only: ['a', 'b'] }],
+  [{ concurrency: '1024' }, { concurrency: 1024 }],
+  [{ rate: '10' }, { ratePerSecond: 10 }],
+  [{ rate: '10/s' }, { ratePerSecond: 10 }],
+  [{ rate: '600/m' }, { ratePerSecond: 10 }],
+  [{ maxErrors: '5' }, { maxErrors: 5 }],
+  [{ failFast: true }, { maxErrors: 1 }],
+  [{ failFast: true, maxErrors: '5' }, { maxErrors: 1 }],
+  [{ lockTimeout: '1.5' }, { lockWaitMs: 1500 }],
+  [{ shard: '2/4' }, { shard: { index: 2, count: 4 } }],
+  [{ shard: '1/1' }, { shard: { index: 1, count: 1 } }],
+  [{ inDoubt: 'skip' }, { inDoubt: 'skip' }],
+])('%o is %o', (flags, options) => {
+  expect(readManyFlags(flags)).toMatchObject(options);
+});
+
+describe('what is wrong is named', () => {
+  test.each<[ManyFlags, string]>([
+    [{ inputFormat: 'xlsx' }, '--input-format'],
+    [{ empty: 'keep' }, '--empty'],
+    [{ rows: 'all' }, '--rows'],
+    [{ inDoubt: 'guess' }, '--in-doubt'],
+    [{ idColumn: '' }, '--id-column'],
+    [{ rename: ['a'] }, '--rename'],
+    [{ rename: ['=b'] }, '--rename'],
+    [{ rename: ['a='] }, '--rename'],
+    [{ rename: ['a=b', 'a=c'] }, 'named twice'],
+    [{ type: ['a=date'] }, '--type'],
+    [{ concurrency: '0' }, '--concurrency'],
+    [{ concurrency: '1025' }, '--concurrency'],
+    [{ concurrency: '1.5' }, '--concurrency'],
+    [{ concurrency: '0x10' }, '--concurrency'],
+    [{ rate: '0' }, '--rate'],
+    [{ rate: '10/h' }, '--rate'],
+    [{ rate: '-1' }, '--rate'],
+    [{ maxErrors: '0' }, '--max-errors'],
+    [{ maxErrors: 'none' }, '--max-errors'],
+    [{ lockTimeout: '-1' }, '--lock-timeout'],
+    [{ lockTimeout: '1e3' }, '--lock-timeout'],
+    [{ shard: '0/4' }, '--shard'],
+    [{ shard: '5/4' }, '--shard'],
+    [{ shard: '1/0' }, '--shard'],
+    [{ shard: '1' }, '--shard'],
+    [{ resume: true, restart: true }, '--restart'],
+  ])('%o: %s', (flags, says) => {
+    expect(() => readManyFlags(flags)).toThrow(says);
+    expect(() => readManyFlags(flags)).toThrow(expect.objectContaining({ kind: 'usage' }));
+  });
+});

@@ -1,0 +1,79 @@
+/** What a run ends in (rulings, "Exit codes"): a signal before 10, before 8, before 6 or 7, before 3, before 9. */
+import { describe, expect, test } from 'vitest';
+import type { RunTotals } from '../../../src/bulk/journal-records.ts';
+import { nextSteps, runFailure } from '../../../src/commands/many/run-failure.ts';
+import { exitCodes, Failure, type FailureKind, Stopped } from '../../../src/errors.ts';
+
+const none: RunTotals = {
+  ...{ done: 5, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 },
+  ...{ ms: 1, sent: 5, retries: 0, throttledMs: 0 },
+};
+
+const stops = {
+  nothing: undefined,
+  signal: new Stopped('SIGINT'),
+  'local-file': new Failure('local-file', 'full'),
+  unreachable: new Failure('unreachable', 'gone'),
+  unavailable: new Failure('unavailable', 'busy'),
+  credentials: new Failure('credentials', 'expired'),
+  refused: new Failure('refused', 'moved'),
+  limit: new Failure('incomplete', 'stopped after 3 rows that failed'),
+} as const;
+
+describe('the exit code', () => {
+  test.each<[keyof typeof stops, Partial<RunTotals>, FailureKind | 'signal' | 'done']>([
+    ['nothing', {}, 'done'],
+    ['nothing', { skipped: 2 }, 'done'],
+    ['nothing', { failed: 1 }, 'incomplete'],
+    ['nothing', { invalid: 1 }, 'incomplete'],
+    ['nothing', { inDoubt: 1 }, 'in-doubt'],
+    ['nothing', { inDoubt: 1, failed: 3 }, 'in-doubt'],
+    ['signal', { inDoubt: 1, left: 3 }, 'signal'],
+    ['local-file', { inDoubt: 1, failed: 1, left: 1 }, 'local-file'],
+    ['unreachable', { inDoubt: 1, left: 1 }, 'in-doubt'],
+    ['unreachable', { failed: 1, left: 1 }, 'unreachable'],
+    ['unavailable', { failed: 1, left: 1 }, 'unavailable'],
+    ['credentials', { inDoubt: 1, left: 1 }, 'in-doubt'],
+    ['credentials', { failed: 1, left: 1 }, 'credentials'],
+    ['refused', { failed: 1, left: 1 }, 'refused'],
+    ['limit', { failed: 3, left: 1 }, 'incomplete'],
+    ['limit', { failed: 3, inDoubt: 1 }, 'in-doubt'],
+    ['limit', { failed: 1 }, 'incomplete'],
+  ])('stopped by %s, with %o: %s', (by, totals, expected) => {
+    const failure = runFailure({ ...none, ...totals }, stops[by], 'created', []);
+
+    if (expected === 'done') expect(failure).toBeUndefined();
+    else if (expected === 'signal') expect(failure).toBe(stops.signal);
+    else expect(failure).toMatchObject({ kind: expected });
+    if (failure instanceof Failure) expect(exitCodes[failure.kind]).toBeGreaterThan(0);
+  });
+});
+
+test('a bug is told as it is', () => {
+  const bug = new TypeError('a bug');
+
+  expect(runFailure({ ...none, inDoubt: 3 }, bug, 'created', [])).toBe(bug);
+});
+
+test('the message has the count, and why it stopped', () => {
+  const failed = runFailure({ ...none, failed: 2, left: 3 }, stops.limit, 'created', []);
+  const doubt = runFailure({ ...none, inDoubt: 1 }, stops.credentials, 'created', []);
+
+  expect(failed).toMatchObject({ message: '5 rows could not be created; stopped after 3 rows that failed' });
+  expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
+});
+
+test('what stopped it says what to mend; how to go on stands below', () => {
+  const by = new Failure('credentials', 'expired', { hint: 'log in' });
+
+  expect(runFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({
+    details: { hint: 'log in\ngo on with: x' },
+  });
+});
+
+test('what to do next is to go on, and to look at what is in doubt', () => {
+  const next = nextSteps('listctl … --resume');
+
+  expect(next('r1', 0)).toEqual(['go on with: listctl … --resume']);
+  expect(next('r1', 2)).toEqual(['go on with: listctl … --resume', 'rows in doubt: listctl runs show r1 --in-doubt']);
+});
