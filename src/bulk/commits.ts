@@ -9,8 +9,8 @@ export interface RunJournal {
 /** The journal of a run that keeps none: of reads nothing can be lost or doubled. */
 export const noJournal: RunJournal = { write: () => {}, sync: async () => {} };
 
-/** Records wait no longer than this for others to share a sync with. */
-const gatherMs = 2;
+/** So long records wait for others to share a sync with, where something happens meanwhile; and at most, where not. */
+const gatherMs = { usual: 2, most: 50 } as const;
 
 /**
  * The way of records to the disk, in groups: what is said in one turn of the event loop is one line of the journal, and
@@ -81,8 +81,10 @@ export class Commits<E> {
    */
   sync(nowMs: number, timeNowMs: () => number, enough: number, isStarving: boolean): number {
     if (this.#isSyncing || !this.#isDirty) return Number.POSITIVE_INFINITY;
-    const atMs = this.#writtenAtMs + gatherMs;
-    if (!isStarving && this.#written.length < enough && nowMs < atMs) return atMs;
+    const waitedMs = nowMs - this.#writtenAtMs;
+    if (!isStarving && this.#written.length < enough && waitedMs < gatherMs.usual) {
+      return this.#writtenAtMs + gatherMs.most;
+    }
     const entries = this.#written;
     this.#written = [];
     this.#isDirty = false;

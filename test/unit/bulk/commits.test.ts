@@ -75,8 +75,9 @@ describe('records', () => {
     commits.write(10, 0);
 
     const atMs = commits.sync(10, () => 10, 2, false);
-    expect([atMs > 10, atMs <= 12, syncing.length]).toEqual([true, true, 0]);
-    expect([commits.sync(atMs, () => atMs, 2, false), syncing.length]).toEqual([Number.POSITIVE_INFINITY, 1]);
+    // C7: at most 100 ms where nothing else happens; where something does, it is looked at sooner.
+    expect([atMs > 10, atMs < 110, syncing.length]).toEqual([true, true, 0]);
+    expect([commits.sync(12, () => 12, 2, false), syncing.length]).toEqual([Number.POSITIVE_INFINITY, 1]);
   });
 
   test('that are enough, or all that there is to do, do not wait', () => {
