@@ -4,6 +4,7 @@ const doneWords: ReadonlyMap<string, string> = new Map([
   ['delete', 'deleted'],
   ['get', 'read'],
   ['undo', 'taken back'],
+  ['apply', 'applied'],
 ]);
 
 /** What a row is once its action is done: `created`; `done` for an action without a word of its own. */

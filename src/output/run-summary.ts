@@ -35,7 +35,8 @@ export function runSummary(facts: RunFacts, screen: Screen): readonly string[] {
   const { rows, groups } = facts;
   const counts = rows === 0 ? '' : `: ${countsOf(facts, screen).join(', ')}`;
   const speed = rows === 0 ? [] : speedOf(facts);
-  const first = `${countOf(rows, 'row')}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
+  const noun = facts.action === 'apply' ? 'step' : 'row';
+  const first = `${countOf(rows, noun)}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
   return [first, ...failureGroupLines(groups, screen)];
 }
 

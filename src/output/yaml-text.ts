@@ -1,6 +1,6 @@
-/** Values as YAML. The door to yaml: `import()` it, and only where YAML is shown. */
-import { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, Scalar as YamlScalar } from 'yaml';
+/** Values as YAML: `import()` it, and only where YAML is shown. */
 import { isObject, type JsonValue, NumberToken } from '../json.ts';
+import { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar } from '../yaml.ts';
 import { hiddenCharacters } from './printable.ts';
 import { isList } from './row.ts';
 

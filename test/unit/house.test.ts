@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-const ground = ['start', 'errors', 'item', 'json', 'host'];
+const ground = ['start', 'errors', 'item', 'json', 'yaml', 'host'];
 const rooms = ['seed', 'bulk', 'rows', 'api', 'output', 'settings', 'service'];
 
 /** What each part of the house may import, apart from itself, and what is said when it imports anything else. */
@@ -63,7 +63,6 @@ const places = [
   'src/settings/conf-file.ts',
   'src/output/style.ts',
   'src/output/table.ts',
-  'src/output/yaml-text.ts',
   'src/output/progress-bar.ts',
   'src/output/jmespath.ts',
   'src/rows/csv-records.ts',
@@ -100,7 +99,7 @@ const doors: Readonly<Record<string, { readonly at: RegExp; readonly sentence: s
   chalk: { at: /^src\/output\/style\.ts/, sentence: "chalk's door is src/output/style.ts." },
   'cli-table3': { at: /^src\/output\/table\.ts/, sentence: "cli-table3's door is src/output/table.ts." },
   'string-width': { at: /^src\/output\/table\.ts/, sentence: "string-width's door is src/output/table.ts." },
-  yaml: { at: /^src\/output\/yaml-text\.ts/, sentence: "yaml's door is src/output/yaml-text.ts." },
+  yaml: { at: /^src\/yaml\.ts/, sentence: "yaml's door is src/yaml.ts." },
   'cli-progress': {
     at: /^src\/output\/progress-bar\.ts/,
     sentence: "cli-progress's door is src/output/progress-bar.ts.",

@@ -1,0 +1,249 @@
+/**
+ * YAML that keeps what was written, as JSON values. The door to yaml: import it late, and only where YAML is read or
+ * shown.
+ */
+import {
+  type Alias,
+  Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Pair,
+  type ParsedNode,
+  parseDocument,
+  type ScalarTag,
+  YAMLMap,
+  YAMLSeq,
+  Scalar as YamlScalar,
+} from 'yaml';
+import { type JsonValue, NumberToken, objectFrom } from './json.ts';
+
+/** What printing is made of (output/yaml-text.ts). */
+export { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
+
+/** Where something stands, from 1; the column in UTF-16 units, as editors count. */
+export interface YamlPlace {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Why a text can't be read, and where. */
+export class YamlSyntaxError extends SyntaxError {
+  override readonly name = 'YamlSyntaxError';
+  readonly place: YamlPlace;
+  /** The message without the place. */
+  readonly reason: string;
+
+  constructor(reason: string, place: YamlPlace) {
+    super(`line ${place.line}, column ${place.column}: ${reason}`);
+    this.place = place;
+    this.reason = reason;
+  }
+}
+
+/** A document that was read. */
+export interface YamlDocument {
+  readonly value: JsonValue;
+  /**
+   * Where one of its objects or lists begins, or, with a name or an index, the member of it.
+   *
+   * @returns undefined for what is none of them, or is an alias of one
+   */
+  placeOf(value: JsonValue, member?: string | number): YamlPlace | undefined;
+}
+
+/** How deep values may nest, how many members a mapping may have, and how many values aliases may add (reliability, C3). */
+const limits = {
+  depth: 128,
+  members: 10_000,
+  aliased: 100_000,
+  textLength: 8 * 1024 * 1024,
+  radixLength: 1_000,
+} as const;
+
+/**
+ * Reads one YAML document.
+ *
+ * Types are those of the core schema of YAML 1.2; numbers keep their digits, as far as JSON can write them. Anchors
+ * and aliases are taken, and bounded; tags of one's own, merge keys, names that stand twice, infinity and what else is
+ * no JSON value are not.
+ *
+ * @throws {YamlSyntaxError} a SyntaxError, with line and column
+ */
+export function parseYaml(text: string): JsonValue {
+  return readYaml(text).value;
+}
+
+/**
+ * As `parseYaml`, with the places of what was read.
+ *
+ * @throws {YamlSyntaxError}
+ */
+export function readYaml(text: string): YamlDocument {
+  const lines = new LineCounter();
+  const placeAt: PlaceAt = (offset) => {
+    const { line, col } = lines.linePos(Math.max(0, offset));
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  if (text.length > limits.textLength) throw new YamlSyntaxError('it is longer than 8 MiB', { line: 1, column: 1 });
+  const document = documentOf(text, lines, placeAt);
+  const reader = new Reader(placeAt);
+  const value = document.contents === null ? null : reader.read(document.contents as ParsedNode, 0).value;
+  return { value, placeOf: (of, member) => reader.placeOf(of, member) };
+}
+
+function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
+  // Names that stand twice are looked for here: the library compares each with every other one.
+  const kept = { uniqueKeys: false, prettyErrors: false, lineCounter };
+  const document = parseDocument(text, {
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    resolveKnownTags: false,
+    ...kept,
+  });
+  const [fault] = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
+  if (fault === undefined) return document;
+  const isSecond = fault.code === 'MULTIPLE_DOCS';
+  throw new YamlSyntaxError(isSecond ? 'another document begins' : fault.message, placeAt(fault.pos[0]));
+}
+
+type PlaceAt = (offset: number) => YamlPlace;
+
+/** A value, of how many it is made, and how many levels it has below it. */
+interface Read {
+  readonly value: JsonValue;
+  readonly size: number;
+  readonly levels: number;
+}
+
+/** Makes values of nodes, in the order of the text: an alias is of the last anchor of that name before it. */
+class Reader {
+  readonly #placeAt: PlaceAt;
+  readonly #anchors = new Map<string, Read>();
+  readonly #nodes = new WeakMap<object, ParsedNode>();
+  #aliased = 0;
+
+  constructor(placeAt: PlaceAt) {
+    this.#placeAt = placeAt;
+  }
+
+  read(node: ParsedNode, depth: number): Read {
+    // Before going in, so that the stack holds it; and behind an alias, which is as deep as what it stands for.
+    if (depth > limits.depth) throw this.#tooDeep(node);
+    if (isAlias(node)) {
+      const read = this.#aliasOf(node);
+      if (depth + read.levels > limits.depth) throw this.#tooDeep(node);
+      return read;
+    }
+    const read = isMap(node) ? this.#object(node, depth) : isSeq(node) ? this.#list(node, depth) : this.#scalar(node);
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, read);
+    return read;
+  }
+
+  #tooDeep(node: ParsedNode): YamlSyntaxError {
+    return this.#fault(node, `it nests deeper than ${limits.depth} levels`);
+  }
+
+  #aliasOf(node: Alias.Parsed): Read {
+    const read = this.#anchors.get(node.source);
+    if (read === undefined) throw this.#fault(node, `there is no anchor &${node.source.slice(0, 100)} before it`);
+    // What an alias stands for is one value here; whoever prints it writes all of it each time.
+    this.#aliased += read.size;
+    if (this.#aliased > limits.aliased) throw this.#fault(node, `aliases stand for more than ${limits.aliased} values`);
+    return read;
+  }
+
+  #object(map: YAMLMap.Parsed, depth: number): Read {
+    const members = new Map<string, JsonValue>();
+    let [size, levels] = [1, 0];
+    for (const { key, value } of map.items) {
+      const name = this.#name(key, map);
+      if (members.has(name)) throw this.#fault(key, `the name ${JSON.stringify(name.slice(0, 100))} stands here twice`);
+      if (members.size === limits.members) throw this.#fault(key, `it has more than ${limits.members} members`);
+      const read = value === null ? leafOf(null) : this.read(value, depth + 1);
+      members.set(name, read.value);
+      size += read.size;
+      levels = Math.max(levels, read.levels + 1);
+    }
+    const value = objectFrom(members);
+    this.#nodes.set(value, map);
+    return { value, size, levels };
+  }
+
+  #name(key: ParsedNode | null, map: YAMLMap.Parsed): string {
+    const scalar = isScalar(key) ? key : undefined;
+    if (key === null || scalar?.value === null) throw this.#fault(key ?? map, 'a name is missing before the colon');
+    if (scalar === undefined) throw this.#fault(key, 'a name is a text, and this is none');
+    const { source = '', type, anchor } = scalar;
+    if (source === '<<' && type === 'PLAIN') {
+      throw this.#fault(key, 'YAML 1.2 has no merge keys: write the members out, or "<<" in quotes for that name');
+    }
+    // A number is the name that was written.
+    if (anchor !== undefined) this.#anchors.set(anchor, leafOf(source));
+    return source;
+  }
+
+  #list(list: YAMLSeq.Parsed, depth: number): Read {
+    const values: JsonValue[] = [];
+    let [size, levels] = [1, 0];
+    for (const item of list.items) {
+      const read = this.read(item as ParsedNode, depth + 1);
+      values.push(read.value);
+      size += read.size;
+      levels = Math.max(levels, read.levels + 1);
+    }
+    this.#nodes.set(values, list);
+    return { value: values, size, levels };
+  }
+
+  #scalar(node: YamlScalar.Parsed): Read {
+    const { value, source = '' } = node;
+    if (typeof value === 'number') return leafOf(this.#number(node, source));
+    if (value === null || typeof value === 'string' || typeof value === 'boolean') return leafOf(value);
+    throw this.#fault(node, 'it is no value that JSON has');
+  }
+
+  #number(node: YamlScalar.Parsed, source: string): JsonValue {
+    const digits = jsonDigits(source);
+    if (digits === undefined) throw this.#fault(node, `${source.slice(0, 100)} is no number that JSON has`);
+    const value = Number(digits);
+    return String(value) === digits ? value : new NumberToken(digits);
+  }
+
+  placeOf(of: JsonValue, member: string | number | undefined): YamlPlace | undefined {
+    const node = typeof of === 'object' && of !== null ? this.#nodes.get(of) : undefined;
+    if (node === undefined) return undefined;
+    const found = member === undefined ? node : memberOf(node, member);
+    return this.#placeAt((found ?? node).range[0]);
+  }
+
+  #fault(node: ParsedNode | null, reason: string): YamlSyntaxError {
+    return new YamlSyntaxError(reason, this.#placeAt(node?.range[0] ?? 0));
+  }
+}
+
+function leafOf(value: JsonValue): Read {
+  return { value, size: 1, levels: 0 };
+}
+
+function memberOf(node: ParsedNode, member: string | number): ParsedNode | null | undefined {
+  if (isSeq(node)) return node.items[Number(member)] as ParsedNode | undefined;
+  if (!isMap(node)) return undefined;
+  return node.items.find(({ key }) => isScalar(key) && key.source === member)?.key;
+}
+
+/**
+ * A number as JSON writes it: without a plus, without zeros before it, with a digit on both sides of the point; in
+ * decimal digits. Undefined for what is none in JSON, and for what takes too long to tell.
+ */
+function jsonDigits(source: string): string | undefined {
+  if (/^0[xo]/.test(source)) return source.length > limits.radixLength ? undefined : String(BigInt(source));
+  const [, sign, whole = '', part = '', exponent = ''] =
+    /^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$/.exec(source) ?? [];
+  if (sign === undefined) return undefined;
+  const minus = sign === '-' ? '-' : '';
+  return `${minus}${whole.replace(/^0+(?=[0-9])/, '') || '0'}${part === '' ? '' : `.${part}`}${exponent}`;
+}

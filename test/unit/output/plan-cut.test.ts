@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { expect, test } from 'vitest';
+import { cutBoth, cutMiddle } from '../../../src/output/plan-cut.ts';
+import { forbidden } from './hostile-text.ts';
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz';
+const letters = alphabet.repeat(4);
+const family = '👨‍👩‍👧';
+
+test.each([
+  ['what fits is whole', alphabet, 26, alphabet],
+  ['both ends are kept, with blanks round the cut', letters, 25, 'abcdefghijk … pqrstuvwxyz'],
+  ['where it is narrow, without', letters, 8, 'abcd…xyz'],
+  ['a wide character is never halved', '漢'.repeat(20), 9, '漢漢…漢漢'],
+  ['nor is a joined emoji', family.repeat(9), 27, `${family} … ${family}`],
+  ['nor a flag, counted from its own start', '🇩🇪🇫🇷'.repeat(9), 20, '🇩🇪🇫🇷…🇩🇪🇫🇷'],
+])('%s', (_name, text, width, cut) => {
+  expect(cutMiddle(text, width)).toBe(cut);
+});
+
+const at = (index: number, what: string) => letters.slice(0, index) + what + letters.slice(index + 1);
+
+test.each([
+  ['at the start', at(0, '1'), ['abcdefghijklmn … nopqrstuvwxyz', '1bcdefghijklmn … nopqrstuvwxyz']],
+  ['in the middle', at(50, '1'), ['abcdef … uvwxyzabcdef … uvwxyz', 'abcdef … uvwx1zabcdef … uvwxyz']],
+  ['just behind the head', at(16, '1'), ['abcdef … mnopqrstuvwx … uvwxyz', 'abcdef … mnop1rstuvwx … uvwxyz']],
+  ['at the end', at(103, '1'), ['abcdefghijklmn … nopqrstuvwxyz', 'abcdefghijklmn … nopqrstuvwxy1']],
+  ['behind the end of one', `${letters}1`, ['abcdefghijklmn … opqrstuvwxyz', 'abcdefghijklmn … opqrstuvwxyz1']],
+])('two texts that differ %s show it in the same column', (_name, after, cut) => {
+  expect(cutBoth(letters, after, 30)).toEqual(cut);
+});
+
+test('a wide character that would go beyond the head is whole, in one piece with it', () => {
+  const [before, after] = cutBoth(letters, at(10, family), 30);
+
+  expect(before).toBe('abcdefghijklmnopqrstu … uvwxyz');
+  expect(after).toBe(`abcdefghij${family}lmn … uvwxyz`);
+});
+
+test('two emoji that differ in their second half alone are both whole', () => {
+  expect(cutBoth(`${alphabet}😀xx`, `${alphabet}😁xx`, 8)).toEqual(['a…z😀xx', 'a…z😁xx']);
+});
+
+test('of two texts only the one that is too long is cut', () => {
+  expect(cutBoth('abc', letters, 12)).toEqual(['abc', 'abcdef…vwxyz']);
+});
+
+test('the same letter more or less, in a row of nothing else, is seen', () => {
+  expect(cutBoth('a'.repeat(100), 'a'.repeat(101), 20)).toEqual([
+    `${'a'.repeat(10)}…${'a'.repeat(8)}`,
+    `${'a'.repeat(10)}…${'a'.repeat(9)}`,
+  ]);
+});
+
+/** A text of one part or several, so that two of them have long stretches in common. */
+const pieces = fc.array(fc.oneof(fc.constantFrom(alphabet, 'a'.repeat(40), 'ab'), fc.string({ maxLength: 3 })), {
+  maxLength: 6,
+});
+const graphemes = fc.string({ unit: 'grapheme', maxLength: 60 });
+
+test('two different texts of ASCII never look the same, and keep both ends', () => {
+  fc.assert(
+    fc.property(pieces, pieces, pieces, fc.integer({ min: 8, max: 60 }), (common, ones, others, width) => {
+      const one = [...common, ...ones, ...common].join('');
+      const other = [...common, ...others, ...common].join('');
+      fc.pre(one !== other);
+      const cut = cutBoth(one, other, width);
+
+      expect(cut[0]).not.toBe(cut[1]);
+      for (const [text, shown] of [[one, cut[0]] as const, [other, cut[1]] as const]) {
+        expect(shown.length).toBeLessThanOrEqual(width);
+        expect(shown.at(0)).toBe(text.at(0));
+        expect(shown.at(-1)).toBe(text.at(-1));
+        if (text.length <= width) expect(shown).toBe(text);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the first place where they differ is in both, in the same column', () => {
+  fc.assert(
+    fc.property(fc.nat(300), fc.nat(300), fc.nat(300), fc.integer({ min: 8, max: 80 }), (before, one, other, width) => {
+      const common = 'abcdefghij'.repeat(30).slice(0, before);
+      const [a, b] = cutBoth(`${common}X${'-'.repeat(one)}`, `${common}Y${'-'.repeat(other)}`, width);
+      fc.pre(a.includes('…') && b.includes('…'));
+
+      expect(a.indexOf('X')).toBeGreaterThanOrEqual(0);
+      expect(b.indexOf('Y')).toBe(a.indexOf('X'));
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('no text is wider than it may be, and no character is taken apart', () => {
+  fc.assert(
+    fc.property(graphemes, graphemes, graphemes, fc.integer({ min: 8, max: 60 }), (common, one, other, width) => {
+      for (const shown of [cutMiddle(one + common, width), ...cutBoth(common + one, common + other, width)]) {
+        expect(stringWidth(shown)).toBeLessThanOrEqual(width);
+        expect(shown).not.toMatch(/\p{Cs}/u);
+        expect(shown).not.toMatch(forbidden);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { payloadHash } from '../../../src/bulk/payload-hash.ts';
+import { parseJson } from '../../../src/json.ts';
+import { withLearned } from '../../../src/seed/fold.ts';
+import { type Observed, type PlanInput, planOf } from '../../../src/seed/plan.ts';
+import { isSameValue } from '../../../src/seed/same-value.ts';
+import type { StateItem } from '../../../src/seed/state.ts';
+import { anyFields, fieldsOf, sampleDoubt, sampleState, seedOf } from './seed-samples.ts';
+
+const known = (id: string, json: string, etag?: string): StateItem => ({
+  id,
+  fields: fieldsOf(json),
+  ...(etag === undefined ? {} : { etag }),
+});
+const there = (json: string, etag?: string): Observed => ({ kind: 'there', fields: fieldsOf(json), etag });
+const gone: Observed = { kind: 'gone' };
+
+interface Given extends Partial<Pick<PlanInput, 'prunes' | 'mayResend'>> {
+  readonly seed?: readonly string[];
+  readonly items?: Readonly<Record<string, StateItem>>;
+  readonly observed?: Readonly<Record<string, Observed>>;
+}
+
+function planned({ seed = [], items = {}, observed = {}, prunes = false, mayResend }: Given) {
+  const input = { seed: seedOf(...seed), state: sampleState(items), observed: new Map(Object.entries(observed)) };
+  return planOf({ ...input, prunes, mayResend });
+}
+
+const nothing = {
+  ...{ create: 0, update: 0, delete: 0, unchanged: 0, inDoubt: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 },
+};
+
+test('what is new is created as the seed says it, null too', () => {
+  const { steps, counts } = planned({ seed: ['{"Title":"a","Note":null}'] });
+
+  expect(steps).toEqual([
+    { number: 1, action: 'create', key: 'a', fields: { Title: 'a', Note: null }, after: { Title: 'a', Note: null } },
+  ]);
+  expect(counts).toEqual({ ...nothing, create: 1 });
+});
+
+test('of what changed only the fields are sent that differ from what the service has', () => {
+  const { steps, counts } = planned({
+    seed: ['{"Title":"a","N":2,"Done":true,"Note":null,"New":"x"}'],
+    items: { a: known('17', '{"Title":"a","N":1,"Done":true,"Note":"n"}', '"v1"') },
+    observed: { a: there('{"Title":"a","N":1,"Done":true,"Note":"n","Other":5}', '"v2"') },
+  });
+
+  expect(steps).toEqual([
+    {
+      ...{ number: 1, action: 'update', key: 'a', id: '17', etag: '"v2"' },
+      fields: { N: 2, Note: null, New: 'x' },
+      before: { N: 1, Note: 'n' },
+      after: { Title: 'a', N: 2, Done: true, Note: null, New: 'x' },
+    },
+  ]);
+  expect(counts).toEqual({ ...nothing, update: 1 });
+});
+
+test('what somebody changed is drift, and set back; a field that the seed does not name is not looked at', () => {
+  const items = { a: known('17', '{"Title":"a","N":1,"Was":1}') };
+  const seed = ['{"Title":"a","N":1}'];
+
+  expect(planned({ seed, items, observed: { a: there('{"Title":"a","N":3}') } })).toMatchObject({
+    steps: [{ fields: { N: 1 }, before: { N: 3 }, drift: true }],
+    counts: { ...nothing, update: 1, drifted: 1 },
+  });
+  expect(planned({ seed, items, observed: { a: there('{"Title":"a","N":1,"Was":2,"Other":1}') } })).toMatchObject({
+    steps: [],
+    counts: { ...nothing, unchanged: 1 },
+  });
+});
+
+test('a field that is to be cleared and is not there is as it should be', () => {
+  const seed = ['{"Title":"a","Note":null}'];
+
+  for (const has of ['{"Title":"a"}', '{"Title":"a","Note":null}']) {
+    expect(planned({ seed, items: { a: known('17', seed[0] ?? '') }, observed: { a: there(has) } }).steps).toEqual([]);
+  }
+});
+
+test('without a look at the service the state is trusted', () => {
+  const items = { a: known('17', '{"Title":"a","N":1}', '"v1"'), b: known('18', '{"Title":"b"}') };
+
+  expect(planned({ seed: ['{"Title":"a","N":2}', '{"Title":"b"}'], items })).toMatchObject({
+    steps: [{ action: 'update', id: '17', etag: '"v1"', fields: { N: 2 }, before: { N: 1 } }],
+    counts: { ...nothing, update: 1, unchanged: 1 },
+  });
+});
+
+test('what is gone is created again, or forgotten where the seed no longer names it', () => {
+  const items = { a: known('17', '{"Title":"a"}'), b: known('18', '{"Title":"b"}') };
+  const plan = planned({ seed: ['{"Title":"a"}'], items, observed: { a: gone, b: gone }, prunes: true });
+
+  expect(plan.steps).toMatchObject([{ action: 'create', key: 'a', why: 'gone' }]);
+  expect(plan.counts).toEqual({ ...nothing, create: 1, gone: 1, forgotten: 1 });
+  expect([...withLearned(sampleState(items), plan).items.keys()]).toEqual(['a']);
+});
+
+test('I15: a key that is gone from the seed is reported, and deleted only by who prunes, behind all else', () => {
+  const items = { b: known('18', '{"Title":"b"}', '"v1"'), a: known('17', '{"Title":"a","N":1}', '"v1"') };
+  const given = { seed: ['{"Title":"c"}'], items, observed: { a: there('{"Title":"a","N":2,"O":3}', '"v2"') } };
+
+  expect(planned(given)).toMatchObject({
+    steps: [{ action: 'create' }],
+    orphaned: ['b', 'a'],
+    counts: { ...nothing, create: 1, orphaned: 2 },
+  });
+  expect(planned({ ...given, prunes: true })).toMatchObject({
+    steps: [
+      { number: 1, action: 'create' },
+      { number: 2, action: 'delete', id: '18', etag: '"v1"', fields: {}, after: {} },
+      { number: 3, action: 'delete', id: '17', etag: '"v2"', before: { Title: 'a', N: 2, O: 3 }, drift: true },
+    ],
+    orphaned: [],
+    counts: { ...nothing, create: 1, delete: 2, drifted: 1 },
+  });
+});
+
+test('a create in doubt is held, whether the seed names it or not', () => {
+  const doubtful = { fields: fieldsOf('{"Title":"a"}'), inDoubt: sampleDoubt };
+  const plan = planned({ seed: ['{"Title":"a"}'], items: { a: doubtful, b: doubtful }, prunes: true });
+
+  expect(plan).toMatchObject({ steps: [], inDoubt: ['a', 'b'], counts: { ...nothing, inDoubt: 2 } });
+});
+
+test('it is sent again, with its key, where that is safe and the seed still says what was sent', () => {
+  const fields = fieldsOf('{"Title":"a"}');
+  const inDoubt = { ...sampleDoubt, hash: payloadHash(undefined, fields) };
+  const items = { a: { fields, inDoubt } };
+  const given = { seed: ['{"Title":"a"}'], items, mayResend: () => true };
+
+  expect(planned(given).steps).toMatchObject([{ action: 'create', why: 'in-doubt', inDoubt }]);
+  expect(planned({ ...given, mayResend: () => false }).steps).toEqual([]);
+  expect(planned({ ...given, seed: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  const keyless = { fields, inDoubt: { ...inDoubt, idempotencyKey: null } };
+  expect(planned({ ...given, items: { a: keyless } })).toMatchObject({ steps: [], inDoubt: ['a'] });
+});
+
+test('what the state says of an unchanged item is brought up to date without a request', () => {
+  const seed = ['{"Title":"a","N":1}'];
+  const learned = (item: StateItem, observed: Observed) =>
+    planned({ seed, items: { a: item }, observed: { a: observed } }).learned.get('a');
+  const now = { id: '17', fields: { Title: 'a', N: 1 }, etag: '"v2"' };
+
+  expect(learned(known('17', seed[0] ?? '', '"v1"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', '{"Title":"a","N":5}', '"v2"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', '{"Title":"a","N":1,"X":1}', '"v2"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', seed[0] ?? '', '"v2"'), there(seed[0] ?? '', '"v2"'))).toBeUndefined();
+});
+
+test('no plan is made over a run that was killed', () => {
+  const state = sampleState({}, { run: { id: 'r', steps: [] } });
+
+  expect(() => planOf({ seed: seedOf(), state, observed: new Map(), prunes: false })).toThrow(/folded/);
+});
+
+test.each([
+  ['1.0', '1', true],
+  ['1.10', '1.1', true],
+  ['1e3', '1000', true],
+  ['-0', '0', true],
+  ['0.00', '-0e5', true],
+  ['12345678901234567890', '12345678901234567000', false],
+  ['12345678901234567890', '12345678901234567890.0', true],
+  ['1e400', '1e401', false],
+  ['1e400', '10e399', true],
+  ['1e99999999999999999999', '1e99999999999999999998', false],
+  ['0.1', '0.10000000000000001', false],
+  ['1', '"1"', false],
+  ['-1.0', '1.0', false],
+  ['null', '0', false],
+  ['null', '{}', false],
+  ['[]', '{}', false],
+  ['[1,2]', '[1,2.0]', true],
+  ['[1,2]', '[1]', false],
+  ['{"a":1,"b":[null]}', '{"b":[null],"a":1}', true],
+  ['{"a":null}', '{"b":null}', false],
+  ['{"toString":1}', '{"a":1}', false],
+  ['{"__proto__":1}', '{"__proto__":1.0}', true],
+])('N37: %s and %s are the same: %s', (one, other, isSame) => {
+  expect(isSameValue(parseJson(one), parseJson(other))).toBe(isSame);
+  expect(isSameValue(parseJson(other), parseJson(one))).toBe(isSame);
+});
+
+test('fields whose service gives them back as they came are never a change', () => {
+  fc.assert(
+    fc.property(anyFields, (fields) => {
+      const item = { key: 'a', fields, line: 1 };
+      const state = sampleState({ a: { id: '17', fields } });
+      const observed = new Map([['a', { kind: 'there', fields } as const]]);
+
+      const plan = planOf({ seed: { items: [item] }, state, observed, prunes: true });
+
+      expect([plan.steps, [...plan.learned]]).toEqual([[], []]);
+    }),
+    { numRuns: 300 },
+  );
+});

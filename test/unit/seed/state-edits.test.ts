@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { Failure } from '../../../src/errors.ts';
+import { forgetItem, importItem, resolveItem } from '../../../src/seed/state-edits.ts';
+import { fieldsOf, sampleDoubt, sampleState } from './seed-samples.ts';
+
+const fields = fieldsOf('{"Title":"a"}');
+const state = sampleState({
+  a: { id: '1', fields, etag: '"v1"' },
+  b: { fields: fieldsOf('{"Title":"b"}'), inDoubt: sampleDoubt },
+});
+
+function messageOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    expect(error.kind).toBe('usage');
+    return error.message;
+  }
+  throw new Error('no failure');
+}
+
+test('an item that is there is taken over, and one that is known already is looked at anew', () => {
+  expect(importItem(state, 'c', { id: '3' }, fields).items.get('c')).toEqual({ id: '3', fields });
+  expect(importItem(state, 'a', { id: '1', etag: '"v2"' }, {}).items.get('a')).toEqual({
+    id: '1',
+    fields: {},
+    etag: '"v2"',
+  });
+  expect(state.items.has('c')).toBe(false);
+});
+
+test.each([
+  ['c', '1', 'item "1" is that of "a" already'],
+  ['a', '2', '"a" is item "1" already'],
+  ['b', '2', 'the create of "b" is in doubt'],
+  ['c', '..', 'the item id is "..", which would address something else'],
+])('%s=%s is not taken over: %s', (key, id, message) => {
+  expect(messageOf(() => importItem(state, key, { id }, {}))).toBe(message);
+});
+
+test('an item is let go of, but not one in doubt', () => {
+  expect([...forgetItem(state, 'a').items.keys()]).toEqual(['b']);
+  expect(messageOf(() => forgetItem(state, 'b'))).toBe('the create of "b" is in doubt');
+  expect(messageOf(() => forgetItem(state, 'c'))).toBe('the state knows no item by the key "c"');
+});
+
+test('a create in doubt is settled, by the item that it made or by none', () => {
+  expect(resolveItem(state, 'b', { id: '2' }).items.get('b')).toEqual({ id: '2', fields: { Title: 'b' } });
+  expect(resolveItem(state, 'b', null).items.has('b')).toBe(false);
+  expect(messageOf(() => resolveItem(state, 'b', { id: '1' }))).toBe('item "1" is that of "a" already');
+  expect(messageOf(() => resolveItem(state, 'a', null))).toBe('"a" is not in doubt: it is item "1"');
+  expect(messageOf(() => resolveItem(state, 'c', null))).toBe('the state knows no item by the key "c"');
+});
+
+test('nothing is edited while a run is not folded in', () => {
+  const running = { ...state, run: { id: 'r', steps: [] } };
+
+  for (const edit of [
+    () => importItem(running, 'c', { id: '3' }, fields),
+    () => forgetItem(running, 'a'),
+    () => resolveItem(running, 'b', null),
+  ]) {
+    expect(edit).toThrow(/folded/);
+  }
+});

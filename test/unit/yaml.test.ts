@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type JsonValue, NumberToken, objectFrom, printJson } from '../../src/json.ts';
+import { yamlDocument } from '../../src/output/yaml-text.ts';
+import { parseYaml, readYaml } from '../../src/yaml.ts';
+
+const json = (text: string) => printJson(parseYaml(text));
+const refusal = (text: string) => {
+  try {
+    return json(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return error.message;
+  }
+};
+
+test('types are those of the core schema of YAML 1.2, and nothing of 1.1', () => {
+  expect(json('[1, -1, 1.5, true, True, FALSE, null, ~, yes, no, on, 2024-01-01, 1:20, 1_000, 0b1, "1", x]')).toBe(
+    '[1,-1,1.5,true,true,false,null,null,"yes","no","on","2024-01-01","1:20","1_000","0b1","1","x"]',
+  );
+  expect(json('a:\nb: ""\nc: |\n  one\n  two\nd: >-\n  one\n  two')).toBe(
+    '{"a":null,"b":"","c":"one\\ntwo\\n","d":"one two"}',
+  );
+});
+
+test.each([
+  ['12345678901234567890', '12345678901234567890'],
+  ['1.10', '1.10'],
+  ['1e400', '1e400'],
+  ['-0', '-0'],
+  ['+1', '1'],
+  ['012', '12'],
+  ['.5', '0.5'],
+  ['-.5e3', '-0.5e3'],
+  ['1.', '1'],
+  ['0x1F', '31'],
+  ['0o17', '15'],
+  ['0xFFFFFFFFFFFFFFFFFF', '4722366482869645213695'],
+])('N37: the number %s keeps its digits, as JSON can write them: %s', (text, digits) => {
+  expect(json(`v: ${text}`)).toBe(`{"v":${digits}}`);
+});
+
+test('a number that a double holds is a plain one, any other its token', () => {
+  expect(parseYaml('[1.5, 1.50]')).toEqual([1.5, new NumberToken('1.50')]);
+});
+
+test.each([
+  ['a: 1\nb: 2\na: 3', 'line 3, column 1: the name "a" stands here twice'],
+  ['1: x\n"1": y', 'line 2, column 1: the name "1" stands here twice'],
+  ['a: 1\n---\nb: 2', 'line 2, column 1: another document begins'],
+  ['a: !foo 1', 'line 1, column 4: Unresolved tag: !foo'],
+  ['a: !!binary aGk=', 'line 1, column 4: Unresolved tag: tag:yaml.org,2002:binary'],
+  ['a: !!js/function x', 'line 1, column 4: Unresolved tag: tag:yaml.org,2002:js/function'],
+  ['- .inf', 'line 1, column 3: .inf is no number that JSON has'],
+  ['- .nan', 'line 1, column 3: .nan is no number that JSON has'],
+  [`- 0x${'f'.repeat(2_000)}`, `line 1, column 3: 0x${'f'.repeat(98)} is no number that JSON has`],
+  ['a: *b', 'line 1, column 4: there is no anchor &b before it'],
+  ['a: &a [*a]', 'line 1, column 8: there is no anchor &a before it'],
+  [
+    'a: &d {x: 1}\nb:\n  <<: *d',
+    'line 3, column 3: YAML 1.2 has no merge keys: write the members out, or "<<" in quotes for that name',
+  ],
+  ['? [1]\n: 2', 'line 1, column 3: a name is a text, and this is none'],
+  ['~: 2', 'line 1, column 1: a name is missing before the colon'],
+  ['a: b: c', 'line 1, column 4: Nested mappings are not allowed in compact mappings'],
+  ['a: [1,\n 2', 'line 2, column 3: Flow sequence in block collection must be sufficiently indented and end with a ]'],
+])('%j is refused with its place', (text, message) => {
+  expect(refusal(text)).toBe(message);
+});
+
+test('YAML 1.1 is not read as that, whatever a document says of itself', () => {
+  expect(json('%YAML 1.1\n---\na: yes\nb: 0o17')).toBe('{"a":"yes","b":15}');
+});
+
+test('I12: depth, members and length are bounded, behind aliases too', () => {
+  const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const wide = (members: number) => Array.from({ length: members }, (_, at) => `a${at}: 1\n`).join('');
+
+  expect(json(deep(128))).toBe(deep(128));
+  expect(refusal(deep(130))).toMatch(/nests deeper than 128 levels/);
+  expect(refusal(`a: &a ${deep(100)}\nb: ${'['.repeat(100)}*a${']'.repeat(100)}`)).toMatch(
+    /nests deeper than 128 levels/,
+  );
+  expect(refusal('['.repeat(100_000))).toMatch(/^line 1, /);
+  expect(parseYaml(wide(10_000))).toMatchObject({ a9999: 1 });
+  expect(refusal(wide(10_001))).toMatch(/more than 10000 members/);
+  expect(refusal(`- ${'x'.repeat(8 * 1024 * 1024)}`)).toMatch(/longer than 8 MiB/);
+});
+
+test('I12: a few anchors do not become a billion values', () => {
+  const laughs = ['a: &a0 [x,x,x,x,x,x,x,x,x,x]'];
+  for (let at = 1; at < 10; at += 1)
+    laughs.push(
+      `b${at}: &a${at} [${Array(10)
+        .fill(`*a${at - 1}`)
+        .join(',')}]`,
+    );
+
+  expect(json('a: &x [1, &y {b: 2}]\nc: *x\nd: *y')).toBe('{"a":[1,{"b":2}],"c":[1,{"b":2}],"d":{"b":2}}');
+  expect(refusal(laughs.join('\n'))).toMatch(/aliases stand for more than 100000 values/);
+});
+
+test('an alias is of the last anchor of that name before it', () => {
+  expect(json('- &a 1\n- *a\n- &a 2\n- *a\n- {&b k: v}\n- *b')).toBe('[1,1,2,2,{"k":"v"},"k"]');
+});
+
+test('N36: __proto__ is a name like any other', () => {
+  const value = parseYaml('__proto__: {polluted: yes}\nconstructor: 1') as Record<string, unknown>;
+
+  expect(Object.keys(value)).toEqual(['__proto__', 'constructor']);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});
+
+test('the place of a value and of a member is where a person finds it', () => {
+  const { value, placeOf } = readYaml('site: x\nitems:\n  - a: 1\n    b: 2\n  - {a: 3}\n') as {
+    value: { items: readonly JsonValue[] };
+    placeOf: ReturnType<typeof readYaml>['placeOf'];
+  };
+
+  expect(placeOf(value, 'items')).toEqual({ line: 2, column: 1 });
+  expect(placeOf(value.items, 0)).toEqual({ line: 3, column: 5 });
+  expect(placeOf(value.items, 1)).toEqual({ line: 5, column: 5 });
+  expect(placeOf(value.items[0] ?? null, 'b')).toEqual({ line: 4, column: 5 });
+});
+
+const { value: anyValue } = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(null, true, false, new NumberToken('1.10'), new NumberToken('-0'), new NumberToken('1e400')),
+    fc.integer(),
+    fc.array(tie('value')),
+    fc.array(fc.tuple(fc.string({ unit: 'binary' }), tie('value'))).map(objectFrom),
+  ),
+}));
+
+test('what is printed as YAML is read back digit for digit', () => {
+  fc.assert(
+    fc.property(anyValue, (value) => {
+      expect(printJson(parseYaml(yamlDocument(value)))).toBe(printJson(value));
+    }),
+    { numRuns: 500 },
+  );
+});
