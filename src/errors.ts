@@ -15,11 +15,15 @@ export const exitCodes = {
   incomplete: 9,
   'local-file': 10,
   locked: 11,
+  changes: 12,
   bug: 70,
 } as const;
 
 /** What kind of failure it is: what a script branches on, as an exit status or as `error.kind`. */
-export type FailureKind = Exclude<keyof typeof exitCodes, 'done' | 'bug'>;
+export type FailureKind = Exclude<keyof typeof exitCodes, Ending | 'bug'>;
+
+/** How a command may end that has done what it was asked. */
+export type Ending = 'done' | 'changes';
 
 /** What became of the request that a failure is about (rulings, "Retries"). */
 export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';

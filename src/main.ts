@@ -23,7 +23,8 @@ export async function main(
 ): Promise<number> {
   const { version } = packageJson;
   const errors: Context['errors'] = { asJson: undefined, color: 'auto' };
-  const context: Context = { host, words: argv, version, errors, ...more };
+  const ending: Context['ending'] = { is: 'done' };
+  const context: Context = { host, words: argv, version, ending, errors, ...more };
   try {
     if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
       // Needs no command tree: scripts ask for it, and it shows what a start costs.
@@ -31,7 +32,7 @@ export async function main(
     } else {
       await runProgram(context);
     }
-    return exitCodes.done;
+    return exitCodes[ending.is];
   } catch (error) {
     return exitCodeFor(error, context);
   }

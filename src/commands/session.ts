@@ -16,6 +16,7 @@ import { openSources, type Sources } from '../settings/sources.ts';
 import { findToken } from '../settings/token.ts';
 import { type ConnectOptions, connect } from './connect.ts';
 import type { Context } from './context.ts';
+import { listNamed, type NamedList, refuseDenied } from './named-list.ts';
 import { flagTexts, type Switches, settings, switches } from './options/shared.ts';
 import { type Print, printResults } from './printing.ts';
 import { guarded, lazyProtection, type Protection } from './protection.ts';
@@ -33,8 +34,15 @@ export interface Session {
   readonly sendsKeys: boolean;
   /** What the service does with Idempotency-Key, as far as anybody has said. */
   readonly idempotency: 'honoured' | 'unknown' | 'none';
-  /** @throws {Failure} usage, when the site or the list is not named */
-  list(): ListRef;
+  /**
+   * The list, as flags and settings name it.
+   *
+   * @param named by a seed: that stands above what the environment and the settings say
+   * @throws {Failure} usage, when the site or the list is not named, or a flag contradicts the seed
+   */
+  list(named?: NamedList): ListRef;
+  /** Says that the command ends with changes that are still to be made. */
+  endWithChanges(): void;
   /** Where requests go, for messages and dry runs. */
   address(): string;
   /**
@@ -58,6 +66,10 @@ export interface Session {
   readonly isQuiet: boolean;
   /** What text on stderr is made for. */
   errorScreen(): Promise<Screen>;
+  /** What text on stdout is made for. */
+  screen(): Promise<Screen>;
+  /** Whether a query is to be asked of what is printed. */
+  readonly hasQuery: boolean;
   /** How results are printed: what was asked for, else what suits whoever reads them. */
   format(isSeveral: boolean): PrintFormat;
   /** How connections are made, for who makes one of their own. */
@@ -110,7 +122,8 @@ export async function withSession(
 
 function openSession(context: Context, command: Command, opened: Transport[], makesProfile: boolean): Session {
   const { host } = context;
-  const sources = openSources(flagTexts(command), host, makesProfile);
+  const flags = flagTexts(command);
+  const sources = openSources(flags, host, makesProfile);
   const typed = switches(command);
   const { allowHttp, isCsvSafe, isQuiet, mayPrompt } = typed;
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
@@ -127,14 +140,8 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     columns: find(settings.columns),
     csvSafe: isCsvSafe,
   };
-  const sayStyled = async (text: string) => {
-    if (!isQuiet) await host.stderr.write(`${text}\n`);
-  };
-  const say = (text: string) => sayStyled(printable(text));
+  const { say, sayStyled, notice } = speaking(host, isQuiet);
   const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
-  const notice = async (text: string) => {
-    if (host.stderr.isTTY) await say(text);
-  };
   const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure });
   const protection = lazyProtection(sources, { mayPrompt: mayAsk, confirmed: find(settings.confirm) }, host);
   const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
@@ -148,10 +155,10 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     get idempotency() {
       return address().kind === 'local' ? 'honoured' : (find(settings.idempotency) ?? 'unknown');
     },
-    list: () => ({
-      site: required(find(settings.site), 'site', '-s, --site or LISTCTL_SITE', sources),
-      list: required(find(settings.list), 'list', '-l, --list or LISTCTL_LIST', sources),
-    }),
+    list: (named = {}) => listNamed(named, flags, sources),
+    endWithChanges: () => {
+      context.ending.is = 'changes';
+    },
     address: () => addressText(address()),
     wire,
     retryPolicy: (kind) => retryPolicy(sources, kind),
@@ -160,6 +167,8 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     version: context.version,
     isQuiet,
     errorScreen: () => screenOf(host.stderr, color, host),
+    screen: () => screenOf(host.stdout, color, host),
+    hasQuery: printing.query !== undefined,
     format,
     api: async () => itemsApi(await wire()),
     printing: async (view, isSeveral, work, done) => {
@@ -170,11 +179,20 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
-    notice,
-    say,
-    sayStyled,
-    connecting,
+    ...{ notice, say, sayStyled, connecting },
   };
+}
+
+/** What is said on stderr: printable, but for what is styled already. */
+function speaking({ stderr }: Host, isQuiet: boolean): Pick<Session, 'say' | 'sayStyled' | 'notice'> {
+  const sayStyled = async (text: string) => {
+    if (!isQuiet) await stderr.write(`${text}\n`);
+  };
+  const say = (text: string) => sayStyled(printable(text));
+  const notice = async (text: string) => {
+    if (stderr.isTTY) await say(text);
+  };
+  return { say, sayStyled, notice };
 }
 
 /** Without `--output`: a table for a person, and JSON for a program, of what the service gave. */
@@ -193,18 +211,6 @@ function typedPath(command: Command): string[] {
 function isCi({ env }: Host): boolean {
   const value = env['CI'];
   return Boolean(value) && value !== '0' && value !== 'false';
-}
-
-function required(value: string | undefined, name: string, ways: string, sources: Sources): string {
-  if (value !== undefined) return value;
-  refuseDenied(sources);
-  throw new Failure('usage', `no ${name} is named`, { hint: `pass ${ways}` });
-}
-
-/** What is missing may stand in settings that the system denies us: then that is what to mend. */
-function refuseDenied(sources: Sources): void {
-  const denied = sources.deniedBecause();
-  if (denied !== undefined) throw denied;
 }
 
 function addressOf(address: Address | undefined, allowHttp: boolean, sources: Sources): Address {

@@ -1,0 +1,188 @@
+/** Making a list match a seed: read, compare, show, ask, do. To be loaded late. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { replaceFile } from '../../bulk/whole-file.ts';
+import { Failure } from '../../errors.ts';
+import { applyQuestion } from '../../output/plan-view.ts';
+import { withLearned } from '../../seed/fold.ts';
+import { type Plan, planOf } from '../../seed/plan.ts';
+import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
+import { checkTarget, newState, type State } from '../../seed/state.ts';
+import { writeState } from '../../seed/state-file.ts';
+import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
+import { confirm } from '../prompts.ts';
+import type { Session } from '../session.ts';
+import { carryOut } from './carry-out.ts';
+import { withState } from './held-state.ts';
+import { observe } from './observe.ts';
+import { countsOf, showPlan } from './plan-shown.ts';
+import { type NamedSeed, openSeed, type SeedFlags } from './seed-file.ts';
+
+/** The flags of `apply`, as they were typed. */
+export interface ApplyFlags extends SeedFlags {
+  readonly init?: boolean;
+  readonly dryRun?: boolean;
+  readonly prune?: boolean;
+  readonly yes?: boolean;
+  /** False where `--no-refresh` was typed. */
+  readonly refresh?: boolean;
+  readonly detailedExitcode?: boolean;
+  readonly out?: string;
+}
+
+/** How a plan is made and carried out. */
+interface Applying {
+  readonly named: NamedSeed;
+  readonly pace: PaceFlags;
+  readonly prunes: boolean;
+  readonly refreshes: boolean;
+  readonly flags: ApplyFlags;
+  /** The plan that must come out; undefined where any may. */
+  readonly saved: PlanFile | undefined;
+}
+
+/** A plan, and what it was made from. */
+interface Planned {
+  readonly state: State;
+  readonly plan: Plan;
+  readonly file: PlanFile;
+}
+
+/** The keys of creates in doubt are sent again for so long (reliability, C4). */
+const keyWindowMs = 23 * 3_600_000;
+
+/**
+ * Makes a list hold what a seed says, or carries out a saved plan.
+ *
+ * @throws {Failure} usage, when the seed can't be used, nobody confirmed the plan, or no state is there and nobody said
+ *   that there is to be none; conflict, when a saved plan has been overtaken; locked; local-file; what the steps ended in
+ * @throws {Stopped} when it was told to stop
+ */
+export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
+  const pace = readPaceFlags(flags);
+  const saved = savedPlan(name, session);
+  const named = await openSeed(
+    saved?.seed.file ?? name,
+    saved === undefined ? flags : { ...flags, key: saved.key },
+    session,
+  );
+  const prunes = saved?.prunes ?? flags.prune === true;
+  const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
+  const applying = { named, pace, prunes, refreshes, flags, saved };
+  await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+}
+
+/** The plan that stands in a file; undefined where it is a seed. */
+function savedPlan(name: string, { host }: Session): PlanFile | undefined {
+  if (!/\.json$/i.test(name)) return undefined;
+  const path = resolve(host.cwd, name);
+  try {
+    const text = readFileSync(path, 'utf8');
+    return looksLikePlan(text.slice(0, 200)) ? readPlan(text, name) : undefined;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    // What can't be read is said by who reads it as a seed.
+    return undefined;
+  }
+}
+
+async function applyTo(known: State | undefined, applying: Applying, session: Session): Promise<void> {
+  const { named, flags, saved } = applying;
+  const state = known ?? stateFor(applying, session);
+  if (known !== undefined) checkKnown(known, applying);
+  const planned = await makePlan(state, applying, session);
+  if (saved !== undefined) refuseMoved(saved, state, planned.file);
+  const isNew = known === undefined;
+  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
+  if (saved === undefined || flags.dryRun) {
+    await showPlan(planned.file, state, isNew ? [noStateNote(named)] : [], session);
+  }
+  if (flags.dryRun || flags.out !== undefined) {
+    keepPlan(planned, flags, session);
+    return;
+  }
+  if (planned.plan.steps.length > 0) await confirmAndCarryOut(planned, applying, session);
+  else if (isNew || planned.plan.learned.size > 0) {
+    writeState(named.statePath, withLearned(state, planned.plan));
+  }
+  refuseDoubt(planned.plan, named);
+}
+
+/** What is left of a plan that is not carried out. */
+function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags, session: Session): void {
+  if (out !== undefined) replaceFile(resolve(session.host.cwd, out), printPlan(file));
+  if (detailedExitcode && plan.steps.length > 0) session.endWithChanges();
+}
+
+async function confirmAndCarryOut(planned: Planned, applying: Applying, session: Session): Promise<void> {
+  const { named, flags, saved, pace } = applying;
+  const { state, plan } = planned;
+  if (saved === undefined && !flags.yes) await askBefore(planned, session);
+  const { site, list } = named.target;
+  await session.confirmWrites(`list "${list}" of site "${site}"`);
+  const rejects = pace.rejects === undefined ? undefined : resolve(session.host.cwd, pace.rejects);
+  await carryOut({ named, state, plan, pace, rejects }, session);
+}
+
+/** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */
+function checkKnown(state: State, { named, flags }: Applying): void {
+  checkTarget(state, named.statePath, named.target, named.seed.key);
+  if (!flags.init) return;
+  throw new Failure('usage', `--init: ${named.statePath} is there already`, {
+    hint: 'nothing was sent; leave the flag out: it is for the first time alone, so that a lost state is noticed',
+  });
+}
+
+/** A new state, where somebody has said that there is none, or sees it. */
+function stateFor({ named, flags, saved }: Applying, session: Session): State {
+  const { statePath, target, seed } = named;
+  // A plan that was saved before there was a state is the first version of one.
+  if (saved?.state.serial === 0) return { ...newState(target, seed.key), lineage: saved.state.lineage };
+  const isSeen = session.mayPrompt() && (showsOnTerminal(session) || !session.isQuiet);
+  if (flags.init || (saved === undefined && isSeen)) return newState(target, seed.key);
+  throw new Failure('usage', `there is no state at ${statePath}`, {
+    hint: 'nothing was sent: every item of the seed would be created, also those that are there from an earlier run\nput the state back; where this is the first time, pass --init',
+  });
+}
+
+/** Whether what stands above the plan is read by a person; else it is to be said on stderr. */
+function showsOnTerminal(session: Session): boolean {
+  return session.format(false) === 'pretty' && session.host.stdout.isTTY;
+}
+
+function noStateNote({ statePath }: NamedSeed): string {
+  return `There is no state at ${statePath} yet: every item of the seed is new.`;
+}
+
+async function makePlan(state: State, applying: Applying, session: Session): Promise<Planned> {
+  const { named, pace, prunes, refreshes } = applying;
+  const { seed, target, name } = named;
+  const observed = refreshes ? await observe(state, pace, session) : new Map();
+  const isHonoured = session.idempotency === 'honoured';
+  const nowMs = session.host.clock.now();
+  const plan = planOf({
+    ...{ seed, state, observed, prunes },
+    mayResend: ({ sentAt, idempotencyKey }) => isHonoured && idempotencyKey !== null && nowMs - sentAt < keyWindowMs,
+  });
+  const { lineage, serial } = state;
+  const from = { target, state: { lineage, serial }, key: seed.key, seed: { file: name, sha256: seed.sha256 } };
+  return { state, plan, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
+}
+
+async function askBefore({ file }: Planned, session: Session): Promise<void> {
+  const { site, list, origin } = file.target;
+  const question = applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
+  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
+}
+
+/** The list may hold what the seed says, and nobody knows: that is no success. */
+function refuseDoubt({ inDoubt }: Plan, { name }: NamedSeed): void {
+  const [first] = inDoubt;
+  if (first === undefined) return;
+  const what = inDoubt.length === 1 ? `"${first}" is` : `${inDoubt.length} items are`;
+  throw new Failure('in-doubt', `${what} in doubt since an earlier run: nothing was sent for that`, {
+    hint: `look whether it is there, then: listctl state resolve ${name} KEY=ID, or KEY=none`,
+    outcome: 'unknown',
+  });
+}

@@ -1,0 +1,173 @@
+/** The steps of a plan, through the same runner as the rows of a file. */
+import { createQuestion, deleteQuestion, updateQuestion } from '../../api/items.ts';
+import type { Question, Wire } from '../../api/wire.ts';
+import { createJournal } from '../../bulk/journal.ts';
+import { rowKeys } from '../../bulk/row-keys.ts';
+import { newRunId } from '../../bulk/run-files.ts';
+import type { RowStep, Sender, Task } from '../../bulk/task.ts';
+import { replaceFile } from '../../bulk/whole-file.ts';
+import { Failure } from '../../errors.ts';
+import type { ListRef } from '../../item.ts';
+import { printJson } from '../../json.ts';
+import { openSpool } from '../../output/spool.ts';
+import { beginRun, journalIdentity, journalOf } from '../../seed/fold.ts';
+import type { Plan } from '../../seed/plan.ts';
+import type { State } from '../../seed/state.ts';
+import { writeState } from '../../seed/state-file.ts';
+import { type Step, stepHash } from '../../seed/step.ts';
+import type { PaceFlags } from '../many/flags.ts';
+import { newCounts } from '../many/going-on.ts';
+import type { SentResult } from '../many/row-sender.ts';
+import type { RowsPlan } from '../many/rows-plan.ts';
+import { bootId, type Recorded } from '../many/run-record.ts';
+import { sendRows } from '../many/send-rows.ts';
+import type { Session } from '../session.ts';
+import { foldRun } from './held-state.ts';
+import { strongTag } from './observe.ts';
+import type { NamedSeed } from './seed-file.ts';
+
+/** What is to be carried out, and where that is recorded. */
+export interface CarriedOut {
+  readonly named: NamedSeed;
+  /** As it is on disk; of serial 0 where it never was. */
+  readonly state: State;
+  readonly plan: Pick<Plan, 'steps' | 'learned'>;
+  readonly pace: PaceFlags;
+  /** The file for what was not done, an absolute path. */
+  readonly rejects: string | undefined;
+}
+
+interface StepRow {
+  readonly number: number;
+  readonly name: string;
+  readonly id: string | undefined;
+  readonly step: Step;
+}
+
+/**
+ * Does every step of a plan, and takes what was done into the state however that ends.
+ *
+ * @throws {Failure} what the steps ended in, as `sendRows`; local-file, when the state can't be written
+ * @throws {Stopped} when it was told to stop
+ */
+export async function carryOut(work: CarriedOut, session: Session): Promise<void> {
+  let begun: State | undefined;
+  const begin = (): Recorded => {
+    const { host } = session;
+    const run = newRunId(host.clock.now(), () => host.random());
+    // Before the first request: whoever is killed now is known to have been at work.
+    begun = writeState(work.named.statePath, beginRun(work.state, work.plan, run));
+    return { run, journal: beginJournal(run, begun, work, session) };
+  };
+  try {
+    await sendRows(rowsPlan(work, begin, session), session);
+  } finally {
+    if (begun !== undefined) await foldRun(work.named.statePath, begun);
+  }
+}
+
+function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedOut, session: Session) {
+  const { host, version: tool, idempotency } = session;
+  const { seed, target, statePath, name: file } = named;
+  const { sha256, sizeBytes: bytes } = seed;
+  const at = host.clock.now();
+  return createJournal(
+    journalOf(statePath),
+    {
+      ...({ run, tool, action: 'apply', ...target, file, mapping: '', shard: null, idempotency } as const),
+      identity: journalIdentity(begun),
+      input: { bytes, sha256, rows: plan.steps.length },
+      rows: plan.steps.length,
+      startedAt: new Date(at).toISOString(),
+    },
+    { boot: bootId(), limit: pace.concurrency, tool, at },
+  );
+}
+
+function rowsPlan(
+  { named, plan, pace, rejects }: CarriedOut,
+  begin: () => Recorded,
+  session: Session,
+): RowsPlan<StepRow> {
+  const { steps } = plan;
+  const { sendsKeys, host } = session;
+  const again = named.name;
+  return {
+    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'nothing', begin, pace, nextSeq: 1 } as const),
+    counts: newCounts(steps.length),
+    tasks: tasksOf(steps, host.clock.now()),
+    senderOver: (wire) => stepSender(named.target, wire, sendsKeys),
+    rejects: rejects === undefined ? undefined : rejectsInto(rejects),
+    nextSteps: (_, inDoubt) => [
+      `run it again: listctl apply ${again}`,
+      ...(inDoubt > 0 ? [`those in doubt are held: listctl state resolve ${again} KEY=ID, or KEY=none`] : []),
+    ],
+  };
+}
+
+async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<readonly Task<StepRow>[]> {
+  for (let at = 0; at < steps.length; at += 1000) {
+    yield steps.slice(at, at + 1000).map((step): Task<StepRow> => {
+      const { number, key: name, id, inDoubt } = step;
+      const row = { number, name, id, step };
+      if (inDoubt === undefined) return { kind: 'send', row, was: 'left' };
+      const msAgo = Math.max(0, nowMs - inDoubt.sentAt);
+      return { kind: 'send', row, was: 'left', sent: { key: inDoubt.idempotencyKey, msAgo } };
+    });
+  }
+}
+
+function stepSender(list: ListRef, wire: Wire, sendsKeys: boolean): Sender<StepRow, SentResult> {
+  const key = rowKeys();
+  const newKey = () => (sendsKeys ? key() : null);
+  return {
+    isRead: false,
+    newKey,
+    hashOf: ({ step }) => stepHash(step),
+    begin: ({ step }, rowKey, sentMsAgo) => {
+      const question = questionOf(step, list, rowKey ?? undefined);
+      const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
+      if (step.action !== 'delete') return exchange;
+      return { attempt: async () => goneIsDone(await exchange.attempt(), step.id) };
+    },
+    keptOf: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
+  };
+}
+
+function questionOf(step: Step, { site, list }: ListRef, key: string | undefined): Question<SentResult> {
+  switch (step.action) {
+    case 'create':
+      return createQuestion({ site, list }, step.fields, key);
+    case 'update':
+      return updateQuestion({ site, list, id: step.id }, step.fields, step.etag);
+    case 'delete': {
+      const { id } = step;
+      const question = deleteQuestion({ site, list, id }, step.etag);
+      const read: Question<SentResult>['read'] = (answer) => {
+        question.read(answer);
+        return { id };
+      };
+      return { ...question, read, proof: undefined };
+    }
+  }
+}
+
+/** An item that was to be removed, and is not there, is removed. */
+function goneIsDone(step: RowStep<SentResult>, id: string): RowStep<SentResult> {
+  if (step.isDone || step.outcome !== 'refused') return step;
+  const failure = step.failure();
+  const isGone = failure instanceof Failure && failure.kind === 'not-found';
+  return isGone ? { ...step, isDone: true, value: { id } } : step;
+}
+
+/** The steps that were not done, as JSONL: the next `apply` has them again by itself. */
+function rejectsInto(path: string): NonNullable<RowsPlan<StepRow>['rejects']> {
+  const spool = openSpool();
+  return {
+    add: ({ step: { action, key, id, fields } }, error) => {
+      const known = { action, key, ...(id === undefined ? {} : { id }), fields, 'listctl:error': error };
+      spool.add(`${printJson(known)}\n`);
+    },
+    end: () => replaceFile(path, spool.lines()),
+  };
+}

@@ -1,0 +1,80 @@
+/** A state, held by this process alone; what a killed run left is folded in. */
+import { removeRun } from '../../bulk/run-files.ts';
+import { Failure } from '../../errors.ts';
+import { checkJournal, fold, journalOf, readApplied } from '../../seed/fold.ts';
+import type { State } from '../../seed/state.ts';
+import { readState, writeState } from '../../seed/state-file.ts';
+import { takeLock } from '../../settings/lock.ts';
+import type { PaceFlags } from '../many/flags.ts';
+import { bootId } from '../many/run-record.ts';
+import type { Session } from '../session.ts';
+
+/** How its lock is asked for. */
+export type StateLock = Pick<PaceFlags, 'lockWaitMs' | 'breaksLock'>;
+
+/**
+ * Works with a state under its lock.
+ *
+ * @param work is given the state as it is on disk; undefined where there is none
+ * @throws {Failure} locked, when another process is at work on it; local-file, when it can't be read or is damaged, or
+ *   a journal beside it is of something else
+ */
+export async function withState<T>(
+  path: string,
+  { lockWaitMs: waitMs, breaksLock: breaksForeign }: StateLock,
+  session: Session,
+  work: (state: State | undefined) => Promise<T>,
+): Promise<T> {
+  const lock = await takeLock(`${path}.lock`, { waitMs, breaksForeign }, session.host);
+  try {
+    for (const holder of lock.broken) {
+      await session.say(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
+    }
+    return await work(await settled(path, session));
+  } finally {
+    lock.release();
+  }
+}
+
+/** The state, with what the run before did in it. */
+async function settled(path: string, session: Session): Promise<State | undefined> {
+  const state = readState(path);
+  const journal = await readApplied(journalOf(path), { boot: bootId() });
+  if (state === undefined) {
+    if (journal === undefined) return undefined;
+    throw new Failure('local-file', `${path} is not there, and ${journal.path} tells of a run of it`, {
+      hint: 'nothing was sent: put the state back, since what that run created is known by it alone',
+    });
+  }
+  const isOwn = journal !== undefined && checkJournal(state, journal) === 'own';
+  if (state.run === undefined) {
+    if (journal !== undefined) removeRun(journal.path);
+    return state;
+  }
+  const folded = fold(state, isOwn ? journal : undefined);
+  const written = writeState(path, folded.state);
+  if (journal !== undefined) removeRun(journal.path);
+  const doubt = folded.inDoubt === 0 ? '' : `, ${folded.inDoubt} in doubt`;
+  await session.say(`the run before was ended half way: ${folded.done} of its steps were done${doubt}`);
+  return written;
+}
+
+/**
+ * Takes what a run did into the state, at its end.
+ *
+ * @param state as it was written when the run began
+ * @throws {Failure} local-file, when that can't be done; the journal stays, and the next command takes it up
+ */
+export async function foldRun(path: string, state: State): Promise<void> {
+  try {
+    const journal = await readApplied(journalOf(path), { boot: bootId() });
+    writeState(path, fold(state, journal).state);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new Failure(error.kind, `${error.message}; what was done is in ${journalOf(path)}`, {
+      ...error.details,
+      hint: 'leave that file where it is: the next listctl apply takes it up',
+    });
+  }
+  removeRun(journalOf(path));
+}

@@ -1,0 +1,89 @@
+/** A plan, as it is shown. */
+import { Failure } from '../../errors.ts';
+import { objectFrom, parseJson } from '../../json.ts';
+import { jsonView } from '../../output/json-view.ts';
+import type { FieldChange, StepShown, UntouchedShown } from '../../output/plan-diff.ts';
+import { type PlanCountsShown, planLines } from '../../output/plan-view.ts';
+import { type PlanFile, printPlan } from '../../seed/plan-file.ts';
+import type { State } from '../../seed/state.ts';
+import type { Step } from '../../seed/step.ts';
+import type { Session } from '../session.ts';
+
+/** Text is written in pieces of about so many characters. */
+const pieceLength = 65_536;
+
+/**
+ * Prints a plan on stdout: a diff for a person, its own JSON for a program.
+ *
+ * @param notes what is to be said above it, a sentence each
+ * @throws {Failure} usage, when it is too large for the format that was asked for
+ */
+export async function showPlan(
+  plan: PlanFile,
+  state: State,
+  notes: readonly string[],
+  session: Session,
+): Promise<void> {
+  const { site, list, origin } = plan.target;
+  const format = session.format(false);
+  if (format === 'none') return;
+  if (format === 'pretty') {
+    const place = `list "${list}" of site "${site}" at ${origin}`;
+    const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
+    await writeAll(linesOf(planLines(shown, await session.screen())), session);
+  } else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session);
+  else await session.printing(jsonView, false, async (print) => print(planValue(plan)));
+}
+
+/** What a query is asked of, and what other formats print. */
+function planValue(plan: PlanFile) {
+  try {
+    return parseJson([...printPlan(plan)].join(''));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure('usage', `the plan is too large for that (${error.message})`, {
+      hint: 'print it with -o json, which has no limit',
+      cause: error,
+    });
+  }
+}
+
+/** The counts of a plan as they are shown. */
+export function countsOf({ counts, steps }: Pick<PlanFile, 'counts' | 'steps'>): PlanCountsShown {
+  let driftedDeletes = 0;
+  for (const step of steps) if (step.action === 'delete' && step.drift) driftedDeletes += 1;
+  return { ...counts, driftedDeletes };
+}
+
+function* stepsOf({ steps }: PlanFile): Generator<StepShown> {
+  for (const step of steps) {
+    const { action, key, id } = step;
+    yield { action, key, id, why: step.drift ? 'drift' : step.why, changes: changesOf(step) };
+  }
+}
+
+function changesOf(step: Step): readonly FieldChange[] {
+  if (step.action === 'delete') return Object.entries(step.before).map(([field, before]) => ({ field, before }));
+  const before = new Map(Object.entries(step.before ?? objectFrom([])));
+  return Object.entries(step.fields).map(([field, after]) => ({ field, before: before.get(field), after }));
+}
+
+function* untouchedOf({ inDoubt, orphaned }: PlanFile, { items }: State): Generator<UntouchedShown> {
+  for (const key of inDoubt) yield { why: 'in-doubt', key };
+  for (const key of orphaned) yield { why: 'orphaned', key, id: items.get(key)?.id };
+}
+
+function* linesOf(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield `${line}\n`;
+}
+
+async function writeAll(pieces: Iterable<string>, { host }: Session): Promise<void> {
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < pieceLength) continue;
+    await host.stdout.write(text);
+    text = '';
+  }
+  if (text !== '') await host.stdout.write(text);
+}

@@ -1,0 +1,55 @@
+/** The seed that a command line names: read, and whose list and which state it is. */
+import { resolve } from 'node:path';
+import { openInput } from '../../rows/input.ts';
+import { readSeed } from '../../seed/read-seed.ts';
+import type { Seed } from '../../seed/seed.ts';
+import type { Target } from '../../seed/state.ts';
+import { nearestName } from '../../settings/nearest-name.ts';
+import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
+import { runOrigin } from '../many/run-origin.ts';
+import { runsFolder } from '../many/run-record.ts';
+import type { Session } from '../session.ts';
+
+/** The flags that name a seed, as they were typed. */
+export interface SeedFlags extends ManyFlags {
+  readonly key?: string;
+  readonly state?: string;
+}
+
+/** A seed, and the list that it is for. */
+export interface NamedSeed {
+  /** As it was typed. */
+  readonly name: string;
+  readonly seed: Seed;
+  readonly target: Target;
+  /** Where the state is: an absolute path. */
+  readonly statePath: string;
+}
+
+/**
+ * Reads a seed.
+ *
+ * @throws {Failure} usage, when it can't be used, or a flag contradicts it; as `openInput`
+ */
+export async function openSeed(name: string, flags: SeedFlags, session: Session): Promise<NamedSeed> {
+  const { host } = session;
+  const { inputFormat, ...others } = flags;
+  const isYaml = inputFormat === 'yaml';
+  const reading = readReadingFlags(isYaml ? others : flags);
+  const problems: string[] = [];
+  const input = await openInput(name, { host, spoolFolder: runsFolder(host) });
+  try {
+    const seed = await readSeed(input, {
+      rows: { ...reading, common: {}, nearestName },
+      ...(isYaml && { isYaml }),
+      key: flags.key,
+      onProblem: (line) => problems.push(line),
+    });
+    for (const notice of seed.notices) await session.say(`listctl: ${notice}`);
+    const target = { origin: runOrigin(session), ...session.list(seed) };
+    return { name, seed, target, statePath: resolve(host.cwd, flags.state ?? `${name}.state.json`) };
+  } finally {
+    if (problems.length > 1) for (const line of problems) await session.say(line);
+    input.close();
+  }
+}
