@@ -50,7 +50,7 @@ test('for a person each row is one line', async () => {
       'row 4 failed: there is no item "18" (request r-1)',
       'row 5 in doubt: no answer',
       'row 3 created: 17',
-      'row 6 done',
+      'row 6 applied',
       '',
     ].join('\n'),
   );
