@@ -3,9 +3,11 @@
  * else reads `process`, so nothing else can end it, print past a full pipe, or wait for real time.
  */
 import { setMaxListeners } from 'node:events';
-import { fstatSync, writeSync } from 'node:fs';
-import type { Readable, Writable } from 'node:stream';
-import { Failure, Stopped, type StopSignal, stopSignals } from './errors.ts';
+import type { Readable } from 'node:stream';
+import { Stopped, type StopSignal, stopSignals } from './errors.ts';
+import { lazily, type Output, outputTo } from './process-streams.ts';
+
+export type { Output } from './process-streams.ts';
 
 /** Time as the program sees it. */
 export interface Clock {
@@ -17,23 +19,6 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Does the work again and again, until the function that it gives is called. Keeps no process from ending. */
   every(ms: number, work: () => void): () => void;
-}
-
-/** A stream that takes text: stdout or stderr. */
-export interface Output {
-  readonly isTTY: boolean;
-  /** The width of the terminal in columns; undefined where there is none. */
-  readonly columns: number | undefined;
-  /** True once the reader has gone; what is written after that is dropped. */
-  readonly isClosed: boolean;
-  /** The stream itself, for prompts. */
-  readonly stream: Writable;
-  /**
-   * Resolves when the system has taken the text, so that nothing is lost when the process ends.
-   *
-   * @throws {Failure} local-file, when it can't be written (a full device). A reader that has gone is no failure.
-   */
-  write(text: string | Uint8Array): Promise<void>;
 }
 
 /** A stream that gives bytes: stdin. */
@@ -144,96 +129,6 @@ export function endProcess(process: NodeJS.Process, exitCode: number): void {
   }
 }
 
-/**
- * A stream of the process as an Output.
- *
- * What is no terminal is written straight to its descriptor: Node's stream for it would cost every start 3 ms. The
- * stream takes over where the descriptor can't take more at once (EAGAIN, where a pipe does not block).
- *
- * @param stream makes Node's stream, when it is needed
- */
-function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): Output {
-  let isClosed = false;
-  const mayBeTerminal = isCharacterDevice(descriptor);
-  const opened = lazily(() => {
-    const made = stream();
-    // Without a listener an error of the stream would end the process with a stack.
-    return made.on('error', () => {});
-  });
-  const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
-  const failed = (error: NodeJS.ErrnoException) => {
-    if (!isReaderGone(error)) {
-      throw new Failure('local-file', `cannot write to ${name}: ${reasonOf(error)}`, { cause: error });
-    }
-    isClosed = true;
-  };
-  return {
-    get stream() {
-      return opened();
-    },
-    get isTTY() {
-      return isTTY();
-    },
-    get columns() {
-      return isTTY() ? opened().columns : undefined;
-    },
-    get isClosed() {
-      return isClosed;
-    },
-    write: async (text) => {
-      try {
-        const rest = isTTY() ? Buffer.from(text) : writeNow(descriptor, Buffer.from(text));
-        if (!isClosed && rest.length > 0) await writeThrough(opened(), rest);
-      } catch (error) {
-        failed(error as NodeJS.ErrnoException);
-      }
-    },
-  };
-}
-
-function isCharacterDevice(descriptor: number): boolean {
-  try {
-    return fstatSync(descriptor).isCharacterDevice();
-  } catch {
-    // Closed before the start: writing to it tells.
-    return false;
-  }
-}
-
-/** Writes what the descriptor takes without waiting; gives back the rest. */
-function writeNow(descriptor: number, bytes: Buffer): Buffer {
-  let written = 0;
-  try {
-    while (written < bytes.length) written += writeSync(descriptor, bytes, written);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-  }
-  return bytes.subarray(written);
-}
-
-function writeThrough(stream: Writable, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(bytes, (error) => (error ? reject(error) : resolve()));
-  });
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
-function isReaderGone(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED' || error.code === 'EOF';
-}
-
-function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOSPC') return 'no space left on the device';
-  return error.code ?? error.message;
-}
-
 function stopSignalsOf(process: NodeJS.Process) {
   const first = stopController();
   let second: AbortController | undefined;
@@ -241,6 +136,8 @@ function stopSignalsOf(process: NodeJS.Process) {
     const stop = () => {
       const isFirst = !first.signal.aborted;
       (isFirst ? first : second)?.abort(new Stopped(signal));
+      // Whatever still waits then, such as a pipe that nobody reads, is not waited for.
+      if (!isFirst) setTimeout(() => endProcess(process, stopSignals[signal]), hurryMs).unref();
       // The next one has Node's own effect, and ends the process at once. Not sooner than in a turn: who else listens
       // to this one (Inquirer, with a terminal to restore) would take itself for the last, and end the process now.
       if (!isFirst || second === undefined) setImmediate(() => process.off(signal, stop));
@@ -253,6 +150,9 @@ function stopSignalsOf(process: NodeJS.Process) {
   };
   return { signal: first.signal, hurry };
 }
+
+/** How long a process takes at most that was told twice to stop (reliability, P01: 1 s). */
+const hurryMs = 800;
 
 function stopController(): AbortController {
   const controller = new AbortController();

@@ -54,6 +54,16 @@ function createProgram(context: Context, writePage: (text: string) => void): Com
 const commands: readonly CommandSpec[] = [
   itemsCommand,
   late(
+    'apply',
+    'make a list match a file, again and again',
+    async () => (await import('./commands/apply/apply.ts')).setUpApply,
+  ),
+  late(
+    'state',
+    'what apply knows of a list: import, forget, resolve, export',
+    async () => (await import('./commands/state/state.ts')).setUpState,
+  ),
+  late(
     'runs',
     'runs over many rows: what they did, what is left, taking it back',
     async () => (await import('./commands/runs/runs.ts')).setUpRuns,

@@ -99,7 +99,7 @@ async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: b
 
 async function csvLayout<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { rowsLayout } = await import('./csv-layout.ts');
-  const { add, end } = rowsLayout(options.columns, csvStyleOf(options));
+  const { add, end } = rowsLayout(options.columns ?? view.columns, csvStyleOf(options));
   return { add: (value) => add(rowOf(value, view)), end };
 }
 

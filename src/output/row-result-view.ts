@@ -36,6 +36,7 @@ export const rowResultView: View<RowResultShown> = {
   },
   id: ({ status, id }) => (status === 'done' ? id : undefined),
   row: cellsOf,
+  columns: ['row', 'action', 'status', 'id', 'error'],
 };
 
 function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {

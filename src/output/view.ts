@@ -29,6 +29,8 @@ export interface View<T> {
   readonly json: (value: T) => JsonValue;
   /** What a later command would name the value by, if anything. */
   readonly id: (value: T) => string | undefined;
+  /** The columns that every row has: then `csv` and `tsv` need not wait for the last one to know them. */
+  readonly columns?: readonly string[];
   /** The cells of `csv`, `tsv` and of tables with `--columns`; without it, the members of `json`. */
   readonly row?: (value: T) => Row;
   /** The value as a line for a shell, where it has such a form; without a final newline. */

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-const ground = ['start', 'errors', 'item', 'json', 'yaml', 'host'];
+const ground = ['start', 'errors', 'item', 'json', 'process-streams', 'yaml', 'host'];
 const rooms = ['seed', 'bulk', 'rows', 'api', 'output', 'settings', 'service'];
 
 /** What each part of the house may import, apart from itself, and what is said when it imports anything else. */

@@ -1,0 +1,144 @@
+/** stdout and stderr: what is written there is taken by the system, or somebody hears that it is not. */
+import { fstatSync, write, writeSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { Failure } from './errors.ts';
+
+/** A stream that takes text: stdout or stderr. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** The width of the terminal in columns; undefined where there is none. */
+  readonly columns: number | undefined;
+  /** True once the reader has gone; what is written after that is dropped. */
+  readonly isClosed: boolean;
+  /** The stream itself, for prompts. */
+  readonly stream: Writable;
+  /**
+   * Resolves when the system has taken the text, so that nothing is lost when the process ends.
+   *
+   * @throws {Failure} local-file, when it can't be written (a full device). A reader that has gone is no failure.
+   */
+  write(text: string | Uint8Array): Promise<void>;
+}
+
+/**
+ * A stream of the process as an Output.
+ *
+ * What is no terminal is written straight to its descriptor: Node's stream for it would cost every start 3 ms. The
+ * stream takes over where the descriptor can't take more at once (EAGAIN, where a pipe does not block).
+ *
+ * @param stream makes Node's stream, when it is needed
+ */
+export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): Output {
+  let isClosed = false;
+  const mayBeTerminal = isCharacterDevice(descriptor);
+  let writtenBytes = 0;
+  // A pipe takes so much before it waits for its reader. Whoever writes more has other work meanwhile, and signals to
+  // hear; what is said on stderr is little, and must not change its order.
+  const take = (bytes: Buffer) => {
+    writtenBytes += bytes.length;
+    return descriptor === 1 && writtenBytes > pipeBytes ? writeBeside(descriptor, bytes) : writeNow(descriptor, bytes);
+  };
+  const opened = lazily(() => {
+    const made = stream();
+    // Without a listener an error of the stream would end the process with a stack.
+    return made.on('error', () => {});
+  });
+  const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
+  const failed = (error: NodeJS.ErrnoException) => {
+    if (!isReaderGone(error)) {
+      throw new Failure('local-file', `cannot write to ${name}: ${reasonOf(error)}`, { cause: error });
+    }
+    isClosed = true;
+  };
+  return {
+    get stream() {
+      return opened();
+    },
+    get isTTY() {
+      return isTTY();
+    },
+    get columns() {
+      return isTTY() ? opened().columns : undefined;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+    write: async (text) => {
+      try {
+        const rest = isTTY() ? Buffer.from(text) : await take(Buffer.from(text));
+        if (!isClosed && rest.length > 0) await writeThrough(opened(), rest);
+      } catch (error) {
+        failed(error as NodeJS.ErrnoException);
+      }
+    },
+  };
+}
+
+/** Of a pipe on Linux (pipe(7)). */
+const pipeBytes = 65_536;
+
+function isCharacterDevice(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice();
+  } catch {
+    // Closed before the start: writing to it tells.
+    return false;
+  }
+}
+
+/** Writes what the descriptor takes without waiting; gives back the rest. */
+function writeNow(descriptor: number, bytes: Buffer): Buffer {
+  let written = 0;
+  try {
+    while (written < bytes.length) written += writeSync(descriptor, bytes, written);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+  }
+  return bytes.subarray(written);
+}
+
+/** The same beside the other work: a pipe whose reader is slow holds up nothing else. */
+async function writeBeside(descriptor: number, bytes: Buffer): Promise<Buffer> {
+  let rest = bytes;
+  while (rest.length > 0) {
+    const written = await writeOnce(descriptor, rest);
+    if (written === undefined) break;
+    rest = rest.subarray(written);
+  }
+  return rest;
+}
+
+/** How many bytes were taken; undefined where none can be now. */
+function writeOnce(descriptor: number, bytes: Buffer): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    write(descriptor, bytes, 0, bytes.length, null, (error, written) => {
+      if (error === null) resolve(written);
+      else if (error.code === 'EAGAIN') resolve(undefined);
+      else reject(error);
+    });
+  });
+}
+
+function writeThrough(stream: Writable, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Makes a value on first use. */
+export function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+function isReaderGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED' || error.code === 'EOF';
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOSPC') return 'no space left on the device';
+  return error.code ?? error.message;
+}

@@ -1,0 +1,120 @@
+/** Who sends the rows in the loop: listctl, or somebody who sends what has no answer again, to see what the loop finds. */
+import { existsSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa, type Options } from 'execa';
+import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-replay.ts';
+import type { RowState } from '../../src/bulk/journal-rows.ts';
+import { bootId } from '../../src/commands/many/run-record.ts';
+import { listctl, testNode } from '../support/listctl.ts';
+import type { Job } from './modes.ts';
+import { token } from './served-folder.ts';
+
+/** Where a session works. */
+export interface SessionPlace {
+  readonly job: Job;
+  /** The address of the service. */
+  readonly url: string;
+  readonly list: string;
+  /** A folder of its own, with `rows.csv` and `rows.jsonl` in it. */
+  readonly folder: string;
+  readonly concurrency: number;
+}
+
+/** A process that sends rows. */
+export type ClientProcess = ReturnType<typeof listctl>;
+
+/** What is recorded of a run, between two sessions of it. */
+export interface RunRecorded {
+  stateOf(row: number): RowState;
+  /** The ids of the rows that are done. */
+  readonly doneIds: ReadonlyMap<number, string>;
+  /** How many rows are still to do. */
+  readonly left: number;
+  /** Why rows are in doubt, and how many. */
+  readonly causes: ReadonlyMap<string, number>;
+}
+
+/** A client, and the record that it keeps. */
+export interface Client {
+  start(place: SessionPlace): ClientProcess;
+  recordedIn(place: SessionPlace): Promise<RunRecorded>;
+}
+
+/** listctl, as it is built. */
+export const listctlClient: Client = listctlWith();
+
+/** The same with more words on its command line. */
+export function listctlWith(...more: readonly string[]): Client {
+  return {
+    start: ({ job, url, list, folder, concurrency }) => {
+      const words = [...job.words, '--from', join(folder, 'rows.csv'), '--resume', '-o', 'jsonl', ...more];
+      return listctl([...words, '--concurrency', String(concurrency)], {
+        HOME: folder,
+        LISTCTL_STATE_DIR: folder,
+        LISTCTL_BASE_URL: url,
+        LISTCTL_TOKEN: token,
+        LISTCTL_SITE: 'crash',
+        LISTCTL_LIST: list,
+      });
+    },
+    recordedIn: recordedByJournal,
+  };
+}
+
+async function recordedByJournal({ folder, job }: SessionPlace): Promise<RunRecorded> {
+  const doneIds = new Map<number, string>();
+  const runs = join(folder, 'runs');
+  const names = (await readdir(runs).catch(() => [])).filter((name) => name.endsWith('.journal'));
+  let replay: Replay | undefined;
+  for (const name of names) {
+    const path = join(runs, name);
+    const found = await readJournal(path, { boot: bootId() });
+    if (found === undefined) continue;
+    if (replay !== undefined) throw new Error(`there are two runs of one input: ${names.join(', ')}`);
+    replay = found;
+    for await (const { record } of journalRecords(path)) if (record[0] === 'D') doneIds.set(record[1], record[2]);
+  }
+  return {
+    stateOf: (row) => replay?.stateOf(row) ?? 'pending',
+    doneIds,
+    left: replay?.counts.left ?? job.rows.length,
+    causes: replay === undefined ? new Map() : causesOf(replay),
+  };
+}
+
+/** Why rows are in doubt, in the journal's words. */
+function causesOf(replay: Replay): ReadonlyMap<string, number> {
+  const causes = new Map<string, number>();
+  for (const row of replay.doubts()) {
+    const cause = replay.doubtOf(row)?.cause ?? 'killed on its way';
+    causes.set(cause, (causes.get(cause) ?? 0) + 1);
+  }
+  return causes;
+}
+
+/** A client without intents: it sends what has no answer again. */
+export const naiveClient: Client = {
+  start: ({ url, list, folder, concurrency }) => {
+    const script = join(import.meta.dirname, 'naive-client.js');
+    const items = `${url}/sites/crash/lists/${list}/items`;
+    const options: Options = { reject: false, extendEnv: false, stdin: 'ignore' };
+    const words = [items, token, join(folder, 'rows.jsonl'), recordOf(folder), String(concurrency)];
+    return execa(testNode, [script, ...words], options) as unknown as ClientProcess;
+  },
+  recordedIn: async ({ folder, job }) => {
+    const path = recordOf(folder);
+    const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+    const doneIds = new Map(lines.map((line) => line.split(' ')).map(([row, id = '']) => [Number(row), id] as const));
+    return {
+      stateOf: (row) => (doneIds.has(row) ? 'done' : 'pending'),
+      doneIds,
+      left: job.rows.length - doneIds.size,
+      causes: new Map(),
+    };
+  },
+};
+
+function recordOf(folder: string): string {
+  return join(folder, 'naive-record');
+}

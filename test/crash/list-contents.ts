@@ -1,0 +1,73 @@
+/** What a list holds, asked of the service itself, without the faults in between. */
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { token } from './served-folder.ts';
+
+/** The fields of an item; all of them are text here. */
+export type TextFields = Readonly<Record<string, string>>;
+
+/** So many requests at once. */
+const underWayMax = 16;
+
+/** A list of the service at this address. */
+export interface ListContents {
+  /** Adds an item for each of these, and gives their ids in the same order. */
+  add(items: readonly TextFields[]): Promise<readonly string[]>;
+  /** Every item whose id is at most that number, by its id: the service counts them from 1. */
+  upTo(idMax: number): Promise<ReadonlyMap<string, TextFields>>;
+}
+
+/** Opens it. */
+export function listContents(service: string, path: string): ListContents {
+  const send = async (agent: Agent, method: string, url: string, body = ''): Promise<Answer> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const sent = request(url, {
+      agent,
+      method,
+      headers: body === '' ? { authorization: headers.authorization } : headers,
+    });
+    const answer = new Promise<IncomingMessage>((resolve, reject) => sent.on('response', resolve).on('error', reject));
+    sent.end(body);
+    const { statusCode: status = 0 } = await answer;
+    return { status, body: await text(await answer) };
+  };
+  /** Does the work for every number from 0 up to `count`. */
+  const each = async (count: number, work: (at: number, agent: Agent) => Promise<void>) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: underWayMax });
+    let at = 0;
+    const one = async () => {
+      for (; at < count; ) {
+        at += 1;
+        await work(at - 1, agent);
+      }
+    };
+    await Promise.all(Array.from({ length: underWayMax }, one));
+    agent.destroy();
+  };
+  return {
+    add: async (items) => {
+      const ids: string[] = [];
+      await each(items.length, async (at, agent) => {
+        const { status, body } = await send(agent, 'POST', service + path, JSON.stringify({ fields: items[at] }));
+        if (status !== 201) throw new Error(`the service does not take an item: ${status} ${body}`);
+        ids[at] = JSON.parse(body).id;
+      });
+      return ids;
+    },
+    upTo: async (idMax) => {
+      const items = new Map<string, TextFields>();
+      await each(idMax, async (at, agent) => {
+        const { status, body } = await send(agent, 'GET', `${service}${path}/${at + 1}`);
+        if (status === 404) return;
+        if (status !== 200) throw new Error(`the service does not give an item: ${status} ${body}`);
+        items.set(String(at + 1), JSON.parse(body).fields);
+      });
+      return items;
+    },
+  };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}

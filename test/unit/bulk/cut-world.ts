@@ -1,0 +1,128 @@
+/** What a run is sent to in memory, and by whom, for runs that are cut off. */
+import type { JournalIo } from '../../../src/bulk/journal-io.ts';
+import type { RowStep, Sender } from '../../../src/bulk/task.ts';
+import { Failure } from '../../../src/errors.ts';
+import type { Clock } from '../../../src/host.ts';
+import type { SeededRandom } from '../../crash/seeded-random.ts';
+import { hashFor } from './journal-samples.ts';
+
+/** A row: its number is all there is. */
+export interface Row {
+  readonly number: number;
+}
+
+/** A service in memory. It has power all the time: what was sent to it may be carried out after ours is gone. */
+export class Service {
+  readonly items = new Map<string, Row>();
+  readonly #ids = new Map<string, string>();
+  readonly #honoursKeys: boolean;
+
+  constructor(honoursKeys: boolean) {
+    this.#honoursKeys = honoursKeys;
+  }
+
+  create(row: Row, key: string): string {
+    const earlier = this.#honoursKeys ? this.#ids.get(key) : undefined;
+    if (earlier !== undefined) return earlier;
+    const id = `item-${this.items.size + 1}`;
+    this.items.set(id, row);
+    this.#ids.set(key, id);
+    return id;
+  }
+}
+
+/** What is the same for all sessions of a run. */
+export interface World {
+  readonly random: SeededRandom;
+  readonly service: Service;
+  readonly honoursKeys: boolean;
+  readonly rows: number;
+  readonly limit: number;
+  /** What the disk's calls are replaced by, to see what that would lead to. */
+  readonly change: (io: JournalIo) => JournalIo;
+  /** What a session says that it sends at once, where that is not the truth. */
+  readonly limitSaid: number | undefined;
+  readonly printed: Map<number, string>;
+  /** Called whenever something has happened: a write, a sync, a request that was sent, an answer. */
+  moment: () => void;
+}
+
+/** What a test may change, to see that it would be seen. */
+export type Mutant = Partial<Pick<World, 'change' | 'limitSaid'>>;
+
+/** Sends rows to the service of this world, until it is cut off. */
+export function senderOf(world: World, cut: AbortSignal): Sender<Row, string> {
+  let keys = 0;
+  const session = world.random.whole(1e9);
+  return {
+    isRead: false,
+    newKey: () => {
+      keys += 1;
+      return `key-${session}-${keys}`;
+    },
+    hashOf: ({ number }) => hashFor(number),
+    begin: (row, key) => ({ attempt: () => (cut.aborted ? deadEnd : attempt(world, row, key ?? '')) }),
+    keptOf: (_, id) => ({ id, etag: undefined }),
+  };
+}
+
+/** What is dead sends nothing. */
+const deadEnd = new Promise<never>(() => {});
+
+/** One request; it is on its way, whatever becomes of who sent it. */
+async function attempt(world: World, row: Row, key: string): Promise<RowStep<string>> {
+  const { service, random, honoursKeys } = world;
+  const [luck, isApplied] = [random.next(), random.next() < 0.5];
+  const isLost = luck < 0.03;
+  world.moment();
+  if (!isLost && luck < 0.06) return notDone('refused', 'throttled', 5);
+  await turns(random.whole(6));
+  const id = isLost && !isApplied ? undefined : service.create(row, key);
+  world.moment();
+  if (isLost || id === undefined) return notDone('unknown', 'silent', honoursKeys ? 5 : undefined);
+  await turns(random.whole(6));
+  return { isDone: true, outcome: 'applied', sign: 'answered', tookMs: 1, value: id };
+}
+
+function notDone(
+  outcome: 'refused' | 'unknown',
+  sign: 'throttled' | 'silent',
+  waitMs: number | undefined,
+): RowStep<string> {
+  const failure = () =>
+    outcome === 'unknown' ? new Failure('in-doubt', 'lost', { outcome }) : new Failure('unavailable', 'throttled');
+  return {
+    isDone: false,
+    outcome,
+    sign,
+    tookMs: 1,
+    waitMs,
+    isAsked: sign === 'throttled',
+    concerns: 'itself',
+    failure,
+  };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1) await new Promise(setImmediate);
+}
+
+/** Time that goes by as fast as it is waited for; for what is dead it stands still. */
+export function hurriedClock(cut: AbortSignal): Clock {
+  let passedMs = 0;
+  return {
+    now: () => Date.now(),
+    monotonicMs: () => {
+      passedMs += 0.05;
+      return passedMs;
+    },
+    sleep: async (ms) => {
+      const untilMs = passedMs + ms;
+      await turns(1 + Math.min(10, Math.ceil(ms)));
+      if (cut.aborted) return deadEnd;
+      passedMs = Math.max(passedMs, untilMs);
+      return undefined;
+    },
+    every: () => () => {},
+  };
+}
