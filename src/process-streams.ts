@@ -32,7 +32,7 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
   let isClosed = false;
   const mayBeTerminal = isCharacterDevice(descriptor);
   let writtenBytes = 0;
-  // A pipe takes so much before it waits for its reader. Whoever writes more has other work meanwhile, and signals to
+  // So much an empty pipe takes without its reader. Whoever writes more may have other work meanwhile, and signals to
   // hear; what is said on stderr is little, and must not change its order.
   const take = (bytes: Buffer) => {
     writtenBytes += bytes.length;
@@ -74,8 +74,8 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
   };
 }
 
-/** Of a pipe on Linux (pipe(7)). */
-const pipeBytes = 65_536;
+/** One page: a pipe may take less than its size, since a page is mostly not shared between two writes (pipe(7)). */
+const pipeBytes = 4096;
 
 function isCharacterDevice(descriptor: number): boolean {
   try {
