@@ -3,7 +3,7 @@ import { createQuestion, deleteQuestion, updateQuestion } from '../../api/items.
 import type { Question, Wire } from '../../api/wire.ts';
 import { createJournal } from '../../bulk/journal.ts';
 import { rowKeys } from '../../bulk/row-keys.ts';
-import { newRunId } from '../../bulk/run-files.ts';
+import { newRunId, removeRun } from '../../bulk/run-files.ts';
 import type { RowStep, Sender, Task } from '../../bulk/task.ts';
 import { replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
@@ -55,9 +55,18 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
   const begin = (): Recorded => {
     const { host } = session;
     const run = newRunId(host.clock.now(), () => host.random());
-    // Before the first request: whoever is killed now is known to have been at work.
-    begun = writeState(work.named.statePath, beginRun(work.state, work.plan, run));
-    return { run, journal: beginJournal(run, begun, work, session) };
+    const { statePath } = work.named;
+    const begins = beginRun(work.state, work.plan, run);
+    // The journal first: so a state with a run in it has one, and where that was lost it is known to be.
+    const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
+    try {
+      begun = writeState(statePath, begins);
+    } catch (error) {
+      // No request is on its way, so nothing is lost with it.
+      removeRun(journalOf(statePath));
+      throw error;
+    }
+    return { run, journal };
   };
   try {
     await sendRows(rowsPlan(work, begin, session), session);

@@ -51,12 +51,20 @@ async function settled(path: string, session: Session): Promise<State | undefine
     if (journal !== undefined) removeRun(journal.path);
     return state;
   }
-  const folded = fold(state, isOwn ? journal : undefined);
+  if (!isOwn) throw journalLost(path);
+  const folded = fold(state, journal);
   const written = writeState(path, folded.state);
-  if (journal !== undefined) removeRun(journal.path);
+  removeRun(journal.path);
   const doubt = folded.inDoubt === 0 ? '' : `, ${folded.inDoubt} in doubt`;
   await session.say(`the run before was ended half way: ${folded.done} of its steps were done${doubt}`);
   return written;
+}
+
+/** Without it nobody knows what that run created: all of it would be created again. */
+function journalLost(path: string): Failure {
+  return new Failure('local-file', `${path} is of a run that was ended half way, and ${journalOf(path)} is not there`, {
+    hint: 'nothing was sent: put that file back, it tells what was done; the two belong together, in a cache as well',
+  });
 }
 
 /**
