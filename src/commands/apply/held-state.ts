@@ -41,7 +41,11 @@ async function settled(path: string, session: Session): Promise<State | undefine
   const state = readState(path);
   const journal = await readApplied(journalOf(path), { boot: bootId() });
   if (state === undefined) {
-    if (journal === undefined) return undefined;
+    if (journal === undefined || journal.replay.nextSeq === 1) {
+      // A first run that was ended before its state was there has sent nothing.
+      if (journal !== undefined) removeRun(journal.path);
+      return undefined;
+    }
     throw new Failure('local-file', `${path} is not there, and ${journal.path} tells of a run of it`, {
       hint: 'nothing was sent: put the state back, since what that run created is known by it alone',
     });

@@ -24,11 +24,11 @@ export async function showPlan(
   notes: readonly string[],
   session: Session,
 ): Promise<void> {
-  const { site, list, origin } = plan.target;
+  const { site, list } = plan.target;
   const format = session.format(false);
   if (format === 'none') return;
   if (format === 'pretty') {
-    const place = `list "${list}" of site "${site}" at ${origin}`;
+    const place = `list "${list}" of site "${site}" at ${session.address()}`;
     const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
     await writeAll(linesOf(planLines(shown, await session.screen())), session);
   } else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session);
