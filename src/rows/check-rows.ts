@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../errors.ts';
+import { bytePlaces } from './byte-places.ts';
 import { nameOf } from './input.ts';
 import type { RowsFile } from './open-rows.ts';
 import type { BadRow, Row } from './row.ts';
+
+/** A bad row, and the byte at which it goes wrong, from 0, where that can be told: of JSON and JSONL in UTF-8. */
+export type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
 
 /** What a file turned out to hold. */
 export interface Check {
@@ -10,7 +14,7 @@ export interface Check {
   readonly rows: number;
   readonly ofShard: number;
   /** The first 20 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
-  readonly bad: readonly BadRow[];
+  readonly bad: readonly PlacedBadRow[];
   readonly badCount: number;
   readonly badOfShard: number;
   readonly sizeBytes: number;
@@ -51,13 +55,19 @@ export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => v
   return {
     rows: all.rows,
     ofShard: own.rows,
-    bad,
+    bad: await placed(file, bad),
     badCount: all.bad,
     badOfShard: own.bad,
     sizeBytes: file.input.sizeBytes,
     sha256: hash.digest('hex'),
     notices: file.notices(),
   };
+}
+
+async function placed({ input, format, options }: RowsFile, bad: readonly BadRow[]): Promise<readonly PlacedBadRow[]> {
+  if ((format !== 'json' && format !== 'jsonl') || options.encoding !== undefined) return bad;
+  const places = await bytePlaces(input, bad);
+  return bad.map((row) => ({ ...row, byte: places.get(row) }));
 }
 
 /** The bad rows by line and column, each in a line of its own, and how many more there are. */
@@ -76,6 +86,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   });
 }
 
-function lineOf({ line, column, problem }: BadRow): string {
-  return column === undefined ? `line ${line}: ${problem}` : `line ${line}, column ${column}: ${problem}`;
+function lineOf({ line, column, byte, problem }: PlacedBadRow): string {
+  const places = [`line ${line}`, ...(column === undefined ? [] : [`column ${column}`])].join(', ');
+  return `${places}${byte === undefined ? '' : ` (byte ${byte})`}: ${problem}`;
 }

@@ -49,7 +49,8 @@ async function readBlock(input: Input, position: number, length: number): Promis
   }
 }
 
-async function isGzip(input: Input): Promise<boolean> {
+/** Whether the content is packed, by its first bytes. */
+export async function isGzip(input: Input): Promise<boolean> {
   const start = input.sizeBytes < 2 ? undefined : await readBlock(input, 0, 2);
   if (start?.[0] === 0x1f && start[1] === 0x8b) return true;
   if (!input.name.toLowerCase().endsWith('.gz')) return false;

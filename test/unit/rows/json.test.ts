@@ -337,3 +337,13 @@ test('on stdin the first character tells which it is', async () => {
     details: { hint: expect.stringContaining('--input-format csv') },
   });
 });
+
+test.each([
+  ['after characters of more bytes', '{"a":"é😀"}\n{"a":1,]}\n', 2, 15 + 7],
+  ['behind a byte order mark', '\ufeff{"a":1,]}\n', 1, 3 + 7],
+  ['of a row that is no object', '{"a":1}\n\n17\n', 3, 9],
+])('I11: the byte of what is wrong is named, %s', async (_, text, line, byte) => {
+  const { check } = await rowsFrom('a.jsonl', text);
+
+  expect(check.bad.map((row) => [row.line, row.byte])).toEqual([[line, byte]]);
+});
