@@ -13,7 +13,7 @@ import type { Step } from './step.ts';
 import { readSteps, stepObject } from './step-json.ts';
 
 /** The newest layout that this listctl knows. */
-export const planVersion = 1;
+const planVersion = 1;
 
 /** A plan, and what it was made from. */
 export interface PlanFile {

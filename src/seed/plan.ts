@@ -57,11 +57,6 @@ export interface PlanCounts {
   readonly forgotten: number;
 }
 
-/** Whether anything is to be sent. */
-export function hasChanges({ steps }: Pick<Plan, 'steps'>): boolean {
-  return steps.length > 0;
-}
-
 /**
  * Makes a plan. No key is in two steps; nothing is deleted, or changed, that the state does not own; and where nothing
  * has changed since, the plan of a list that was made to match is empty.

@@ -74,7 +74,7 @@ export class SeedItems {
 }
 
 /** The key of an item: the text of one of its fields. */
-export function keyOf(fields: Fields, name: string): { readonly key: string } | { readonly problem: string } {
+function keyOf(fields: Fields, name: string): { readonly key: string } | { readonly problem: string } {
   const value = ownField(fields, name);
   if (value === undefined) return { problem: `it has no ${quoted(name)}, which is its key` };
   const key = keyText(value);
