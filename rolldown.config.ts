@@ -1,7 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { execPath } from 'node:process';
 import { defineConfig, type OutputOptions, type Plugin } from 'rolldown';
+import { manPages } from './test/support/man-pages.ts';
 
 /**
  * What ships: CommonJS, because the ESM loader costs a start 6 ms; one file that starts every command, with chunks
@@ -15,7 +18,10 @@ export default defineConfig([
     external: ['lmdb'],
     // Chunks may take what they share with the entry from the entry: each further file costs a start 0.3 ms.
     preserveEntrySignatures: 'allow-extension',
-    plugins: [commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences(), hashInTheLastLine()],
+    plugins: [
+      ...[commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences()],
+      ...[withoutMapsOfOthers(), hashInTheLastLine()],
+    ],
     output: {
       ...outputOf(),
       cleanDir: true,
@@ -29,7 +35,7 @@ export default defineConfig([
       },
     },
   },
-  { input: { start: 'src/start.ts' }, platform: 'node', output: outputOf() },
+  { input: { start: 'src/start.ts' }, platform: 'node', plugins: [manPagesOfTheProgram()], output: outputOf() },
 ]);
 
 function outputOf(): OutputOptions {
@@ -70,6 +76,25 @@ function commanderWithoutChildProcesses(): Plugin {
   };
 }
 
+/** A chunk that is mostly a library's has names, and no source map: a stack in it is that library's, and half a megabyte. */
+function withoutMapsOfOthers(): Plugin {
+  return {
+    name: 'without-maps-of-others',
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== 'chunk') continue;
+        const lengths = { ours: 0, others: 0 };
+        for (const [id, { renderedLength }] of Object.entries(chunk.modules)) {
+          lengths[id.includes('/node_modules/') ? 'others' : 'ours'] += renderedLength;
+        }
+        if (lengths.others < 2 * lengths.ours) continue;
+        delete bundle[`${chunk.fileName}.map`];
+        chunk.code = chunk.code.replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n');
+      }
+    },
+  };
+}
+
 /** By this the compiled code of one build is told from that of another (src/start.ts). */
 function hashInTheLastLine(): Plugin {
   return {
@@ -79,6 +104,18 @@ function hashInTheLastLine(): Plugin {
       if (program?.type !== 'chunk') throw new Error('the build has no listctl.cjs');
       const hash = createHash('sha256').update(program.code).digest('hex');
       program.code += `\n// ${hash.slice(0, 32)}\n`;
+    },
+  };
+}
+
+/** `man listctl`: the program that was just built tells of its commands. It is whole once its last part is written. */
+function manPagesOfTheProgram(): Plugin {
+  return {
+    name: 'man-pages-of-the-program',
+    writeBundle() {
+      const told = execFileSync(execPath, ['bin/listctl.js', 'help', '--json'], { encoding: 'utf8', env: {} });
+      mkdirSync('dist/man');
+      for (const { file, text } of manPages(JSON.parse(told))) writeFileSync(join('dist/man', file), text);
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The command tree, in the order of `--help`: a command is added here. */
 import { Command, CommanderError, Help, type HelpConfiguration } from 'commander';
-import { addCommands, type CommandSpec, type SetUp } from './commands/command.ts';
+import { addCommands, type CommandSpec, type NewProgram, type SetUp } from './commands/command.ts';
 import type { Context } from './commands/context.ts';
 import { itemsCommand } from './commands/items/items.ts';
 import { reportBug, reportFailure } from './commands/report.ts';
@@ -46,8 +46,8 @@ function createProgram(context: Context, writePage: (text: string) => void): Com
       getErrHasColors: () => false,
     })
     .configureHelp(helpPages);
-  addCommands(program, context, [...commands, helpCommand(writePage)]);
-  return program;
+  addCommands(program, context, [...commands, ...commandsOnCommands(context, writePage)]);
+  return program.addHelpText('after', 'Topics: listctl help fields|output|exit-codes|environment|many|apply');
 }
 
 /** In the order of `--help`. What is not the verbs on items is loaded when it is called. */
@@ -85,49 +85,36 @@ const commands: readonly CommandSpec[] = [
     async () => (await import('./commands/profile/profile.ts')).setUpProfile,
   ),
   late('api', 'send any other request to the service', async () => (await import('./commands/api/api.ts')).setUpApi),
+  late(
+    'doctor',
+    'what is set, from where, and does it answer',
+    async () => (await import('./commands/doctor/doctor.ts')).setUpDoctor,
+  ),
 ];
 
-function late(name: string, summary: string, load: () => Promise<SetUp>): CommandSpec {
-  return { name, summary, setUp: async (command, context) => (await load())(command, context) };
+function late(name: string, summary: string, load: () => Promise<SetUp>, isHidden = false): CommandSpec {
+  return { name, summary, isHidden, setUp: async (command, context) => (await load())(command, context) };
 }
 
-/** `listctl help items create` is `listctl items create --help`. */
-function helpCommand(writePage: (text: string) => void): CommandSpec {
-  return {
-    name: 'help',
-    summary: 'the help page of a command',
-    setUp: (help, context) => {
-      help.argument('[command...]', 'as it is typed, such as items create').action(async (typed: readonly string[]) => {
-        const parse = (words: readonly string[], program: Command) => program.parseAsync(words, { from: 'user' });
-        const words = [...typed, '--help'];
-        const program = createProgram({ ...context, words }, writePage);
-        program.on('beforeAllHelp', ({ command }: { readonly command: Command }) => {
-          // A group that shows its own page has no such command: then what it says to that word is the answer.
-          const isUnknown = command.commands.length > 0 && depthOf(command) < typed.length;
-          if (isUnknown) throw new UnknownWord(typed.slice(0, depthOf(command) + 1));
-        });
-        await parse(words, program).catch((error: unknown) => {
-          if (!(error instanceof UnknownWord)) throw error;
-          return parse(error.words, createProgram({ ...context, words: error.words }, writePage));
-        });
-      });
-    },
-  };
-}
-
-/** Words of which the last is no command. */
-class UnknownWord extends Error {
-  override readonly name = 'UnknownWord';
-  readonly words: readonly string[];
-
-  constructor(words: readonly string[]) {
-    super(`unknown command: ${words.join(' ')}`);
-    this.words = words;
-  }
-}
-
-function depthOf(command: Command): number {
-  return command.parent === null ? 0 : depthOf(command.parent) + 1;
+/** What describes the commands, and so needs the program as a whole. */
+function commandsOnCommands(context: Context, writePage: (text: string) => void): readonly CommandSpec[] {
+  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, writePage);
+  return [
+    late(
+      'completion',
+      'the script by which a shell completes listctl',
+      async () => (await import('./commands/completion/completion.ts')).setUpCompletion,
+    ),
+    late(
+      '__complete',
+      'what a shell may put in the place of the last word',
+      async () => (await import('./commands/completion/complete.ts')).setUpComplete(newProgram),
+      true,
+    ),
+    late('help', 'the page of a command, or of a topic', async () =>
+      (await import('./commands/help/help.ts')).setUpHelp(newProgram, writePage),
+    ),
+  ];
 }
 
 /** A group that was typed without a verb shows its verbs; the flags are in what `--help` shows. */

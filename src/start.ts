@@ -84,9 +84,9 @@ function readOwn(file: string, process: NodeJS.Process): Buffer | undefined {
   }
 }
 
-/** Whether the run has compiled what commands have in common: a page of help, or an error, has not. */
+/** Whether the run has compiled what commands have in common: a page of help, a completion or an error has not. */
 function hasRunMuch({ exitCode, argv }: NodeJS.Process): boolean {
-  return exitCode === 0 && !argv.some((word) => /^(-h|--help|help|-V|--version)$/.test(word));
+  return exitCode === 0 && !argv.some((word) => /^(-h|--help|help|-V|--version|completion|__complete)$/.test(word));
 }
 
 /** Keeps the code for later runs, whole or not at all. */

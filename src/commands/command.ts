@@ -17,7 +17,25 @@ export interface CommandSpec {
 /** Declares what a command takes; called only when the command is, so it may load what the command needs. */
 export type SetUp = (command: Command, context: Context) => void | Promise<void>;
 
+/**
+ * Makes the program anew, as for these words: each command is added by its name, and a group or a flag before it makes
+ * it whole (`addCommands`). For commands that describe the others.
+ */
+export type NewProgram = (words: readonly string[]) => Command;
+
 const setUps = new WeakMap<Command, () => Promise<void>>();
+const notes = new WeakMap<Command, HelpNotes>();
+
+/** Declares what a command takes, for who describes it and does not run it. */
+export async function declare(command: Command): Promise<void> {
+  await setUps.get(command)?.();
+}
+
+/** The examples and every exit code of a command that is declared; undefined for a group. */
+export function helpNotesOf(command: Command): HelpNotes | undefined {
+  const own = notes.get(command);
+  return own && { ...own, exitCodes: { ...anyExitCodes, ...endedBySignals, ...own.exitCodes } };
+}
 
 /**
  * Makes a command a group of these. A start pays for the one that was typed, however many there are: where the next
@@ -72,8 +90,16 @@ const anyExitCodes: Readonly<Record<number, string>> = {
   70: 'a bug in listctl',
 };
 
+/** What a command ends in that was told to stop. */
+const endedBySignals: Readonly<Record<number, string>> = {
+  [stopSignals.SIGHUP]: 'ended by SIGHUP',
+  [stopSignals.SIGINT]: 'ended by Ctrl-C',
+  [stopSignals.SIGTERM]: 'ended by SIGTERM',
+};
+
 /** Adds examples and exit codes to a command's help. */
 export function addHelpNotes(command: Command, { examples, exitCodes }: HelpNotes): void {
+  notes.set(command, { examples, exitCodes });
   const codes = Object.entries({ ...anyExitCodes, ...exitCodes });
   const isStopTold = Object.values(stopSignals).some((code) => code in exitCodes);
   const lines = [

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addHelpNotes, type SetUp } from '../command.ts';
 import { addFieldReadingOptions, addPaceOptions, addReadingOptions } from '../many/flags.ts';
 import { withSession } from '../session.ts';
-import { type ApplyFlags, applySeed } from './apply-seed.ts';
+import type { ApplyFlags } from './apply-seed.ts';
 
 /** `listctl apply SEED`: makes a list hold what a file says, again and again. */
 export const setUpApply: SetUp = (command, context) => {
@@ -19,7 +19,7 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--no-refresh', 'trust the state, and read no item first');
   addPaceOptions(command);
   command.action((seed: string, flags: ApplyFlags) =>
-    withSession(context, command, (session) => applySeed(seed, flags, session)),
+    withSession(context, command, async (session) => (await import('./apply-seed.ts')).applySeed(seed, flags, session)),
   );
   addHelpNotes(command, {
     examples: [

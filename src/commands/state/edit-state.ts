@@ -1,25 +1,13 @@
 /** What the commands on a state have in common: a seed, its state under a lock, and an item of the list. */
-import type { Command } from 'commander';
 import { Failure } from '../../errors.ts';
 import { checkId, type Item, type ListRef } from '../../item.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
-import { addSeedOptions } from '../apply/apply.ts';
 import { withState } from '../apply/held-state.ts';
 import { strongTag } from '../apply/observe.ts';
 import { type NamedSeed, openSeed, type SeedFlags } from '../apply/seed-file.ts';
 import { readPaceFlags } from '../many/flags.ts';
 import type { Session } from '../session.ts';
-
-/** Declares what these commands take. */
-export function addStateOptions(command: Command): void {
-  command.argument('<seed>', 'the seed that the state is of');
-  addSeedOptions(command);
-  command
-    .optionsGroup('Locking:')
-    .option('--lock-timeout <seconds>', 'wait for another command on it (0)')
-    .option('--break-lock', 'take the lock of a host that is gone');
-}
 
 /** A key, and the id that is given for it. */
 export interface KeyWord {

@@ -1,0 +1,181 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { allCommands, type CommandNode, type ProgramNode } from '../../src/commands/help/command-node.ts';
+import { exitCodeRows } from '../../src/commands/help/exit-codes.ts';
+import { exitCodes } from '../../src/errors.ts';
+import { outputFormats } from '../../src/output/view.ts';
+import { run } from '../support/test-host.ts';
+
+const root = join(import.meta.dirname, '../..');
+const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
+const commands = allCommands(program);
+const topics = ['fields', 'output', 'exit-codes', 'environment', 'many', 'apply'];
+
+describe('topics', () => {
+  test('the contract’s are there, and --help names them', async () => {
+    const { stdout } = await run(['--help']);
+
+    expect(program.topics.map(({ name }) => name)).toEqual(topics);
+    expect(stdout).toContain(`listctl help ${topics.join('|')}`);
+  });
+
+  test.each(topics)('%s is a page of at most 80 columns', async (name) => {
+    const { exitCode, stdout, stderr } = await run(['help', name]);
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(stdout).toBe(program.topics.find((topic) => topic.name === name)?.page);
+    expect(stdout.split('\n').filter((line) => line.length > 80 || /\s$/.test(line))).toEqual([]);
+  });
+
+  test('exit-codes has every code, with what the README says of it', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8');
+    const table = [...readme.matchAll(/^\| (\d+) \| `([a-z-]+)` \| (.*?) \| (.*?) \|$/gm)].map((found) =>
+      found.slice(1),
+    );
+    const plain = (text = '') => text.replaceAll('`', '').replaceAll("'", '’');
+
+    expect(exitCodeRows.map(({ kind, meaning, advice }) => [String(exitCodes[kind]), kind, meaning, advice])).toEqual(
+      table.map(([code, kind, meaning, advice]) => [code, kind, plain(meaning), plain(advice)]),
+    );
+  });
+
+  test('environment has every variable of listctl’s own that the sources name', async () => {
+    const { stdout } = await run(['help', 'environment']);
+    const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
+    const named = sources.flatMap(
+      (file) => readFileSync(join(root, 'src', file), 'utf8').match(/LISTCTL_[A-Z_]+/g) ?? [],
+    );
+
+    expect(stdout.split('\n').filter((line) => /: as --/.test(line))).toEqual([]);
+    expect([...new Set(named)].filter((name) => !stdout.includes(`  ${name} `))).toEqual([]);
+  });
+
+  test('output has every format', async () => {
+    const { stdout } = await run(['help', 'output']);
+
+    for (const format of outputFormats) expect(stdout).toMatch(new RegExp(`^ {2}${format} `, 'm'));
+  });
+});
+
+describe('what is taught is there', () => {
+  const lessons = program.topics.flatMap(({ page }) =>
+    [...page.matchAll(/^ +\$ (.*)$/gm)].map(([, line = '']) => line),
+  );
+  const lines = [...commands.flatMap(({ examples }) => examples), ...lessons].filter((line) =>
+    line.includes('listctl '),
+  );
+
+  test.each([...new Set(lines)])('%s', (line) => {
+    for (const words of listctlsIn(line)) {
+      const node = nodeOf(words);
+      const known = new Set([...program.options, ...node.options].flatMap(({ long, short = long }) => [long, short]));
+      const flags = words.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*$/, ''));
+
+      expect(flags.filter((flag) => !known.has(flag))).toEqual([]);
+      expect(node.commands).toEqual([]);
+    }
+  });
+
+  /** The words of each listctl in a line of shell; what is quoted is one word. */
+  function listctlsIn(line: string): string[][] {
+    const words = line.match(/#.*$|<\(|[|>;)]|(?:"[^"]*"|'[^']*'|[^\s"'|>;)])+/g) ?? [];
+    const starts = words.flatMap((word, at) => (word === 'listctl' ? [at + 1] : []));
+    return starts.map((start) => {
+      const length = words.slice(start).findIndex((word) => /^[#|>;)]/.test(word));
+      return words.slice(start, length === -1 ? undefined : start + length);
+    });
+  }
+
+  function nodeOf(words: readonly string[]): CommandNode {
+    let node: CommandNode = program;
+    for (const word of words) {
+      node =
+        node.commands.find(({ path, aliases }) => path.split(' ').at(-1) === word || aliases.includes(word)) ?? node;
+      if (node.commands.length === 0) break;
+    }
+    return node;
+  }
+});
+
+describe('help --json', () => {
+  test('names every command that is not hidden, each with a usage and a summary', () => {
+    const paths = commands.map(({ path }) => path);
+
+    expect(paths).toEqual(
+      expect.arrayContaining(['', 'items create', 'runs resolve', 'apply', 'state import', 'help']),
+    );
+    expect(paths.filter((path) => /__complete|items list/.test(path))).toEqual([]);
+    for (const { usage, path, summary } of commands) {
+      expect(usage.startsWith(`listctl ${path}`.trimEnd())).toBe(true);
+      expect(summary).not.toBe('');
+    }
+  });
+
+  test('every command that does something has examples and the exit codes that any can end in', () => {
+    const leaves = commands.filter((node) => node.commands.length === 0);
+
+    expect(leaves.filter(({ examples }) => examples.length === 0).map(({ path }) => path)).toEqual([]);
+    for (const { exitCodes: codes } of leaves)
+      expect(Object.keys(codes)).toEqual(expect.arrayContaining(['10', '70', '130']));
+  });
+
+  test('a flag has its parts, what holds without it, and its variable', () => {
+    const option = (path: string, long: string) =>
+      commands.find((node) => node.path === path)?.options.find((each) => each.long === long);
+
+    expect(option('', '--retries')).toEqual({
+      flags: '--retries <n>',
+      long: '--retries',
+      value: 'n',
+      description: 'how often a request is tried again (4)',
+      default: '4',
+      env: ['LISTCTL_RETRIES'],
+      group: 'Service',
+    });
+    expect(option('items create', '--field')).toMatchObject({ short: '-f', value: 'key=value', group: 'Fields' });
+    expect(option('runs resolve', '--applied')).toMatchObject({ value: 'id', valueOptional: true });
+    expect(option('items create', '--site')).toBeUndefined();
+  });
+
+  test('one command alone, by its names or its aliases', async () => {
+    const { stdout } = await run(['help', 'item', 'get', '-o', 'json']);
+
+    expect(JSON.parse(stdout)).toEqual(commands.find(({ path }) => path === 'items get'));
+  });
+
+  test('one topic alone; apply is the command', async () => {
+    const topic = JSON.parse((await run(['help', 'fields', '--json'])).stdout);
+    const command = JSON.parse((await run(['help', 'apply', '--json'])).stdout);
+
+    expect(topic).toEqual(program.topics[0]);
+    expect(command).toMatchObject({ path: 'apply' });
+  });
+
+  test.each([
+    { words: 'itmes', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
+    { words: 'items get 17', says: "unknown command '17'", hint: 'listctl help --json names every command' },
+  ])('"$words" is no command', async ({ words, says, hint }) => {
+    const { exitCode, stdout, stderr } = await run(['help', ...words.split(' '), '--json']);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(JSON.parse(stderr)).toEqual({ error: { kind: 'usage', exit: 2, message: says, hint } });
+  });
+
+  test('a page stays a page where a variable asks for JSON', async () => {
+    const { stdout } = await run(['help', 'items'], { env: { LISTCTL_OUTPUT: 'json' } });
+
+    expect(stdout).toMatch(/^Usage: listctl items/);
+  });
+
+  test('there is no other format', async () => {
+    const { exitCode, stderr } = await run(['help', '-o', 'yaml']);
+
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: 'listctl: --output: help has pretty and json, not "yaml"\n',
+    });
+  });
+});

@@ -1,0 +1,100 @@
+/** `listctl state export`: the seed, written back from what the service has. */
+import { expect, test } from 'vitest';
+import { applyWorld } from '../apply/apply-world.ts';
+import { itemService } from '../apply/item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+test('writes a seed: what the service has now of the fields that the seed names, without what is gone', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b, c);
+  await service.change('1', { Note: 'changed', Other: 'of somebody' });
+  await service.remove('2');
+  await service.add({ Title: 'of somebody' });
+
+  const { exitCode, stdout } = await world.state('export');
+  world.file('seed.yaml', stdout);
+  const again = await world.apply('--dry-run', '--detailed-exitcode');
+
+  expect([exitCode, again.exitCode]).toEqual([0, 0]);
+  expect(stdout).toBe(`site: home
+list: tasks
+key: Title
+items:
+  - Title: a
+    Note: changed
+  - Title: c
+    Note: z
+`);
+});
+
+test.each(['csv', 'jsonl', 'json'])('-o %s is a seed too', async (format) => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b);
+
+  const { exitCode, stdout } = await world.state('export', '-o', format);
+  world.file(`now.${format}`, stdout);
+  const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--dry-run', '--detailed-exitcode'];
+  const again = await world.run(['apply', `now.${format}`, ...flags]);
+
+  expect([exitCode, again.exitCode]).toEqual([0, 0]);
+  expect(again.stdout).toContain('No changes: 2 items');
+});
+
+test('a field that somebody cleared is null', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  await service.change('1', { Note: null });
+
+  const { stdout } = await world.state('export', '-o', 'jsonl');
+
+  expect(JSON.parse(stdout)).toEqual({ Title: 'a', Note: null });
+});
+
+test('texts that YAML would take for something else come back as they were', async () => {
+  const texts = [
+    'yes',
+    'null',
+    '007',
+    '1e3',
+    '~',
+    '',
+    ' x ',
+    '- a',
+    'a: b',
+    '#x',
+    'two\nlines',
+    '\u2028',
+    '@x',
+    '2026-11-20',
+  ];
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  const items = texts.map((Note, at) => ({ Title: `t${at}`, Note }));
+  await world.begin(...items);
+
+  const { stdout } = await world.state('export');
+  world.file('seed.yaml', stdout);
+  const again = await world.apply('--dry-run', '--detailed-exitcode');
+
+  expect([again.exitCode, again.stdout]).toEqual([0, expect.stringContaining(`No changes: ${texts.length} items`)]);
+});
+
+test('reads, and changes nothing: neither the list nor the state', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  await service.change('1', { Note: 'changed' });
+  const state = world.text('seed.yaml.state.json');
+
+  await world.state('export');
+
+  expect([service.writes(), world.text('seed.yaml.state.json')]).toEqual([['POST a'], state]);
+});

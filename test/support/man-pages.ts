@@ -1,0 +1,154 @@
+/** Man pages, of what `listctl help --json` tells: roff with the macros of man(7). */
+import {
+  allCommands,
+  type CommandNode,
+  type OptionNode,
+  type ProgramNode,
+  type TopicNode,
+} from '../../src/commands/help/command-node.ts';
+
+/** A page, as it lies in a folder of pages. */
+export interface ManPage {
+  /** `listctl-items-create.1` */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** A page for each command (section 1) and for each topic (section 7). */
+export function manPages(program: ProgramNode): readonly ManPage[] {
+  const commands = allCommands(program).map((node) => ({
+    file: `${nameOf(node)}.1`,
+    text: commandPage(node, program),
+  }));
+  const topics = program.topics.map((topic) => ({
+    file: `listctl-${topic.name}.7`,
+    text: topicPage(topic, program),
+  }));
+  return [...commands, ...topics];
+}
+
+/** `listctl-items-create` */
+function nameOf({ path }: CommandNode): string {
+  return ['listctl', ...path.split(' ')].filter((word) => word !== '').join('-');
+}
+
+function commandPage(node: CommandNode, program: ProgramNode): string {
+  const isProgram = node.path === '';
+  const { examples } = node;
+  const codes = Object.entries(node.exitCodes);
+  return page([
+    heading(nameOf(node), '1', program),
+    section('NAME', [`${escaped(nameOf(node))} \\- ${escaped(node.summary)}`]),
+    section('SYNOPSIS', [`.B ${escaped(node.usage)}`]),
+    section(
+      'COMMANDS',
+      node.commands.flatMap((each) => entry(lastWord(each), each.summary)),
+    ),
+    section(
+      'ARGUMENTS',
+      node.arguments.flatMap(({ name, description }) => entry(name, description)),
+    ),
+    ...optionSections(node.options),
+    section('EXAMPLES', examples.length === 0 ? [] : literally(examples.join('\n'))),
+    section(
+      'EXIT STATUS',
+      codes.flatMap(([code, meaning]) => entry(code, meaning)),
+    ),
+    section('SEE ALSO', seeAlso(node, program)),
+    ...(isProgram
+      ? []
+      : [section('NOTES', ['The options that every command understands are in', reference('listctl', '1', '.')])]),
+  ]);
+}
+
+function topicPage({ name, summary, page: text }: TopicNode, program: ProgramNode): string {
+  return page([
+    heading(`listctl-${name}`, '7', program),
+    section('NAME', [`${escaped(`listctl-${name}`)} \\- ${escaped(summary)}`]),
+    section('DESCRIPTION', literally(text.trimEnd())),
+    section('SEE ALSO', [reference('listctl', '1')]),
+  ]);
+}
+
+/** Without a date: the same sources are the same page, whenever they are built. */
+function heading(name: string, number: string, { version }: ProgramNode): string {
+  return `.TH ${argument(name.toUpperCase())} ${number} "" ${argument(`listctl ${version}`)} "listctl"`;
+}
+
+function optionSections(options: readonly OptionNode[]): readonly string[] {
+  const groups = [...new Set(options.map(({ group }) => group))];
+  const lines = groups.flatMap((group) => [
+    ...(groups.length === 1 ? [] : [`.SS ${argument(group)}`]),
+    ...options.filter((each) => each.group === group).flatMap((each) => entry(each.flags, withVariables(each))),
+  ]);
+  return [section('OPTIONS', lines)];
+}
+
+function withVariables({ description, env = [] }: OptionNode): string {
+  return env.length === 0 ? description : `${description} [${env.join(', ')}]`;
+}
+
+function seeAlso(node: CommandNode, program: ProgramNode): readonly string[] {
+  const commands = allCommands(program);
+  const above = commands.filter((each) => each !== node && `${node.path} `.startsWith(`${each.path} `.trimStart()));
+  const pages = [
+    ...above.map((each) => [nameOf(each), '1'] as const),
+    ...node.commands.map((each) => [nameOf(each), '1'] as const),
+    ...(node.path === '' ? program.topics.map(({ name }) => [`listctl-${name}`, '7'] as const) : []),
+  ];
+  return pages.map(([name, number], at) => reference(name, number, at === pages.length - 1 ? '' : ','));
+}
+
+function reference(name: string, number: string, end = ''): string {
+  return `.BR ${escaped(name)} (${number})${end}`;
+}
+
+function lastWord({ path }: CommandNode): string {
+  return path.split(' ').at(-1) ?? '';
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? '' : [`.SH ${argument(title)}`, ...lines].join('\n');
+}
+
+/** A term, and what it means. */
+function entry(term: string, text: string): readonly string[] {
+  return ['.TP', `.B ${escaped(term)}`, escaped(text)];
+}
+
+/** Line by line, as it is. */
+function literally(text: string): readonly string[] {
+  return ['.nf', ...text.split('\n').map(escaped), '.fi'];
+}
+
+function page(sections: readonly string[]): string {
+  return `${sections.filter((text) => text !== '').join('\n')}\n`;
+}
+
+/** A text as one argument of a macro. */
+function argument(text: string): string {
+  return `"${escaped(text).replaceAll('"', '\\(dq')}"`;
+}
+
+const glyphs: Readonly<Record<string, string>> = {
+  '\\': '\\e',
+  '-': '\\-',
+  "'": '\\(aq',
+  '`': '\\(ga',
+  '^': '\\(ha',
+  '~': '\\(ti',
+  '"': '\\(dq',
+};
+
+/**
+ * A line of text that shows as it is, quotes and hyphens for pasting included; beyond ASCII by code point, so that it
+ * is the same wherever it is read. A dot or a quote in front would be a request.
+ */
+function escaped(text: string): string {
+  const shown = text.replace(/[\\\-'`^~"]|[^ -~]/gu, (found) => glyphs[found] ?? codePoint(found));
+  return shown.startsWith('.') ? `\\&${shown}` : shown;
+}
+
+function codePoint(character: string): string {
+  return `\\[u${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}]`;
+}
