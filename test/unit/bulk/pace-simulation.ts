@@ -42,7 +42,7 @@ export interface RunResult {
 }
 
 /** A source of numbers that is the same each time (mulberry32). */
-export function numbersFrom(seed: number): () => number {
+function numbersFrom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
