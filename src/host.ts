@@ -56,6 +56,8 @@ export interface Host {
    * Aborts when somebody asks a second time. Who never looks at it is ended by that at once; who does, by the third.
    */
   readonly hurry: AbortSignal;
+  /** As if somebody asked a second time: what was waited for long enough after the first. */
+  insist(): void;
 }
 
 /** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
@@ -94,6 +96,7 @@ export function hostFromProcess(process: NodeJS.Process): Host {
     get hurry() {
       return stops().hurry();
     },
+    insist: () => stops().insist(),
   };
 }
 
@@ -136,8 +139,7 @@ function stopSignalsOf(process: NodeJS.Process) {
     const stop = () => {
       const isFirst = !first.signal.aborted;
       (isFirst ? first : second)?.abort(new Stopped(signal));
-      // Whatever still waits then, such as a pipe that nobody reads, is not waited for.
-      if (!isFirst) setTimeout(() => endProcess(process, stopSignals[signal]), hurryMs).unref();
+      if (!isFirst) endSoon(process, signal);
       // The next one has Node's own effect, and ends the process at once. Not sooner than in a turn: who else listens
       // to this one (Inquirer, with a terminal to restore) would take itself for the last, and end the process now.
       if (!isFirst || second === undefined) setImmediate(() => process.off(signal, stop));
@@ -148,7 +150,18 @@ function stopSignalsOf(process: NodeJS.Process) {
     second ??= stopController();
     return second.signal;
   };
-  return { signal: first.signal, hurry };
+  const insist = () => {
+    const { reason } = first.signal;
+    if (!(reason instanceof Stopped) || second?.signal.aborted) return;
+    second?.abort(reason);
+    endSoon(process, reason.signal);
+  };
+  return { signal: first.signal, hurry, insist };
+}
+
+/** Whatever still waits then, such as a pipe that nobody reads, is not waited for. */
+function endSoon(process: NodeJS.Process, signal: StopSignal): void {
+  setTimeout(() => endProcess(process, stopSignals[signal]), hurryMs).unref();
 }
 
 /** How long a process takes at most that was told twice to stop (reliability, P01: 1 s). */

@@ -21,8 +21,8 @@ export type Concern = 'itself' | 'every' | 'every-until-done';
 
 /**
  * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
- * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, or a 404 to a create,
- * is not either where nothing has succeeded yet.
+ * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
+ * with a page for people, and an answer to a create that is no item are not either where nothing has succeeded yet.
  *
  * @param isUnusable whether it is a 2xx whose body can't be used
  */
@@ -30,6 +30,8 @@ export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable
   if (answer === undefined) return fault.kind === 'untrusted' ? 'every' : 'itself';
   const { status } = answer;
   if (status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer))) return 'every';
-  const isNoList = method === 'POST' && (status === 404 || status === 410);
-  return status === 403 || isNoList ? 'every-until-done' : 'itself';
+  const isNotFound = status === 404 || status === 410;
+  // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.
+  const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(answer);
+  return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
 }

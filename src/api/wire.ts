@@ -299,7 +299,9 @@ class Asking<T> implements Exchange<T> {
   async #report({ attempt, outcome }: Judged, tookMs: number, waitMs: number | undefined): Promise<void> {
     const { options } = this.#shared;
     const numbers = { number: this.#number, numberMax: options.retries + 1 };
-    await options.onAttempt?.({ request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers });
+    const report = { request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers };
+    // Who watches changes nothing: an answer that came is not lost because a trace of it can't be written.
+    await options.onAttempt?.(report).catch(() => {});
   }
 }
 

@@ -53,7 +53,8 @@ export class Ledger<R extends Numbered, T> {
   readonly #listener: LedgerListener<R, T>;
   #seq: number;
   #intended = 0;
-  #untold = 0;
+  /** Rows whose outcome is known and not on disk, by the state that they are in until then. */
+  readonly #untold: RowCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
   constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
     this.counts = counts;
@@ -84,6 +85,11 @@ export class Ledger<R extends Numbered, T> {
   /** Whether all that was said is on disk, and all that can be told is told. */
   get isIdle(): boolean {
     return this.#commits.isIdle && this.#results.isIdle;
+  }
+
+  /** Whether results can't be handed on any more. */
+  get hasFailedToTell(): boolean {
+    return this.#results.hasFailed;
   }
 
   get syncMs(): number {
@@ -201,14 +207,16 @@ export class Ledger<R extends Numbered, T> {
 
   /** The journal can't be written: whether the last records are on disk can't be known. */
   giveUp(): void {
-    this.counts.inDoubt += this.#untold;
-    this.counts.left -= this.#untold;
+    for (const state of Object.keys(this.#untold) as (keyof RowCounts)[]) {
+      this.counts[state] -= this.#untold[state];
+      this.counts.inDoubt += this.#untold[state];
+    }
   }
 
   /** The row's result waits for its record to be on disk. */
   #result(entry: Entry<R, T>, result: RowResult<R, T>): void {
     entry.result = result;
-    this.#untold += 1;
+    this.#untold[entry.state] += 1;
   }
 
   #durable(entries: readonly Entry<R, T>[]): void {
@@ -217,7 +225,7 @@ export class Ledger<R extends Numbered, T> {
     for (const entry of entries) {
       const { result } = entry;
       if (result === undefined) continue;
-      this.#untold -= 1;
+      this.#untold[entry.state] -= 1;
       this.#move(entry, states[result.status]);
       entry.place.value = result;
     }

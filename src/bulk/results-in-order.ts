@@ -26,9 +26,14 @@ export class ResultsInOrder<V> {
     this.#onRoom = onRoom;
   }
 
-  /** How many places wait for their result, or to be handed on. */
+  /** How many places wait for their result, or to be handed on; none where nothing is handed on any more. */
   get size(): number {
-    return this.#places.size;
+    return this.#hasFailed ? 0 : this.#places.size;
+  }
+
+  /** Whether a result could not be handed on: then no further one is. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Whether nothing waits any more that can be handed on. */
@@ -39,7 +44,7 @@ export class ResultsInOrder<V> {
   /** Takes the next place. */
   next(): Place<V> {
     const place: Place<V> = { value: undefined };
-    this.#places.push(place);
+    if (!this.#hasFailed) this.#places.push(place);
     return place;
   }
 
@@ -49,7 +54,7 @@ export class ResultsInOrder<V> {
     const before = this.#places.size;
     for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
       this.#places.shift();
-      const taking = this.#hand(first.value);
+      const taking = this.#tryToHand(first.value);
       if (taking === undefined) continue;
       this.#isHanding = true;
       taking.then(
@@ -59,6 +64,15 @@ export class ResultsInOrder<V> {
       break;
     }
     return this.#places.size < before;
+  }
+
+  /** What throws at once has failed as what rejects has: who is told of it must not be who asked. */
+  #tryToHand(value: V): Promise<void> | undefined {
+    try {
+      return this.#hand(value);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #taken(failed: { readonly error: unknown } | undefined): void {

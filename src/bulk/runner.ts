@@ -25,6 +25,8 @@ export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
   readonly signal: AbortSignal;
   /** Whether rows that are not sent, since the run stopped, are results too. */
   readonly tellsLeft: boolean;
+  /** A service that does nothing but throttle is given up after this time; undefined for never. */
+  readonly maxWaitMs?: number | undefined;
 }
 
 /** A run at work. */
@@ -42,6 +44,8 @@ export interface RunEnd {
   readonly totals: RunTotals;
   /** Why it ended before all of its rows were done: a `Failure`, or a `Stopped`. */
   readonly stoppedBy: unknown;
+  /** Whether what came of every row was told: not where that could not be handed on, or not be recorded. */
+  readonly hasTold: boolean;
 }
 
 /** So many results may wait for their turn; when they do, no new row is taken. */
@@ -80,6 +84,8 @@ class Run<R extends Numbered, T> implements RunningRun {
   #hasDone: boolean;
   /** What the last attempt without a sign of the service came to. */
   #silence: (() => unknown) | undefined;
+  /** Since when the service has done nothing but throttle. */
+  #throttledSinceMs: number | undefined;
   #isScheduled = false;
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #sleeping: AbortController | undefined;
@@ -167,8 +173,12 @@ class Run<R extends Numbered, T> implements RunningRun {
   #isAllTold(): boolean {
     if (!this.#ledger.isIdle || this.#isReading) return false;
     const isRead = this.#isRead && this.#at >= this.#block.length;
-    if (this.#stop !== undefined) return isRead || !this.#the.tellsLeft;
+    if (this.#stop !== undefined) return isRead || !this.#tellsLeft;
     return isRead && this.#waiting.size === 0 && this.#ready.size === 0;
+  }
+
+  get #tellsLeft(): boolean {
+    return this.#the.tellsLeft && !this.#ledger.hasFailedToTell;
   }
 
   #endBroken(): void {
@@ -186,7 +196,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     };
     write().then(
       () => settle?.resolve(ending),
-      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error }),
+      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error, hasTold: false }),
     );
   }
 
@@ -204,7 +214,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
     const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
     const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
-    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by };
+    const hasTold = !this.#ledger.hasFailedToTell && this.#stop?.isJournals !== true;
+    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasTold };
   }
 
   /** Sees to it that there is a turn at this moment, if there is none before: one sleep at a time. */
@@ -371,6 +382,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #tellPace(stamp: number, step: RowStep<T>, nowMs: number): void {
     const { pace } = this.#the;
     if (step.sign !== 'silent') this.#hasAnswered = true;
+    if (step.sign === 'answered') this.#throttledSinceMs = undefined;
     if (step.sign !== 'throttled') {
       pace.ended(stamp, step.sign === 'silent' ? 'no-answer' : 'accepted', nowMs);
       return;
@@ -381,7 +393,16 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
   }
 
+  /** Nothing but throttling for as long as may be waited ends the run (reliability, C3). */
+  #checkThrottled(step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
+    if (step.sign !== 'throttled') return;
+    this.#throttledSinceMs ??= nowMs;
+    if (nowMs - this.#throttledSinceMs > (this.#the.maxWaitMs ?? Number.POSITIVE_INFINITY))
+      this.#stopFor(step.failure());
+  }
+
   #notDone(entry: Entry<R, T>, step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
+    this.#checkThrottled(step, nowMs);
     const { pace, sender, retries } = this.#the;
     if (step.sign === 'silent') this.#silence = step.failure;
     if (step.outcome === 'unknown' && !sender.isRead) entry.isDoubtful = true;
@@ -437,7 +458,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #letGo(): void {
     for (const entry of this.#waiting.takeAll()) this.#ledger.leaveTaken(entry);
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.leave(entry);
-    while (this.#the.tellsLeft && this.#ledger.waiting < windowMax) {
+    while (this.#tellsLeft && this.#ledger.waiting < windowMax) {
       const task = this.#nextTask();
       if (task === undefined) return;
       if (task.kind === 'send') this.#ledger.tellLeft(task.row);

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Failure } from '../errors.ts';
 
@@ -30,14 +30,50 @@ const realIo: WholeFileIo = {
 export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>, io: WholeFileIo = realIo): void {
   const target = realPath(path);
   const temporary = `${target}.tmp-listctl`;
+  if (isOtherThanFile(target)) {
+    // A pipe or a device is written to: in its place nobody would find what was meant for it.
+    tryToWrite(path, () => writeInto(target, 'w', pieces, io));
+    return;
+  }
+  tryToWrite(path, () => {
+    try {
+      // What a killed process left there.
+      io.remove(temporary);
+      writeInto(temporary, 'wx', pieces, io);
+      io.rename(temporary, target);
+      syncFolder(dirname(target), io);
+    } catch (error) {
+      quietly(() => io.remove(temporary));
+      throw error;
+    }
+  });
+}
+
+/**
+ * Sees whether a file can be replaced, before the work that it is for.
+ *
+ * @throws {Failure} local-file
+ */
+export function checkReplaceable(path: string): void {
+  const target = realPath(path);
+  if (isOtherThanFile(target)) return;
+  const temporary = `${target}.tmp-listctl`;
+  tryToWrite(path, () => {
+    realIo.close(realIo.open(temporary, 'w', 0o600));
+    realIo.remove(temporary);
+  });
+}
+
+/** Whether something stands there that is no regular file; a folder is no place to write to, and fails as one. */
+function isOtherThanFile(path: string): boolean {
+  const status = statSync(path, { throwIfNoEntry: false });
+  return status !== undefined && !status.isFile() && !status.isDirectory();
+}
+
+function tryToWrite(path: string, work: () => void): void {
   try {
-    // What a killed process left there.
-    io.remove(temporary);
-    writeWhole(temporary, pieces, io);
-    io.rename(temporary, target);
-    syncFolder(dirname(target), io);
+    work();
   } catch (error) {
-    quietly(() => io.remove(temporary));
     if (error instanceof Failure) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new Failure('local-file', `cannot write ${path}: ${reasons[code] ?? code}`, { cause: error });
@@ -52,15 +88,15 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'it is read-only',
 };
 
-function writeWhole(path: string, pieces: Iterable<string | Uint8Array>, io: WholeFileIo): void {
-  const descriptor = io.open(path, 'wx', 0o600);
+function writeInto(path: string, flags: 'w' | 'wx', pieces: Iterable<string | Uint8Array>, io: WholeFileIo): void {
+  const descriptor = io.open(path, flags, 0o600);
   try {
     for (const piece of pieces) {
       const bytes = Buffer.from(piece);
       // A disk that is nearly full takes a part, without an error.
       for (let at = 0; at < bytes.length; ) at += io.write(descriptor, bytes, at);
     }
-    io.sync(descriptor);
+    if (flags === 'wx') io.sync(descriptor);
   } finally {
     io.close(descriptor);
   }

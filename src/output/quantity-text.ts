@@ -11,9 +11,9 @@ export function countOf(count: number, noun: string, plural = `${noun}s`): strin
 }
 
 /** Rows a second: `812 rows/s`, and `4.2 rows/s` where they are few. */
-export function rateText(perSecond: number): string {
+export function rateText(perSecond: number, noun = 'rows'): string {
   const tenths = Math.round(perSecond * 10);
-  return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} rows/s`;
+  return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} ${noun}/s`;
 }
 
 /** How long something took: `12.3 s` up to a minute, then as `roughTimeText`. */

@@ -34,8 +34,8 @@ export interface RunFacts {
 export function runSummary(facts: RunFacts, screen: Screen): readonly string[] {
   const { rows, groups } = facts;
   const counts = rows === 0 ? '' : `: ${countsOf(facts, screen).join(', ')}`;
-  const speed = rows === 0 ? [] : speedOf(facts);
   const noun = facts.action === 'apply' ? 'step' : 'row';
+  const speed = rows === 0 ? [] : speedOf(facts, noun);
   const first = `${countOf(rows, noun)}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
   return [first, ...failureGroupLines(groups, screen)];
 }
@@ -50,12 +50,12 @@ function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { 
   ];
 }
 
-function speedOf({ ms, sent, retries, throttledMs }: RunFacts): string[] {
+function speedOf({ ms, sent, retries, throttledMs }: RunFacts, noun: string): string[] {
   // A row that is sent again is no further row.
   const rowsSent = sent - retries;
   return [
     ...(ms <= 0 ? [] : [timeText(ms)]),
-    ...(ms <= 0 || rowsSent <= 0 ? [] : [rateText((rowsSent * 1000) / ms)]),
+    ...(ms <= 0 || rowsSent <= 0 ? [] : [rateText((rowsSent * 1000) / ms, `${noun}s`)]),
     ...(retries === 0 ? [] : [countOf(retries, 'retry', 'retries')]),
     ...(throttledMs <= 0 ? [] : [`${timeText(throttledMs)} throttled`]),
   ];

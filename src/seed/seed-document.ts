@@ -79,20 +79,29 @@ export function readJsonSeed(text: string, name: string): SeedDocument {
   }
 }
 
-function rowOf(text: string, { start, end }: Extent, line: number): readonly RawRow[] {
+function rowOf(text: string, { start, end }: Extent, { line, lineAt }: LinePlace): readonly RawRow[] {
   const isTooLong = end - start > rowLengthMax;
   const part = text.slice(start, isTooLong ? start + 1_000 : end);
-  const row = jsonRow({ line, column: start - text.lastIndexOf('\n', start - 1), text: part, isTooLong });
+  const row = jsonRow({ line, column: start - lineAt + 1, text: part, isTooLong });
   return row === undefined ? [] : [row];
 }
 
-/** The line of an offset, from 1; offsets are asked for in their order. */
-function lineCounter(text: string): (offset: number) => number {
-  let line = 1;
+/** A line, from 1, and the offset at which it begins. */
+interface LinePlace {
+  readonly line: number;
+  readonly lineAt: number;
+}
+
+/** The line of an offset; offsets are asked for in their order, so that the text is looked through once. */
+function lineCounter(text: string): (offset: number) => LinePlace {
+  let [line, lineAt] = [1, 0];
   let next = text.indexOf('\n');
   return (offset) => {
-    for (; next !== -1 && next < offset; next = text.indexOf('\n', next + 1)) line += 1;
-    return line;
+    for (; next !== -1 && next < offset; next = text.indexOf('\n', next + 1)) {
+      line += 1;
+      lineAt = next + 1;
+    }
+    return { line, lineAt };
   };
 }
 

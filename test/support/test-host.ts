@@ -53,6 +53,7 @@ export function testHost({
     processes: { own: process.pid, isRunning: (id) => id === process.pid },
     signal,
     hurry,
+    insist: () => {},
     printed,
     sleptMs,
     random,

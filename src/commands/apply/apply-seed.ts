@@ -9,6 +9,7 @@ import { type Plan, planOf } from '../../seed/plan.ts';
 import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
+import { namedFiles, refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
@@ -66,6 +67,9 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
     saved === undefined ? flags : { ...flags, key: saved.key },
     session,
   );
+  const { rejects, out } = flags;
+  const files = { seed: name, state: named.statePath, '--rejects': rejects, '--out': out };
+  refuseSameFile(namedFiles(files, session.host.cwd));
   const prunes = saved?.prunes ?? flags.prune === true;
   const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
   const applying = { named, pace, prunes, refreshes, flags, saved };

@@ -1,14 +1,16 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
+import { resolve } from 'node:path';
 import { createQuestion, deleteQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { createJournal } from '../../bulk/journal.ts';
 import { rowKeys } from '../../bulk/row-keys.ts';
-import { newRunId, removeRun } from '../../bulk/run-files.ts';
+import { newRunId } from '../../bulk/run-files.ts';
 import type { RowStep, Sender, Task } from '../../bulk/task.ts';
-import { replaceFile } from '../../bulk/whole-file.ts';
+import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import type { ListRef } from '../../item.ts';
 import { printJson } from '../../json.ts';
+import { shellWord } from '../../output/curl-line.ts';
 import { openSpool } from '../../output/spool.ts';
 import { beginRun, journalIdentity, journalOf } from '../../seed/fold.ts';
 import type { Plan } from '../../seed/plan.ts';
@@ -17,6 +19,7 @@ import { writeState } from '../../seed/state-file.ts';
 import { type Step, stepHash } from '../../seed/step.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
+import { discardRejects } from '../many/rejects-file.ts';
 import type { SentResult } from '../many/row-sender.ts';
 import type { RowsPlan } from '../many/rows-plan.ts';
 import { bootId, type Recorded } from '../many/run-record.ts';
@@ -59,13 +62,8 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
     const begins = beginRun(work.state, work.plan, run);
     // The journal first: so a state with a run in it has one, and where that was lost it is known to be.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
-    try {
-      begun = writeState(statePath, begins);
-    } catch (error) {
-      // No request is on its way, so nothing is lost with it.
-      removeRun(journalOf(statePath));
-      throw error;
-    }
+    // Where this fails the journal stays: the state may be there all the same, and the next command knows which is so.
+    begun = writeState(statePath, begins);
     return { run, journal };
   };
   try {
@@ -100,7 +98,12 @@ function rowsPlan(
 ): RowsPlan<StepRow> {
   const { steps } = plan;
   const { sendsKeys, host } = session;
-  const again = named.name;
+  // There is a state now.
+  const words = session.words.filter((word) => word !== '--init');
+  const again = ['listctl', ...words.map(shellWord)].join(' ');
+  const isUsual = named.statePath === resolve(host.cwd, `${named.name}.state.json`);
+  const state = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
+  const resolving = `listctl state resolve ${shellWord(named.name)}${state}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'nothing', begin, pace, nextSeq: 1 } as const),
     counts: newCounts(steps.length),
@@ -108,8 +111,8 @@ function rowsPlan(
     senderOver: (wire) => stepSender(named.target, wire, sendsKeys),
     rejects: rejects === undefined ? undefined : rejectsInto(rejects),
     nextSteps: (_, inDoubt) => [
-      `run it again: listctl apply ${again}`,
-      ...(inDoubt > 0 ? [`those in doubt are held: listctl state resolve ${again} KEY=ID, or KEY=none`] : []),
+      `run it again: ${again}`,
+      ...(inDoubt > 0 ? [`those in doubt are held: ${resolving} KEY=ID, or KEY=none`] : []),
     ],
   };
 }
@@ -163,7 +166,8 @@ function questionOf(step: Step, { site, list }: ListRef, key: string | undefined
 
 /** An item that was to be removed, and is not there, is removed. */
 function goneIsDone(step: RowStep<SentResult>, id: string): RowStep<SentResult> {
-  if (step.isDone || step.outcome !== 'refused') return step;
+  // A page for people says nothing of an item.
+  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return step;
   const failure = step.failure();
   const isGone = failure instanceof Failure && failure.kind === 'not-found';
   return isGone ? { ...step, isDone: true, value: { id } } : step;
@@ -171,6 +175,7 @@ function goneIsDone(step: RowStep<SentResult>, id: string): RowStep<SentResult> 
 
 /** The steps that were not done, as JSONL: the next `apply` has them again by itself. */
 function rejectsInto(path: string): NonNullable<RowsPlan<StepRow>['rejects']> {
+  checkReplaceable(path);
   const spool = openSpool();
   return {
     add: ({ step: { action, key, id, fields } }, error) => {
@@ -178,5 +183,6 @@ function rejectsInto(path: string): NonNullable<RowsPlan<StepRow>['rejects']> {
       spool.add(`${printJson(known)}\n`);
     },
     end: () => replaceFile(path, spool.lines()),
+    discard: () => discardRejects(path),
   };
 }

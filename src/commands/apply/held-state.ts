@@ -1,9 +1,10 @@
 /** A state, held by this process alone; what a killed run left is folded in. */
+import { existsSync } from 'node:fs';
 import { removeRun } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
-import { checkJournal, fold, journalOf, readApplied } from '../../seed/fold.ts';
+import { type AppliedJournal, checkJournal, fold, journalOf, readApplied } from '../../seed/fold.ts';
 import type { State } from '../../seed/state.ts';
-import { readState, writeState } from '../../seed/state-file.ts';
+import { backupOf, readState, writeState } from '../../seed/state-file.ts';
 import { takeLock } from '../../settings/lock.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { bootId } from '../many/run-record.ts';
@@ -40,16 +41,7 @@ export async function withState<T>(
 async function settled(path: string, session: Session): Promise<State | undefined> {
   const state = readState(path);
   const journal = await readApplied(journalOf(path), { boot: bootId() });
-  if (state === undefined) {
-    if (journal === undefined || journal.replay.nextSeq === 1) {
-      // A first run that was ended before its state was there has sent nothing.
-      if (journal !== undefined) removeRun(journal.path);
-      return undefined;
-    }
-    throw new Failure('local-file', `${path} is not there, and ${journal.path} tells of a run of it`, {
-      hint: 'nothing was sent: put the state back, since what that run created is known by it alone',
-    });
-  }
+  if (state === undefined) return settledWithout(path, journal);
   const isOwn = journal !== undefined && checkJournal(state, journal) === 'own';
   if (state.run === undefined) {
     if (journal !== undefined) removeRun(journal.path);
@@ -62,6 +54,24 @@ async function settled(path: string, session: Session): Promise<State | undefine
   const doubt = folded.inDoubt === 0 ? '' : `, ${folded.inDoubt} in doubt`;
   await session.say(`the run before was ended half way: ${folded.done} of its steps were done${doubt}`);
   return written;
+}
+
+/** Where there is no state there is to be nothing that tells of one, but for a first run that sent nothing. */
+function settledWithout(path: string, journal: AppliedJournal | undefined): undefined {
+  if (journal !== undefined && journal.replay.nextSeq > 1) {
+    throw new Failure('local-file', `${path} is not there, and ${journal.path} tells of a run of it`, {
+      hint: 'nothing was sent: put the state back, since what that run created is known by it alone',
+    });
+  }
+  if (existsSync(backupOf(path))) throw stateLost(path);
+  if (journal !== undefined) removeRun(journal.path);
+  return undefined;
+}
+
+function stateLost(path: string): Failure {
+  return new Failure('local-file', `${path} is not there, and ${backupOf(path)} is the version before it`, {
+    hint: `nothing was sent: put the state back, or that version (cp ${backupOf(path)} ${path});\nwhere there is to be none, remove that as well`,
+  });
 }
 
 /** Without it nobody knows what that run created: all of it would be created again. */
@@ -78,6 +88,7 @@ function journalLost(path: string): Failure {
  * @throws {Failure} local-file, when that can't be done; the journal stays, and the next command takes it up
  */
 export async function foldRun(path: string, state: State): Promise<void> {
+  if (!existsSync(journalOf(path))) throw journalLost(path);
   try {
     const journal = await readApplied(journalOf(path), { boot: bootId() });
     writeState(path, fold(state, journal).state);

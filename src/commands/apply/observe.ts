@@ -89,7 +89,8 @@ function reader({ site, list }: ListRef, wire: Wire): Sender<KnownRow, Item | un
 }
 
 function goneOrNot(step: RowStep<Item>): RowStep<Item | undefined> {
-  if (step.isDone || step.outcome !== 'refused') return step;
+  // A page for people says nothing of an item.
+  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return step;
   const failure = step.failure();
   const isGone = failure instanceof Failure && failure.kind === 'not-found';
   return isGone ? { ...step, isDone: true, value: undefined } : step;

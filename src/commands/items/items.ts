@@ -1,6 +1,7 @@
 import { addCommands, type CommandSpec } from '../command.ts';
 import { createCommand } from './create.ts';
 import { deleteCommand } from './delete.ts';
+import { editCommand } from './edit.ts';
 import { getCommand } from './get.ts';
 import { listLesson } from './list.ts';
 import { updateCommand } from './update.ts';
@@ -11,5 +12,5 @@ export const itemsCommand: CommandSpec = {
   aliases: ['item'],
   summary: 'create, get, update and delete items',
   setUp: (items, context) =>
-    addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, listLesson]),
+    addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, editCommand, listLesson]),
 };

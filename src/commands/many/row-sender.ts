@@ -69,7 +69,8 @@ function refOf({ id = '' }: SentRow, { site, list }: ListRef): ItemRef {
 
 /** The step, where an item that is not there was to be removed: it is. */
 function foundOrNot(step: RowStep<SentResult>, { id = '' }: SentRow): RowStep<SentResult> {
-  if (step.isDone || step.outcome !== 'refused') return step;
+  // A page for people says nothing of an item.
+  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return step;
   const failure = step.failure();
   const isMissing = failure instanceof Failure && failure.kind === 'not-found';
   return isMissing ? { ...step, isDone: true, value: { id } } : step;

@@ -27,7 +27,7 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly senderOver: (wire: Wire) => Sender<R, SentResult>;
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
-  readonly rejects?: { add(row: R, error: string): void; end(): void } | undefined;
+  readonly rejects?: { add(row: R, error: string): void; end(): void; discard(): void } | undefined;
   /** What to do about a run that did not do every row: at most two lines. */
   readonly nextSteps: (run: string, inDoubt: number) => readonly string[];
 }

@@ -10,8 +10,11 @@ import { contentHash, type Input, nameOf, openInput } from '../../rows/input.ts'
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import { nearestName } from '../../settings/nearest-name.ts';
+import { warnOfExpiry } from '../doctor/warn-of-expiry.ts';
+import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
+import { type NamedFile, namedFiles, refuseSameFile } from './distinct-files.ts';
 import { showManyDryRun } from './dry-run-many.ts';
 import type { ManyOptions } from './flags.ts';
 import {
@@ -68,6 +71,9 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   const { action, common, from } = verb;
   session.list();
   session.address();
+  refuseContradictions(verb, many);
+  if (from === '-') takeStdin(host);
+  refuseSameFile(filesOf(from, many, host));
   const input = await openInput(from, { host, spoolFolder: runsFolder(host) });
   try {
     const file = await openRows(input, { ...many, action, common, nearestName });
@@ -83,6 +89,19 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   } finally {
     input.close();
   }
+}
+
+/** @throws {Failure} usage */
+function refuseContradictions({ isDryRun }: ManyVerb, { resumes, restarts }: ManyOptions): void {
+  if (!isDryRun || !(resumes || restarts)) return;
+  throw new Failure('usage', `--dry-run and --${resumes ? 'resume' : 'restart'}: a dry run knows of no run before`, {
+    hint: 'listctl runs show last tells what is left of it; nothing was sent',
+  });
+}
+
+function filesOf(from: string, { rejects, journal }: ManyOptions, { cwd }: Session['host']): readonly NamedFile[] {
+  const named = { '--from': from === '-' ? undefined : from, '--rejects': rejects, '--journal': journal };
+  return namedFiles(named, cwd);
 }
 
 /** What `--resume` looks for: the same verb, target, shard and file; of stdin its content. */
@@ -143,12 +162,15 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const beginning = beginningOf(record?.before, run.many, run);
   if (beginning.kind === 'nothing') {
     const { run: name, startedAt } = beginning.before.header;
-    await session.say(`${check.ofShard} rows: 0 to do; run ${name}, begun ${startedAt}, did every one`);
+    const { skipped } = beginning.before.counts;
+    const did = skipped === 0 ? 'did every one' : `did the others, and ${skipped} in doubt were skipped`;
+    await session.say(`${check.ofShard} rows: 0 to do; run ${name}, begun ${startedAt}, ${did}`);
     return;
   }
   const { header } = beginning.kind === 'go-on' ? beginning.before : {};
   const isSame = header === undefined || (header.input.sha256 === check.sha256 && header.mapping === mapping);
   if (beginning.kind === 'go-on' && !isSame) await checkUnchanged(beginning.before, file, hashOf);
+  await warnOfExpiry(session);
   if (verb.asks) await askBefore(run, session);
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
@@ -230,13 +252,16 @@ function planOf(
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
-    rejects: rejects && { add: ({ source }, error) => rejects.add(source, error), end: rejects.end },
+    rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
     nextSteps: nextSteps(goOnWith(session.words)),
   };
 }
 
 /** The same command line, with --resume. */
 function goOnWith(words: readonly string[]): string {
-  const same = words.filter((word) => word !== '--restart' && word !== '--resume');
+  // Neither is what was decided about the doubts of that time.
+  const same = words.filter(
+    (word, at) => !/^--(restart|resume|in-doubt(=.*)?)$/.test(word) && !(words[at - 1] === '--in-doubt' && at > 0),
+  );
   return ['listctl', ...same.map(shellWord), '--resume'].join(' ');
 }

@@ -35,7 +35,9 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   }
   if (ended === undefined) throw new Error('the run has not ended');
   const { totals, run: name } = ended;
-  const stoppedBy = (unprinted instanceof Failure ? unprinted : undefined) ?? endRejects(plan) ?? ended.stoppedBy;
+  const hasTold = unprinted === undefined && ended.hasTold;
+  const rejected = endRejects(plan, hasTold);
+  const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
@@ -48,10 +50,22 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   throw failure;
 }
 
+/** Why results could not be printed: whatever the reason, the rows themselves are done, and recorded. */
+function untoldFailure(error: unknown, hasTold: boolean): Failure | undefined {
+  if (hasTold || !(error instanceof Failure)) return undefined;
+  if (error.kind === 'local-file') return error;
+  return new Failure('local-file', `results could not be printed: ${error.message}`, {
+    hint: 'what was done is recorded, and is not sent again by --resume',
+    cause: error,
+  });
+}
+
 /** Writes the rejects; gives why they can't be: what became of the rows is told all the same. */
-function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>): Failure | undefined {
+function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>, hasTold: boolean): Failure | undefined {
   try {
-    rejects?.end();
+    // Where results or records could not be written, rows are missing in it.
+    if (hasTold) rejects?.end();
+    else rejects?.discard();
     return undefined;
   } catch (error) {
     if (error instanceof Failure) return error;
@@ -80,7 +94,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       sender: plan.senderOver(wire),
       journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
-      ...{ pace, limitMax, retries, maxErrors },
+      ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
       clock: host.clock,
       signal: stops.signal,
       onResult: report.take,

@@ -18,14 +18,20 @@ const graceMs = { SIGINT: 60_000, SIGTERM: 10_000, SIGHUP: 10_000 } as const;
  * The two stages of a stop: the first time what is under way is waited for, the second time not. A run that only reads
  * has nothing to wait for.
  */
-export function twoStageStop({ signal, hurry, clock }: Host, isRead: boolean): Stops {
+export function twoStageStop(host: Host, isRead: boolean): Stops {
+  const { signal, hurry, clock } = host;
   const cutting = new AbortController();
   const ended = new AbortController();
   const cut = () => cutting.abort(hurry.aborted ? hurry.reason : signal.reason);
+  const tooLong = () => {
+    cut();
+    // A pipe that nobody reads would be waited for for ever.
+    host.insist();
+  };
   const wait = () => {
     const { reason } = signal;
     if (isRead) cut();
-    else if (reason instanceof Stopped) clock.sleep(graceMs[reason.signal], ended.signal).then(cut, () => {});
+    else if (reason instanceof Stopped) clock.sleep(graceMs[reason.signal], ended.signal).then(tooLong, () => {});
   };
   signal.addEventListener('abort', wait, { once: true });
   hurry.addEventListener('abort', cut, { once: true });

@@ -62,13 +62,23 @@ export async function readBinaryFile(file: string, host: Host): Promise<Buffer> 
 /** The inputs that were read to their end: a second reader would take an empty text for what was piped in. */
 const taken = new WeakSet<Input>();
 
-async function readStdin({ stdin }: Host): Promise<Buffer> {
+/**
+ * Says that standard input is read from now on.
+ *
+ * @throws {Failure} usage, when something else has read it
+ */
+export function takeStdin({ stdin }: Host): void {
   if (taken.has(stdin)) {
     throw new Failure('usage', 'standard input is named twice', {
       hint: 'only one value can come from it; put the other in a file',
     });
   }
   taken.add(stdin);
+}
+
+async function readStdin(host: Host): Promise<Buffer> {
+  takeStdin(host);
+  const { stdin } = host;
   if (stdin.isTTY) {
     throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
 import type { Task } from '../../bulk/task.ts';
-import { replaceFile } from '../../bulk/whole-file.ts';
+import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import type { ListRef } from '../../item.ts';
 import { objectFrom, printJson } from '../../json.ts';
@@ -13,6 +13,7 @@ import { countOf } from '../../output/quantity-text.ts';
 import { openSpool } from '../../output/spool.ts';
 import { type ManyFlags, type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
+import { discardRejects } from '../many/rejects-file.ts';
 import type { RowsPlan } from '../many/rows-plan.ts';
 import { nextSteps } from '../many/run-failure.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord } from '../many/run-record.ts';
@@ -210,6 +211,7 @@ const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'i
 
 /** As JSONL, so that `items delete --from` takes them. */
 function rejectsInto(path: string): NonNullable<RowsPlan<CreatedRow>['rejects']> {
+  checkReplaceable(path);
   const spool = openSpool();
   return {
     add: ({ number, id }, error) =>
@@ -223,6 +225,7 @@ function rejectsInto(path: string): NonNullable<RowsPlan<CreatedRow>['rejects']>
         )}\n`,
       ),
     end: () => replaceFile(path, spool.lines()),
+    discard: () => discardRejects(path),
   };
 }
 

@@ -32,6 +32,8 @@ export async function exportSeed(word: string, flags: SeedFlags, session: Sessio
     if (state === undefined) throw noState(named);
     checkTarget(state, named.statePath, named.target, named.seed.key);
     const items = itemsOf(state, await observe(state, pace, session));
+    const missing = state.items.size - items.length;
+    if (missing > 0) await session.say(`${missing} of ${state.items.size} items are left out: gone, or in doubt`);
     if (session.format(true) !== 'pretty') {
       await session.printing(fieldsView, true, async (print) => {
         for (const fields of items) await print(fields);

@@ -1,5 +1,5 @@
 /** The rows that were not done, ready to be mended and sent again (cli.md, "Many items"). */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -174,16 +174,15 @@ describe('--rejects', () => {
     expect(service.about().filter((title) => title === 't2')).toHaveLength(1);
   });
 
-  test('one that can’t be written takes no summary away', async () => {
-    await using service = await listService(({ title }) => (title === 't2' ? { status: 500 } : undefined));
+  test('one that can’t be written is noticed before anything is sent', async () => {
+    await using service = await listService();
     await using world = await manyWorld(service);
     const rejects = join(world.path, 'nowhere', 'r.csv');
 
-    const { stderr } = await world.run(
-      create(world.file('a.csv', titles(3)), '--rejects', rejects, '--concurrency', '1'),
-    );
+    const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--rejects', rejects));
 
-    expect(stderr).toContain('3 rows: 2 created, 1 in doubt');
+    expect([exitCode, service.requests.length, world.journals()]).toEqual([10, 0, []]);
+    expect(stderr).toContain('nowhere');
   });
 
   test('nothing is written before the file was checked', async () => {
@@ -195,5 +194,29 @@ describe('--rejects', () => {
     );
 
     expect([exitCode, existsSync(join(world.path, 'r.csv'))]).toEqual([2, false]);
+  });
+
+  test.each(['--rejects', '--journal'])('%s is never the input itself', async (flag) => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(3));
+
+    const { exitCode } = await world.run(create(file, flag, file));
+
+    expect([exitCode, service.requests.length, readFileSync(file, 'utf8')]).toEqual([2, 0, titles(3)]);
+  });
+
+  test('results that can’t be printed leave no rejects file that would be taken for a whole one', async () => {
+    await using service = await listService(({ title }) => (title === 't500' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const rejects = world.file('r.csv', 'of an earlier run\n');
+    const words = create(world.file('a.csv', titles(12_000)), '--rejects', rejects, '-q', 'length(id)', '-o', 'jsonl');
+
+    const { exitCode, stderr } = await world.run(words);
+
+    // What was under way is waited for, and told.
+    expect([exitCode, existsSync(rejects)]).toEqual([10, false]);
+    expect(stderr).toMatch(/12,000 rows: [\d,]+ created, 1 failed, [\d,]+ still to do/);
+    expect(stderr).not.toContain('in doubt');
   });
 });

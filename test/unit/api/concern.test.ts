@@ -17,7 +17,8 @@ const concerns: readonly (readonly [what: string, Method, Attempt, isUnusable: b
   ['N22: a create without a list', 'POST', answered(404), false, 'every-until-done'],
   ['an item that is not there', 'GET', answered(404), false, 'itself'],
   ['N23: a refusal', 'POST', answered(422), false, 'itself'],
-  ['N17: a create without an id', 'POST', answered(201), true, 'itself'],
+  ['N17: a create without an id', 'POST', answered(201), true, 'every-until-done'],
+  ['a page where an item should be', 'GET', answered(404, html), false, 'every-until-done'],
   ['N06: a connection that broke', 'POST', lost('lost'), false, 'itself'],
 ];
 

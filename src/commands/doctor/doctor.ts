@@ -1,0 +1,131 @@
+import type { Command } from 'commander';
+import { Failure } from '../../errors.ts';
+import type { Host } from '../../host.ts';
+import { doctorView } from '../../output/doctor-view.ts';
+import type { Address } from '../../settings/address.ts';
+import { openSources } from '../../settings/sources.ts';
+import { findToken, type Token } from '../../settings/token.ts';
+import { addHelpNotes, type SetUp } from '../command.ts';
+import { noToken } from '../connect.ts';
+import type { Context } from '../context.ts';
+import { flagTexts, switches } from '../options/shared.ts';
+import { type Session, withSession } from '../session.ts';
+import { type Diagnosis, diagnosed, type Found, skipped } from './diagnosis.ts';
+import { folderFindings } from './folder-findings.ts';
+import { programFindings } from './program-findings.ts';
+import { addressFinding, fileFindings, valueFindings } from './settings-findings.ts';
+import { expiryOf, timeText } from './token-expiry.ts';
+import { wayFindings } from './way-findings.ts';
+
+/** `listctl doctor` */
+export const setUpDoctor: SetUp = (command, context) => {
+  command.action(() => withAnySession(context, command, (session) => showFindings(session, context, command)));
+  addHelpNotes(command, {
+    examples: ['listctl doctor', 'listctl doctor -p prod', 'listctl doctor -o json'],
+    exitCodes: {
+      0: 'the service answers',
+      1: 'what answers is not the list service',
+      2: 'something is set wrongly, or not at all',
+      3: 'there is no token, or the service does not take it',
+      6: 'throttled or unavailable',
+      7: 'not reached',
+      10: 'settings can’t be read',
+    },
+  });
+};
+
+/**
+ * Runs the work with a session that prints, whatever is wrong with the settings: what keeps one from being opened has
+ * no say in how this command prints, and is found by its checks.
+ */
+async function withAnySession(
+  context: Context,
+  command: Command,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  let refusal: unknown;
+  for (const host of hostsToTry(context.host)) {
+    let isOpen = false;
+    const begin = (session: Session) => {
+      isOpen = true;
+      return work(session);
+    };
+    try {
+      return await withSession({ ...context, host }, command, begin, { makesProfile: true });
+    } catch (error) {
+      if (isOpen || !(error instanceof Failure)) throw error;
+      refusal = error;
+    }
+  }
+  // What was typed for this very run.
+  throw refusal;
+}
+
+/** The world as it is, then without kept settings, then without what variables say of printing. */
+function hostsToTry(host: Host): readonly Host[] {
+  const unkept = { ...host.env, LISTCTL_CONFIG_DIR: '/dev/null/listctl', LISTCTL_PROFILE: undefined };
+  return [host, unlike(host, unkept), unlike(host, { ...unkept, LISTCTL_OUTPUT: undefined })];
+}
+
+/** Not a copy: its streams are made on first use. */
+function unlike(host: Host, env: Host['env']): Host {
+  return Object.create(host, { env: { value: env }, cwd: { value: '' } });
+}
+
+async function showFindings(session: Session, context: Context, command: Command): Promise<void> {
+  let failed: Diagnosis | undefined;
+  await session.printing(doctorView, true, async (print) => {
+    for await (const diagnosis of findings(session, context, command)) {
+      const { kind, ...finding } = diagnosis;
+      if (kind !== undefined && finding.status === 'failed') failed ??= diagnosis;
+      await print(finding);
+    }
+  });
+  if (failed === undefined) return;
+  const { kind = 'usage', check, value, hint } = failed;
+  throw new Failure(kind, `${check}: ${value}`, { hint });
+}
+
+/** What is looked at, in the order in which one thing needs another: the first that failed is why the rest may have. */
+async function* findings({ notice }: Session, context: Context, command: Command): AsyncGenerator<Diagnosis> {
+  const { host, version } = context;
+  const { allowHttp, isInsecure } = switches(command);
+  yield* programFindings(version);
+  const files = await fileFindings(openSources(flagTexts(command), host), host);
+  yield* files.findings;
+  const { sources } = files;
+  const { finding, address } = await addressFinding(sources, allowHttp);
+  yield finding;
+  yield* await valueFindings(sources);
+  let token: Token | undefined;
+  yield await diagnosed('token', async () => {
+    token = address?.kind === 'local' ? undefined : await findToken(address, sources, host);
+    return tokenFound(token, address, host.clock.now());
+  });
+  if (address?.kind === 'http') await notice(`asking ${finding.value} …`);
+  yield* wayFindings({ context, sources, address, token, isInsecure });
+  yield* await folderFindings(address, host);
+}
+
+function tokenFound(token: Token | undefined, address: Address | undefined, nowMs: number): Found {
+  if (address?.kind === 'local') return skipped('the embedded service needs none');
+  if (token === undefined) {
+    const { message: value, details, kind } = noToken();
+    return { status: 'failed', value, hint: details.hint, kind };
+  }
+  const { source, warning } = token;
+  const expiresAtMs = expiryOf(token.value);
+  const value = expiresAtMs === undefined ? 'it does not say when it expires' : timeText(expiresAtMs, nowMs);
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
+    return {
+      status: 'warning',
+      value: `expired at ${value}`,
+      source,
+      hint: 'get a new one, and store it: listctl auth login',
+    };
+  }
+  const told = expiresAtMs === undefined ? value : `expires at ${value}`;
+  return warning === undefined
+    ? { status: 'ok', value: told, source }
+    : { status: 'warning', value: told, source, hint: warning };
+}

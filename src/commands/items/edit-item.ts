@@ -1,0 +1,245 @@
+/** `items edit`: read, edited, shown, asked about, sent; again where it was refused. To be loaded late. */
+import type { ItemsApi } from '../../api/items.ts';
+import { updateRequest } from '../../api/requests.ts';
+import { Failure } from '../../errors.ts';
+import type { Fields, Item, ItemRef } from '../../item.ts';
+import { itemView } from '../../output/item-view.ts';
+import { type FieldChange, stepLines } from '../../output/plan-diff.ts';
+import { printable } from '../../output/printable.ts';
+import { strongTag } from '../apply/observe.ts';
+import { showDryRun } from '../dry-run.ts';
+import { confirm } from '../prompts.ts';
+import type { Session } from '../session.ts';
+import { type Draft, openDraft } from './edit-draft.ts';
+import { conflictNotes, lessonOf, notSent } from './edit-notes.ts';
+import { openInEditor } from './edit-program.ts';
+import {
+  changed,
+  changesBetween,
+  fieldsOf,
+  fieldsText,
+  readFieldsText,
+  UnreadableEdit,
+  withComments,
+  withoutComments,
+} from './edit-text.ts';
+
+/** What one edit works with. */
+interface Editing {
+  readonly ref: ItemRef;
+  readonly draft: Draft;
+  readonly api: ItemsApi;
+  readonly session: Session;
+}
+
+/** One opening of the editor. */
+interface Opening {
+  /** The item as it was last read: what is changed, and what must still be so. */
+  readonly base: Item;
+  /** What stands below the comments. */
+  readonly body: string;
+  /** Why it is opened again, and what to know of it. */
+  readonly notes: readonly string[];
+  /** What the text came to that is opened again as it was: left so, it would come to the same. */
+  readonly failure?: Failure | undefined;
+}
+
+/** What came of an opening. */
+type Next<T> = { readonly value: T | undefined } | Opening;
+
+/** What was put into the file, and whether it held somebody's edit already. */
+interface Written {
+  readonly text: string;
+  readonly isAgain: boolean;
+}
+
+/** What the edit asks for. */
+interface Edit {
+  readonly base: Item;
+  readonly changes: readonly FieldChange[];
+}
+
+/**
+ * Opens an item in the user's editor and sends what changed, and nothing else, once that was confirmed.
+ *
+ * The text is kept, and its file named, whatever goes wrong behind the editor: it is removed only once it was sent, or
+ * says nothing new.
+ *
+ * @throws {Failure} usage, where nobody can be asked, says no, or the editor fails; as `ItemsApi` has it
+ */
+export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session): Promise<void> {
+  if (!session.mayPrompt()) {
+    throw new Failure('usage', 'edit opens an editor and asks, and may not ask here', {
+      hint: `instead: listctl items update ID -f Title=… --unset Note`,
+    });
+  }
+  if (isDryRun) {
+    await edited(ref, session, async ({ base, changes }) =>
+      showDryRun([updateRequest(ref, fieldsOf(changes), strongTag(base.etag))], session),
+    );
+    return;
+  }
+  // Before anything is read: a query that can't be is found out before somebody has edited.
+  await session.printing(
+    itemView,
+    false,
+    async (print) => {
+      const item = await edited(ref, session, async (edit, editing) => {
+        await askToSend(edit, editing);
+        return editing.api.update(ref, fieldsOf(edit.changes), strongTag(edit.base.etag));
+      });
+      if (item !== undefined) await print(item);
+    },
+    'updated',
+  );
+}
+
+type Carry<T> = (edit: Edit, editing: Editing) => Promise<T>;
+
+/** Opens the editor until what was edited has been carried out; undefined where there was nothing to do. */
+async function edited<T>(ref: ItemRef, session: Session, carryOut: Carry<T>): Promise<T | undefined> {
+  const api = await session.api();
+  const base = await api.get(ref);
+  const draft = openDraft(ref.id);
+  const editing: Editing = { ref, draft, api, session };
+  let written: Written | undefined;
+  try {
+    for (let opening: Opening = { base, body: fieldsText(base.fields), notes: [] }; ; ) {
+      const text = withComments([...opening.notes, ...lessonOf(ref, session.address())], opening.body);
+      draft.write(text);
+      written = { text, isAgain: opening.notes.length > 0 };
+      const next = await openOnce(opening, text, editing, carryOut);
+      if ('value' in next) {
+        draft.remove();
+        return next.value;
+      }
+      opening = next;
+    }
+  } catch (error) {
+    throw await withTextKept(error, written, editing);
+  }
+}
+
+/** Opens the editor once: gives what it led to, or how it is to be opened again. */
+async function openOnce<T>(opening: Opening, text: string, editing: Editing, carryOut: Carry<T>): Promise<Next<T>> {
+  const { ref, draft, session } = editing;
+  await openInEditor(draft.file, session.host);
+  const left = readAsFarAsPossible(draft);
+  if (left.text === text && opening.failure !== undefined) throw opening.failure;
+  if (left.slip !== undefined) return openAfterSlip(left.slip, opening.base, left.text, editing);
+  const changes = left.fields === undefined ? [] : changesBetween(opening.base.fields, left.fields);
+  if (changes.length === 0) {
+    const reason = left.fields === undefined ? 'the text was emptied' : 'nothing was changed';
+    await session.say(`${reason}: nothing was sent, and item "${ref.id}" is as it was`);
+    return { value: undefined };
+  }
+  try {
+    return { value: await carryOut({ base: opening.base, changes }, editing) };
+  } catch (error) {
+    if (!isAboutText(error)) throw error;
+    await askToOpenAgain(error, editing);
+    if (error.kind === 'conflict') return openAfterConflict(error, opening.base, changes, editing);
+    const { body } = withoutComments(left.text ?? '');
+    return { base: opening.base, body, notes: [notSent(error.message)], failure: error };
+  }
+}
+
+/** What an editor left: the fields, none where it was emptied, or why they can't be read. */
+interface Left {
+  readonly text: string | undefined;
+  readonly fields?: Fields | undefined;
+  readonly slip?: UnreadableEdit;
+}
+
+function readAsFarAsPossible(draft: Draft): Left {
+  let text: string | undefined;
+  try {
+    text = draft.read();
+    return { text, fields: readFieldsText(text) };
+  } catch (error) {
+    if (error instanceof UnreadableEdit) return { text, slip: error };
+    throw error;
+  }
+}
+
+/** Whether the service said no to what stands in the text: then another text may do. */
+function isAboutText(error: unknown): error is Failure {
+  if (!(error instanceof Failure) || error.details.outcome !== 'refused') return false;
+  return error.kind === 'refused' || error.kind === 'conflict';
+}
+
+/** @param text undefined where it is none, so that it can't be put back below a comment */
+async function openAfterSlip(
+  { message, line }: UnreadableEdit,
+  base: Item,
+  text: string | undefined,
+  editing: Editing,
+): Promise<Opening> {
+  const at = line === undefined ? '' : `line ${line}: `;
+  const failure = new Failure('usage', `the text can't be read: ${at}${message}`, { hint: 'nothing was sent' });
+  if (text === undefined) throw failure;
+  await askToOpenAgain(failure, editing);
+  const { body, lineCount } = withoutComments(text);
+  // With this very note above it, the line is another one.
+  const above = withComments(['', ...lessonOf(editing.ref, editing.session.address())], '').split('\n').length - 1;
+  const lineThen = line && line - lineCount + above;
+  return { base, body, notes: [notSent(lineThen === undefined ? message : `line ${lineThen}: ${message}`)], failure };
+}
+
+/** Somebody else was quicker: what was edited is laid over the item as it is now. */
+async function openAfterConflict(
+  failure: Failure,
+  base: Item,
+  changes: readonly FieldChange[],
+  editing: Editing,
+): Promise<Opening> {
+  const now = await editing.api.get(editing.ref);
+  const notes = conflictNotes(failure.message, changesBetween(base.fields, now.fields), changes);
+  return { base: now, body: fieldsText(changed(now.fields, changes)), notes };
+}
+
+/** Shows what changed, and asks. Shown with --quiet too: the question is about it. */
+async function askToSend({ changes }: Edit, { ref: { id, list, site }, session }: Editing): Promise<void> {
+  const { host } = session;
+  const { columns, style } = await session.errorScreen();
+  const screen = { width: Math.max(columns || 80, 20), style };
+  // Its first line names a key, as a seed has them.
+  const [, ...lines] = stepLines({ action: 'update', key: '', changes }, screen);
+  const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
+  await host.stderr.write(`${style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
+  const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;
+  if (await confirm(`Send ${what} to ${session.address()}?`, host)) return;
+  throw new Failure('usage', 'not confirmed: nothing was sent');
+}
+
+/** @throws the failure itself, where nobody wants to go on */
+async function askToOpenAgain(failure: Failure, { session: { host } }: Editing): Promise<void> {
+  if (!(await confirm(`${failure.message}. Open the text again?`, host))) throw failure;
+}
+
+/** Keeps what somebody wrote, and says where; removes what nobody wrote. */
+async function withTextKept(error: unknown, written: Written | undefined, editing: Editing): Promise<unknown> {
+  const { draft, session } = editing;
+  if (written === undefined || !isEdited(draft, written)) {
+    draft.remove();
+    return error;
+  }
+  draft.keep();
+  const note = `your text is kept in ${draft.file}`;
+  if (!(error instanceof Failure)) {
+    await session.host.stderr.write(`listctl: ${printable(note)}\n`);
+    return error;
+  }
+  const { kind, message, details } = error;
+  const [hint] = details.hint?.split('\n') ?? [];
+  return new Failure(kind, message, { ...details, hint: hint === undefined ? note : `${hint}\n${note}` });
+}
+
+/** Whether somebody's edit is in the file: in one that was opened again it is from the start. */
+function isEdited({ read }: Draft, { text, isAgain }: Written): boolean {
+  try {
+    return isAgain || read() !== text;
+  } catch {
+    return true;
+  }
+}

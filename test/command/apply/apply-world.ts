@@ -1,0 +1,94 @@
+/** A user's folder with a seed in it, over a service: what `apply` is tried in. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { main } from '../../../src/main.ts';
+import { type Run, testHost, type World } from '../../support/test-host.ts';
+import { type ManyWorld, manyWorld } from '../many/many-world.ts';
+import type { JsonFields } from './item-service.ts';
+
+/** Such a folder. */
+export interface ApplyWorld extends ManyWorld {
+  /** Where the state of `seed.yaml` is. */
+  readonly statePath: string;
+  /** Writes `seed.yaml`: its key is `Title`. */
+  seed(...items: readonly JsonFields[]): void;
+  /** `listctl apply seed.yaml`, and more words. */
+  apply(...words: readonly string[]): Promise<Run>;
+  /** The first time: with `--init --yes`. Throws where that is no success. */
+  begin(...items: readonly JsonFields[]): Promise<void>;
+  /** `listctl state VERB seed.yaml`, and more words. */
+  state(verb: string, ...words: readonly string[]): Promise<Run>;
+  /** What the state file holds. */
+  known(): StateShown;
+  hasState(): boolean;
+  /** Runs a command line whose waits take as long as they say: another one is at work meanwhile. */
+  patient(words: readonly string[], world?: World): Promise<Run>;
+  /** Runs a command line on a terminal, and types the answer once a question stands there. */
+  answering(words: readonly string[], typed: string, world?: World): Promise<Run>;
+}
+
+/** A state, as its JSON is. */
+export interface StateShown {
+  readonly lineage: string;
+  readonly serial: number;
+  readonly origin: string;
+  readonly run?: string;
+  readonly items: Readonly<Record<string, StateItemShown>>;
+}
+
+/** An item of it. */
+export interface StateItemShown {
+  readonly id?: string;
+  readonly etag?: string;
+  readonly fields: JsonFields;
+  readonly inDoubt?: { readonly idempotencyKey: string | null };
+}
+
+/** Makes one. */
+export async function applyWorld(service: { readonly url: string }): Promise<ApplyWorld> {
+  const world = await manyWorld(service);
+  const statePath = join(world.path, 'seed.yaml.state.json');
+  const seed = (...items: readonly JsonFields[]) => {
+    world.file('seed.yaml', JSON.stringify({ key: 'Title', items }));
+  };
+  const apply = (...words: readonly string[]) => world.run(['apply', 'seed.yaml', ...words]);
+  return {
+    ...{ ...world, statePath, seed, apply },
+    begin: async (...items) => {
+      seed(...items);
+      const { exitCode, stderr } = await apply('--init', '--yes', '-o', 'none');
+      if (exitCode !== 0) throw new Error(`${exitCode}: ${stderr}`);
+    },
+    state: (verb, ...words) => world.run(['state', verb, 'seed.yaml', ...words]),
+    known: () => JSON.parse(world.text('seed.yaml.state.json')) as StateShown,
+    hasState: () => existsSync(statePath),
+    patient: (words, more) => patient(world, words, more),
+    answering: (words, typed, more) => answering(world, words, typed, more),
+  };
+}
+
+async function patient({ path, env }: ManyWorld, words: readonly string[], world: World = {}): Promise<Run> {
+  const host = testHost({ cwd: path, ...world, env: { ...env, ...world.env } });
+  const sleep = (ms: number, stop: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(resolve, ms);
+      stop.addEventListener('abort', () => {
+        clearTimeout(timer);
+        reject(stop.reason);
+      });
+    });
+  const clock = { ...host.clock, monotonicMs: () => performance.now(), sleep };
+  return { exitCode: await main(words, { ...host, clock }), ...host.printed, host };
+}
+
+async function answering({ path, env }: ManyWorld, words: readonly string[], typed: string, world: World = {}) {
+  const host = testHost({ terminal: 80, cwd: path, ...world, env: { ...env, ...world.env } });
+  const ended = main(words, host);
+  let hasEnded = false;
+  void ended.finally(() => {
+    hasEnded = true;
+  });
+  while (!hasEnded && !host.printed.stderr.includes('(y/N)')) await new Promise((resolve) => setTimeout(resolve, 5));
+  host.type(typed);
+  return { exitCode: await ended, ...host.printed, host };
+}

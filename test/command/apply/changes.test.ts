@@ -1,0 +1,202 @@
+/** What `apply` sends: creates, the fields that differ, deletes where it is told to, and nothing the second time. */
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+describe('apply', () => {
+  test('creates what is new, and keeps its id, fields and ETag', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+
+    const { exitCode, stderr } = await world.apply('--init', '--yes');
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
+    expect([...service.items().values()]).toEqual([a, b]);
+    const { items, run } = world.known();
+    expect(items).toMatchObject({ a: { fields: a, etag: expect.stringMatching(/^"/) }, b: { fields: b } });
+    expect([run, service.items().get(items['a']?.id ?? '')]).toEqual([undefined, a]);
+    expect(stderr).toContain('2 steps: 2 applied');
+  });
+
+  test('twice changes nothing the second time: it reads, sends nothing and leaves the state as it is', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    const state = world.text('seed.yaml.state.json');
+    const before = service.requests.length;
+
+    const { exitCode, stdout } = await world.apply();
+
+    expect(exitCode).toBe(0);
+    expect(service.requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET']);
+    expect(stdout).toContain('No changes: 2 items are as the seed says.');
+    expect(world.text('seed.yaml.state.json')).toBe(state);
+  });
+
+  test('sends of an update only the fields that differ, with the ETag that the item has', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin({ ...a, Due: '1' }, b);
+    const etag = world.known().items['a']?.etag;
+    world.seed({ ...a, Due: '2' }, b);
+
+    const { exitCode } = await world.apply('--yes');
+
+    const [sent, ...others] = service.requests.filter(({ method }) => method === 'PATCH');
+    expect([exitCode, sent?.fields, sent?.ifMatch, others]).toEqual([0, { Due: '2' }, etag, []]);
+    expect(world.known().items['a']).toMatchObject({
+      fields: { ...a, Due: '2' },
+      etag: expect.not.stringMatching(etag ?? ''),
+    });
+  });
+
+  test('clears with null, once', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed({ Title: 'a', Note: null });
+
+    await world.apply('--yes');
+    const again = await world.apply();
+
+    expect([...service.items().values()]).toEqual([{ Title: 'a' }]);
+    expect([service.writes(), again.exitCode]).toEqual([['POST a', 'PATCH 1'], 0]);
+  });
+
+  test('does not look at a field that the seed does not name', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    await service.change('1', { Other: 'of somebody' });
+
+    const { exitCode, stdout } = await world.apply();
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
+    expect(stdout).toContain('No changes');
+    expect(service.items().get('1')).toEqual({ ...a, Other: 'of somebody' });
+  });
+
+  test('a field that the seed names no longer is let be', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed({ Title: 'a' });
+
+    const { exitCode } = await world.apply();
+
+    expect([exitCode, service.writes(), service.items().get('1')]).toEqual([0, ['POST a'], a]);
+  });
+
+  test('sets back what somebody changed, and says so', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    await service.change('1', { Note: 'changed' });
+
+    const { exitCode, stdout } = await world.apply('--yes');
+
+    expect([exitCode, service.writes().slice(2), service.items().get('1')]).toEqual([0, ['PATCH 1'], a]);
+    expect(stdout).toContain('changed by somebody');
+    expect(stdout).toContain('Note: changed → x');
+  });
+
+  test('creates again what is gone, and says so', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    await service.remove('2');
+
+    const { exitCode, stdout } = await world.apply('--yes');
+
+    expect([exitCode, service.writes().slice(2), service.items().get('3')]).toEqual([0, ['POST b'], b]);
+    expect(stdout).toContain('gone: created again');
+    expect(world.known().items['b']?.id).toBe('3');
+  });
+
+  test('a number that the service writes in another way is no difference', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.yaml', 'key: Title\nitems:\n- {Title: a, Big: 12345678901234567890, Part: 1.10}\n');
+
+    await world.apply('--init', '--yes');
+    await service.change('1', { Part: 1.1 });
+    const { exitCode } = await world.apply('--dry-run', '--detailed-exitcode');
+
+    expect([exitCode, service.requests[0]?.body]).toEqual([
+      0,
+      expect.stringContaining('12345678901234567890,"Part":1.10'),
+    ]);
+  });
+});
+
+describe('what the seed no longer names', () => {
+  test('I15: is reported, and left as it is', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    world.seed(a);
+
+    const { exitCode, stdout } = await world.apply('--yes');
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
+    expect(stdout).toContain('= key "b", id 2, no longer in the seed: left as it is');
+    expect(world.known().items).toHaveProperty('b');
+  });
+
+  test('I15: is deleted with --prune and --yes, with its ETag', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    const etag = world.known().items['b']?.etag;
+    world.seed(a);
+
+    const { exitCode } = await world.apply('--prune', '--yes');
+
+    const sent = service.requests.find(({ method }) => method === 'DELETE');
+    expect([exitCode, sent?.id, sent?.ifMatch]).toEqual([0, '2', etag]);
+    expect([[...service.items().keys()], Object.keys(world.known().items)]).toEqual([['1'], ['a']]);
+  });
+
+  test('is forgotten where somebody removed it', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    await service.remove('2');
+    world.seed(a);
+
+    const { exitCode } = await world.apply('--yes');
+
+    expect([exitCode, service.writes().length, Object.keys(world.known().items)]).toEqual([0, 2, ['a']]);
+  });
+
+  test('is done where somebody removes it at the same moment', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    world.seed(a);
+    service.script = ({ method }) => (method === 'DELETE' ? { status: 404, body: { error: 'gone' } } : undefined);
+
+    const { exitCode } = await world.apply('--prune', '--yes');
+
+    expect([exitCode, Object.keys(world.known().items)]).toEqual([0, ['a']]);
+  });
+
+  test('D: what is not the seed’s own is never deleted, whatever it is called', async () => {
+    await using service = await itemService();
+    await service.add({ Title: 'b' });
+    await using world = await applyWorld(service);
+    await world.begin(a, c);
+    world.seed();
+
+    const { exitCode } = await world.apply('--prune', '--yes');
+
+    expect([exitCode, [...service.items().keys()]]).toEqual([0, ['1']]);
+  });
+});

@@ -1,0 +1,101 @@
+/** What is asked before a plan is carried out. */
+import { describe, expect, test } from 'vitest';
+import { keptFor, settingsFolder } from '../../support/settings-folder.ts';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b, c] = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];
+
+describe('a plan with changes', () => {
+  test.each([
+    ['no terminal', {}, []],
+    ['a CI', { terminal: 80, env: { CI: 'true' } }, []],
+    ['--no-input', { terminal: 80 }, ['--no-input']],
+  ])('P22: needs --yes where nobody can be asked (%s): 2, nothing sent', async (_, where, more) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed(a, b);
+    const state = world.text('seed.yaml.state.json');
+
+    const { exitCode, stderr } = await world.run(['apply', 'seed.yaml', ...more], where);
+
+    expect([exitCode, service.writes(), world.text('seed.yaml.state.json')]).toEqual([2, ['POST a'], state]);
+    expect(stderr).toContain('--yes');
+  });
+
+  test.each([
+    { typed: 'y\n', exit: 0, sent: ['POST c', 'DELETE 2'] },
+    { typed: 'n\n', exit: 2, sent: [] },
+    { typed: '\n', exit: 2, sent: [] },
+    { typed: '\u0003', exit: 130, sent: [] },
+    { typed: '\u0004', exit: 2, sent: [] },
+  ])('is asked about on a terminal, with the deletes counted: $typed', async ({ typed, exit, sent }) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    world.seed(a, c);
+
+    const { exitCode, stderr } = await world.answering(['apply', 'seed.yaml', '--prune', '--concurrency', '1'], typed);
+
+    expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
+    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list tasks (site home,');
+  });
+
+  test('a "no" leaves no lock and no run behind', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed(a, b);
+
+    await world.answering(['apply', 'seed.yaml'], 'n\n');
+    const { exitCode } = await world.apply('--yes');
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
+  });
+
+  test('one without changes needs no --yes and asks nothing', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+
+    const { exitCode, stderr } = await world.run(['apply', 'seed.yaml'], { terminal: 80 });
+
+    expect(exitCode).toBe(0);
+    expect(stderr).not.toContain('(y/N)');
+  });
+});
+
+describe('a protected profile', () => {
+  test('needs --confirm before anything is written, --yes or not', async () => {
+    await using service = await itemService();
+    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using world = await applyWorld(service);
+    world.seed(a);
+    const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
+    const words = ['apply', 'seed.yaml', '--init', '--yes'];
+
+    const without = await world.run(words, { env });
+    const wrong = await world.run([...words, '--confirm', 'dev'], { env });
+    const [sent, hasState] = [service.requests.length, world.hasState()];
+    const right = await world.run([...words, '--confirm', 'prod'], { env });
+
+    expect([without.exitCode, wrong.exitCode, right.exitCode]).toEqual([2, 2, 0]);
+    expect([sent, hasState, service.writes()]).toEqual([0, false, ['POST a']]);
+    expect(without.stderr).toContain('--confirm prod');
+  });
+
+  test('is no matter of a plan that is only shown, nor of one without changes', async () => {
+    await using service = await itemService();
+    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using world = await applyWorld(service);
+    world.seed(a);
+    const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
+
+    const shown = await world.run(['apply', 'seed.yaml', '--init', '--dry-run'], { env });
+    await world.run(['apply', 'seed.yaml', '--init', '--yes', '--confirm', 'prod'], { env });
+    const same = await world.run(['apply', 'seed.yaml'], { env });
+
+    expect([shown.exitCode, same.exitCode]).toEqual([0, 0]);
+  });
+});

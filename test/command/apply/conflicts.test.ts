@@ -1,0 +1,73 @@
+/** Items that somebody changes between the look and the write: `If-Match` says which one was meant. */
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+];
+
+describe('somebody else at work at the same moment', () => {
+  test.each([
+    { what: 'an update', items: [{ ...a, Note: 'new' }, b], flags: [] },
+    { what: 'a delete', items: [b], flags: ['--prune'] },
+  ])('412 to $what is a conflict: 9, the item is untouched, and the state keeps it', async ({ items, flags }) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    const before = world.known().items['a'];
+    world.seed(...items);
+    service.script = ({ method }) => {
+      if (method === 'GET') return undefined;
+      service.script = () => undefined;
+      return { status: 412, body: { error: 'it has changed' } };
+    };
+
+    const { exitCode, stderr } = await world.apply(...flags, '--yes');
+
+    expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
+    expect(stderr).toContain('run it again: listctl apply seed.yaml');
+  });
+
+  test('with --no-refresh the ETag of the state is sent: what changed since is a conflict', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    await service.change('1', { Note: 'of somebody' });
+    world.seed({ ...a, Note: 'new' });
+
+    const { exitCode } = await world.apply('--yes', '--no-refresh');
+
+    expect([exitCode, service.items().get('1')?.['Note']]).toEqual([9, 'of somebody']);
+    expect(service.writes().slice(1)).toEqual(['PATCH 1']);
+  });
+
+  test('a weak ETag is not sent: it would match nothing', async () => {
+    await using service = await itemService({ givesEtags: false });
+    service.script = ({ method, id }) =>
+      method === 'GET' ? { status: 200, headers: { etag: 'W/"1"' }, body: { id, fields: a } } : undefined;
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed({ ...a, Note: 'new' });
+
+    const { exitCode } = await world.apply('--yes');
+
+    expect([exitCode, service.requests.at(-1)?.ifMatch]).toEqual([0, undefined]);
+  });
+});
+
+describe('--no-refresh', () => {
+  test('trusts the state: an unchanged seed makes no request at all', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    await service.remove('2');
+    const before = service.requests.length;
+
+    const { exitCode, stdout } = await world.apply('--no-refresh');
+
+    expect([exitCode, service.requests.length]).toEqual([0, before]);
+    expect(stdout).toContain('No changes: 2 items');
+  });
+});

@@ -1,0 +1,150 @@
+/** No state: a first time that somebody must say or see, since a state that was lost would make all of it again (cli.md, "apply"). */
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
+
+describe('where there is no state', () => {
+  test.each([[['--yes']], [['--yes', '--prune']], [['--dry-run']], [['--no-refresh', '--yes']]])(
+    'a job without --init is 2, with the path of the state: %j; nothing sent, none made',
+    async (flags) => {
+      await using service = await itemService();
+      await using world = await applyWorld(service);
+      world.seed(a);
+
+      const { exitCode, stdout, stderr } = await world.apply(...flags);
+
+      expect([exitCode, stdout, service.requests, world.hasState()]).toEqual([2, '', [], false]);
+      expect(stderr).toContain(`there is no state at ${world.statePath}`);
+      expect(stderr).toContain('--init');
+    },
+  );
+
+  test('a lost one is noticed, though the job ran before', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+
+    const { exitCode, stderr } = await world.apply('--yes', '--state', 'elsewhere.json');
+
+    expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
+    expect(stderr).toContain('elsewhere.json');
+  });
+
+  test('on a terminal the plan says so above, and it is asked about', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+
+    const { exitCode, stdout, stderr } = await world.answering(['apply', 'seed.yaml'], 'y\n', { terminal: 200 });
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
+    expect(stdout.indexOf('There is no state')).toBeGreaterThan(-1);
+    expect(stdout.indexOf('There is no state')).toBeLessThan(stdout.indexOf('key "a"'));
+    expect(stdout).toContain(world.statePath);
+    expect(stderr).toContain('Create 2 and delete 0');
+  });
+
+  test.each([['none'], ['json']])(
+    'on a terminal with -o %s, which has no such line, it is said on stderr',
+    async (format) => {
+      await using service = await itemService();
+      await using world = await applyWorld(service);
+      world.seed(a);
+
+      const { exitCode, stderr } = await world.run(['apply', 'seed.yaml', '-o', format, '--yes'], { terminal: 200 });
+
+      expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
+      expect(stderr).toContain(`There is no state at ${world.statePath}`);
+    },
+  );
+
+  test('on a terminal with --quiet -o none nobody would see it: 2', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+
+    const { exitCode } = await world.run(['apply', 'seed.yaml', '--quiet', '-o', 'none', '--yes'], { terminal: 200 });
+
+    expect([exitCode, service.requests]).toEqual([2, []]);
+  });
+
+  test('--init makes it before the first request, for its owner alone', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+    let during: unknown;
+    service.script = () => {
+      during = world.known();
+      return undefined;
+    };
+
+    const { exitCode } = await world.apply('--init', '--yes');
+
+    expect(exitCode).toBe(0);
+    expect(during).toMatchObject({
+      serial: 1,
+      run: expect.any(String),
+      items: {},
+      steps: [{ action: 'create', key: 'a' }],
+    });
+    const { statSync } = await import('node:fs');
+    expect(statSync(world.statePath).mode & 0o777).toBe(0o600);
+  });
+
+  test('--init makes it also of a seed without items', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed();
+
+    const first = await world.apply('--init');
+    const second = await world.apply();
+
+    expect([first.exitCode, second.exitCode, service.requests, world.known().items]).toEqual([0, 0, [], {}]);
+  });
+
+  test('--init --dry-run makes none', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+
+    const { exitCode, stdout } = await world.apply('--init', '--dry-run');
+
+    expect([exitCode, service.requests, world.hasState()]).toEqual([0, [], false]);
+    expect(stdout).toContain('There is no state');
+  });
+});
+
+test('--init beside a state is 2: no job may pass it always', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  const before = service.requests.length;
+
+  const { exitCode, stderr } = await world.apply('--init', '--yes');
+
+  expect([exitCode, service.requests.length]).toEqual([2, before]);
+  expect(stderr).toContain(`--init: ${world.statePath} is there already`);
+});
+
+test('--state names it', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+
+  const first = await world.apply('--init', '--yes', '--state', 'mine.json');
+  const second = await world.apply('--state', 'mine.json');
+
+  expect([first.exitCode, second.exitCode, service.writes(), world.hasState()]).toEqual([0, 0, ['POST a'], false]);
+});
+
+test('a seed in another folder has its state beside it', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+
+  const { exitCode } = await world.run(['apply', `${world.path}/seed.yaml`, '--init', '--yes'], { cwd: '/' });
+
+  expect([exitCode, world.hasState()]).toEqual([0, true]);
+});

@@ -1,0 +1,204 @@
+/** A create whose outcome is unknown: held, named, settled by a person, or sent again with a key that is honoured (reliability, C4 and C5). */
+import { describe, expect, test } from 'vitest';
+import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { type ItemService, type ItemServiceOptions, itemService } from './item-service.ts';
+
+const [a, b] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+];
+
+/** A list with `a`, and `b` in doubt: its create got a 500, and was carried out or not. */
+async function doubtful(applies: boolean, options: ItemServiceOptions = {}) {
+  const service = await itemService(options);
+  const world = await applyWorld(service);
+  world.seed(a, b);
+  service.script = ({ method, fields }) =>
+    method === 'POST' && fields['Title'] === 'b' ? { status: 500, applies, body: { error: 'bad day' } } : undefined;
+  const first = await world.apply('--init', '--yes', '-o', 'none', '--concurrency', '1', '--retries', '0');
+  service.script = () => undefined;
+  return {
+    ...{ service, world, first },
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The creates of `b` that were sent. */
+function createsOfB({ requests }: ItemService) {
+  return requests.filter(({ method, fields }) => method === 'POST' && fields['Title'] === 'b');
+}
+
+function isInDoubt(world: ApplyWorld): boolean {
+  return world.known().items['b']?.inDoubt !== undefined;
+}
+
+describe('a create without an answer', () => {
+  test.each([[true], [false]])('is in doubt: 8, kept in the state with its key (carried out: %s)', async (applies) => {
+    await using doubt = await doubtful(applies);
+    const { service, world, first } = doubt;
+
+    expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
+    expect(first.stderr).toContain('listctl state resolve seed.yaml KEY=ID, or KEY=none');
+    const { b: item, a: other } = world.known().items;
+    expect(item).toMatchObject({
+      fields: b,
+      inDoubt: { idempotencyKey: JSON.parse(createsOfB(service)[0]?.key ?? '') },
+    });
+    expect([item?.id, other?.id]).toEqual([undefined, '1']);
+  });
+
+  test('is held by the next run: shown, nothing sent for it, 8; the others are done', async () => {
+    await using doubt = await doubtful(true);
+    const { service, world } = doubt;
+    world.seed({ ...a, Note: 'new' }, b);
+
+    const { exitCode, stdout, stderr } = await world.apply('--yes');
+
+    expect([exitCode, createsOfB(service).length, service.items().get('1')?.['Note']]).toEqual([8, 1, 'new']);
+    expect(stdout).toContain('? key "b", in doubt: nothing is sent for it');
+    expect(stderr).toContain('"b" is in doubt since an earlier run');
+    expect(isInDoubt(world)).toBe(true);
+  });
+
+  test('is held also where nothing else is to do, and where the seed says another thing by now', async () => {
+    await using doubt = await doubtful(true, { honoursKeys: true });
+    const { service, world } = doubt;
+
+    const same = await world.apply();
+    world.seed(a, { ...b, Note: 'another' });
+    const other = await world.apply('--yes', '--idempotency', 'honoured');
+
+    expect([same.exitCode, other.exitCode, createsOfB(service).length]).toEqual([8, 8, 1]);
+  });
+
+  test('is held though the seed names it no longer, and --prune is there', async () => {
+    await using doubt = await doubtful(true);
+    const { service, world } = doubt;
+    world.seed(a);
+
+    const { exitCode } = await world.apply('--prune', '--yes');
+
+    expect([exitCode, service.items().size, isInDoubt(world)]).toEqual([8, 2, true]);
+  });
+
+  test('is in the plan for machines', async () => {
+    await using doubt = await doubtful(true);
+
+    const { exitCode, stdout } = await doubt.world.apply('--dry-run', '-o', 'json');
+
+    expect([exitCode, JSON.parse(stdout)]).toMatchObject([0, { inDoubt: ['b'], counts: { inDoubt: 1 }, steps: [] }]);
+  });
+
+  test.each([[true], [false]])(
+    'is sent again by itself where the key is honoured: one item (carried out: %s)',
+    async (applies) => {
+      await using doubt = await doubtful(applies, { honoursKeys: true });
+      const { service, world } = doubt;
+
+      const { exitCode, stdout } = await world.apply('--yes', '--idempotency', 'honoured');
+
+      expect([exitCode, service.items().size, isInDoubt(world)]).toEqual([0, 2, false]);
+      const [first, second] = createsOfB(service);
+      expect([second?.key, second?.body]).toEqual([first?.key, first?.body]);
+      expect(stdout).toContain('in doubt: sent again with its key');
+    },
+  );
+
+  test('an honoured key that is a day old is not sent again', async () => {
+    await using doubt = await doubtful(true, { honoursKeys: true });
+    const { service, world } = doubt;
+    const text = world.text('seed.yaml.state.json');
+    world.file('seed.yaml.state.json', text.replace(/"sentAt":\d+/, `"sentAt":${Date.now() - 24 * 3_600_000}`));
+
+    const { exitCode } = await world.apply('--yes', '--idempotency', 'honoured');
+
+    expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
+  });
+});
+
+describe('state resolve', () => {
+  test('KEY=ID takes the item that it made, once a GET has shown that it holds what was sent', async () => {
+    await using doubt = await doubtful(true);
+    const { service, world } = doubt;
+
+    const { exitCode } = await world.state('resolve', 'b=2');
+    const again = await world.apply();
+
+    expect([exitCode, again.exitCode, createsOfB(service).length]).toEqual([0, 0, 1]);
+    expect(world.known().items['b']).toMatchObject({ id: '2', fields: b, etag: expect.any(String) });
+  });
+
+  test('KEY=ID of another item is 5, and nothing is changed, but with --force', async () => {
+    await using doubt = await doubtful(true);
+    const { service, world } = doubt;
+    const id = await service.add({ Title: 'of somebody' });
+
+    const refused = await world.state('resolve', `b=${id}`);
+    const wasInDoubt = isInDoubt(world);
+    const forced = await world.state('resolve', `b=${id}`, '--force');
+
+    expect([refused.exitCode, wasInDoubt, forced.exitCode, world.known().items['b']?.id]).toEqual([5, true, 0, id]);
+  });
+
+  test('KEY=ID of an item that is not there is 4', async () => {
+    await using doubt = await doubtful(false);
+
+    const { exitCode } = await doubt.world.state('resolve', 'b=99');
+
+    expect([exitCode, isInDoubt(doubt.world)]).toEqual([4, true]);
+  });
+
+  test('KEY=ID of an item that another key has is 2', async () => {
+    await using doubt = await doubtful(true);
+
+    const { exitCode } = await doubt.world.state('resolve', 'b=1', '--force');
+
+    expect([exitCode, isInDoubt(doubt.world)]).toEqual([2, true]);
+  });
+
+  test('KEY=none: the next apply creates it', async () => {
+    await using doubt = await doubtful(false);
+    const { service, world } = doubt;
+
+    const { exitCode, stderr } = await world.state('resolve', 'b=none');
+    const again = await world.apply('--yes');
+
+    expect([exitCode, again.exitCode, service.items().size]).toEqual([0, 0, 2]);
+    expect(stderr).toContain('"b" was not created');
+  });
+
+  test.each([['a=1'], ['a=none'], ['c=1'], ['b'], ['=1'], ['b='], ['b=..']])(
+    '%s is 2: nothing is changed',
+    async (word) => {
+      await using doubt = await doubtful(true);
+      const { world, service } = doubt;
+      const [state, sent] = [world.text('seed.yaml.state.json'), service.requests.length];
+
+      const { exitCode, stderr } = await world.state('resolve', word);
+
+      expect([exitCode, world.text('seed.yaml.state.json'), service.requests.length]).toEqual([2, state, sent]);
+      expect(stderr).not.toContain('was not created');
+    },
+  );
+});
+
+test.each([
+  ['an update', [{ ...a, Note: 'new' }], []],
+  ['a delete', [], ['--prune']],
+])('%s without an answer is 8, and the next run looks and does it', async (_, items, flags) => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  world.seed(...items);
+  service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
+
+  const first = await world.apply('--yes', '--retries', '0', ...flags);
+  service.script = () => undefined;
+  const second = await world.apply('--yes', ...flags);
+
+  expect([first.exitCode, second.exitCode, [...service.items().values()]]).toEqual([8, 0, items]);
+  expect(Object.keys(world.known().items)).toEqual(items.map(({ Title }) => Title));
+});

@@ -1,0 +1,157 @@
+/** The embedded service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { listItemService, type ServiceAnswer } from '../../../src/service/handle.ts';
+import type { ScriptedAnswer } from '../../support/scripted-service.ts';
+import { memoryStore } from './memory-store.ts';
+
+/** Fields, as JSON has them. */
+export type JsonFields = Readonly<Record<string, unknown>>;
+
+/** A request as it came. */
+export interface ItemRequest {
+  /** From 1, over all of them. */
+  readonly nth: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  /** The item that its path names; undefined for a create. */
+  readonly id: string | undefined;
+  readonly fields: JsonFields;
+  readonly ifMatch: string | undefined;
+  /** The value of `Idempotency-Key`. */
+  readonly key: string | undefined;
+}
+
+/** What becomes of a request: an answer in the place of the service's own, which may have been carried out all the same. */
+export type Script = (request: ItemRequest) => (ScriptedAnswer & { readonly applies?: boolean }) | undefined;
+
+/** How it is. */
+export interface ItemServiceOptions {
+  readonly script?: Script;
+  /** Else it knows nothing of Idempotency-Key. */
+  readonly honoursKeys?: boolean;
+  /** Else its answers have no ETag. */
+  readonly givesEtags?: boolean;
+}
+
+/** A running one. */
+export interface ItemService extends AsyncDisposable {
+  /** Its base address, with the version segment. */
+  readonly url: string;
+  readonly requests: ItemRequest[];
+  /** May be replaced at any time. */
+  script: Script;
+  /** Told what was carried out: the id that it was about. */
+  onApplied: (request: ItemRequest, id: string) => void;
+  /** The requests that were no GET, as `POST a`, `PATCH 1` or `DELETE 2`: creates by their title. */
+  writes(): readonly string[];
+  /** What the list `tasks` of site `home` holds, by id. */
+  items(): ReadonlyMap<string, JsonFields>;
+  /** Somebody else adds an item; gives its id. */
+  add(fields: JsonFields): Promise<string>;
+  /** Somebody else sets fields of one. */
+  change(id: string, fields: JsonFields): Promise<void>;
+  /** Somebody else removes one. */
+  remove(id: string): Promise<void>;
+}
+
+const listPath = '/sites/home/lists/tasks/items';
+
+/** Starts one. */
+export async function itemService(options: ItemServiceOptions = {}): Promise<ItemService> {
+  const { honoursKeys = false, givesEtags = true } = options;
+  const store = memoryStore();
+  const handle = listItemService(store, () => Date.now());
+  const requests: ItemRequest[] = [];
+  const sockets = new Set<Socket>();
+  const apply = async (request: ItemRequest): Promise<ServiceAnswer> => {
+    const { method, path, headers, body } = request;
+    const { 'idempotency-key': key, ...others } = headers;
+    const sent = honoursKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
+    const answer = await handle({ method, path, headers: plain(sent), body: Buffer.from(body) });
+    if (answer.status < 300) service.onApplied(request, request.id ?? idOf(answer));
+    const { etag, ...rest } = answer.headers;
+    return etag === undefined || givesEtags ? answer : { ...answer, headers: rest };
+  };
+  const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const request = requestOf(incoming, await textOf(incoming), requests.length + 1);
+    requests.push(request);
+    const scripted = service.script(request);
+    const own = scripted === undefined || scripted.applies ? await apply(request) : undefined;
+    const { cut, silent, after, status, headers = {}, body } = scripted ?? { ...own, status: own?.status ?? 500 };
+    await after;
+    if (cut) incoming.socket.resetAndDestroy();
+    if (cut || silent) return;
+    const isText = body === undefined || typeof body === 'string';
+    response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
+    response.end(isText ? body : JSON.stringify(body));
+  };
+  const server = createServer((incoming, response) => void answer(incoming, response));
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const ask = async (method: string, id?: string, fields?: JsonFields) => {
+    const headers = fields === undefined ? {} : { 'content-type': 'application/json' };
+    const body = Buffer.from(fields === undefined ? '' : JSON.stringify({ fields }));
+    const { status, body: text } = await handle({ method, path: id ? `${listPath}/${id}` : listPath, headers, body });
+    if (status >= 400) throw new Error(text);
+    return text;
+  };
+  const service: ItemService = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    requests,
+    script: options.script ?? (() => undefined),
+    onApplied: () => {},
+    writes: () =>
+      requests
+        .filter(({ method }) => method !== 'GET')
+        .map(({ method, id, fields }) => `${method} ${id ?? String(fields['Title'])}`),
+    items: () => itemsIn(store.records),
+    add: async (fields) => (JSON.parse(await ask('POST', undefined, fields)) as { readonly id: string }).id,
+    change: async (id, fields) => void (await ask('PATCH', id, fields)),
+    remove: async (id) => void (await ask('DELETE', id)),
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+  return service;
+}
+
+function itemsIn(records: ReadonlyMap<string, string>): ReadonlyMap<string, JsonFields> {
+  const items = new Map<string, JsonFields>();
+  for (const [name, record] of records) {
+    const [kind, , number] = JSON.parse(name) as readonly unknown[];
+    if (kind === 'item') items.set(String(number), JSON.parse(record.slice(record.indexOf(' ') + 1)));
+  }
+  return items;
+}
+
+function idOf({ body }: ServiceAnswer): string {
+  return body === '' ? '' : (JSON.parse(body) as { readonly id: string }).id;
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function requestOf({ method = '', url = '', headers }: IncomingMessage, body: string, nth: number): ItemRequest {
+  const [, id] = /\/items\/([^/?]+)$/.exec(url) ?? [];
+  return {
+    ...{ nth, method, headers, body, path: url.replace(/^\/v1\.0/, ''), ifMatch: headers['if-match'] },
+    id: id === undefined ? undefined : decodeURIComponent(id),
+    fields: body === '' ? {} : (JSON.parse(body) as { readonly fields: JsonFields }).fields,
+    key: headers['idempotency-key'] as string | undefined,
+  };
+}
+
+function plain(headers: IncomingMessage['headers']): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}

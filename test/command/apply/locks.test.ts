@@ -1,0 +1,95 @@
+/** Two at work on one state: nothing is doubled (reliability, P23, P24, C9). */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { entryOf, thisHolder } from '../../../src/settings/lock-holder.ts';
+import type { Run } from '../../support/test-host.ts';
+import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
+
+/** Leaves a lock as a process of another machine would. */
+function leaveForeignLock({ statePath }: ApplyWorld): void {
+  mkdirSync(`${statePath}.lock`);
+  const own = thisHolder({ own: process.pid, isRunning: () => true });
+  writeFileSync(join(`${statePath}.lock`, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
+}
+
+describe('P23: while one is at work', () => {
+  test.each([
+    ['apply', ['apply', 'seed.yaml', '--init', '--yes']],
+    ['apply --dry-run', ['apply', 'seed.yaml', '--init', '--dry-run']],
+    ['state import', ['state', 'import', 'seed.yaml', 'b=1']],
+    ['state forget', ['state', 'forget', 'seed.yaml', 'a']],
+    ['state resolve', ['state', 'resolve', 'seed.yaml', 'a=none']],
+    ['state export', ['state', 'export', 'seed.yaml']],
+  ])('%s is 11: it names the other, and sends nothing', async (_, words) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+    let second: Run | undefined;
+    service.script = ({ nth }) => {
+      if (nth > 1) return undefined;
+      const others = world.run(words).then((run) => {
+        second = run;
+      });
+      return { status: 201, applies: true, body: { id: '1', fields: a }, after: others };
+    };
+
+    const first = await world.apply('--init', '--yes', '--concurrency', '1');
+
+    expect([first.exitCode, second?.exitCode, service.writes()]).toEqual([0, 11, ['POST a', 'POST b']]);
+    expect(second?.stderr).toContain(`process ${process.pid} on ${hostname()}`);
+  });
+
+  test('--lock-timeout waits for it, and finds nothing left to do', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+    let second: Promise<Run> | undefined;
+    service.script = ({ nth }) => {
+      if (nth > 1) return undefined;
+      second = world.patient(['apply', 'seed.yaml', '--yes', '--lock-timeout', '60']);
+      const whileItWaits = new Promise((resolve) => setTimeout(resolve, 300));
+      return { status: 201, applies: true, body: { id: '1', fields: a }, after: whileItWaits };
+    };
+
+    const first = await world.apply('--init', '--yes', '--concurrency', '1');
+    const waited = await second;
+
+    expect([first.exitCode, waited?.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'POST b']]);
+    expect(waited?.stdout).toContain('No changes: 2 items');
+  });
+});
+
+describe('P24: the lock of another host', () => {
+  test('is 11 and names --break-lock, which takes it and warns', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+    leaveForeignLock(world);
+
+    const held = await world.apply('--init', '--yes');
+    const broken = await world.apply('--init', '--yes', '--break-lock');
+
+    expect([held.exitCode, broken.exitCode, service.writes()]).toEqual([11, 0, ['POST a']]);
+    expect(held.stderr).toContain('--break-lock');
+    expect(broken.stderr).toContain('if that is still at work, stop one of the two now');
+  });
+
+  test('is waited for as long as --lock-timeout says', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+    leaveForeignLock(world);
+
+    const waited = await world.apply('--init', '--yes', '--lock-timeout', '30');
+    rmSync(`${world.statePath}.lock`, { recursive: true });
+    const free = await world.apply('--init', '--yes', '--lock-timeout', '30');
+
+    expect([waited.exitCode, free.exitCode]).toEqual([11, 0]);
+    expect(waited.host.sleptMs.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(30_000);
+  });
+});

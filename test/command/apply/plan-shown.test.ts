@@ -1,0 +1,157 @@
+/** The plan: a diff for a person, JSON for a program, and nothing sent where that is all that was asked for. */
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+/** A list with one to create, one to update, one to delete and one unchanged. */
+async function changedWorld() {
+  const service = await itemService();
+  const world = await applyWorld(service);
+  await world.begin(a, b, c);
+  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  const sentBefore = service.requests.length;
+  return {
+    ...{ service, world },
+    writesSince: () => service.requests.slice(sentBefore).filter(({ method }) => method !== 'GET').length,
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('--dry-run', () => {
+  test('shows the plan, and sends, asks and keeps nothing', async () => {
+    await using changed = await changedWorld();
+    const { world, service, writesSince } = changed;
+    const state = world.text('seed.yaml.state.json');
+
+    const { exitCode, stdout, stderr } = await world.apply('--dry-run', '--prune');
+
+    expect([exitCode, stderr, writesSince(), world.text('seed.yaml.state.json')]).toEqual([0, '', 0, state]);
+    expect(stdout.replace(service.url, 'URL')).toBe(`list "tasks" of site "home" at URL
+
+~ key "a", id 1
+    Note: x → new
++ key "d"
+    Title: d
+- key "c", id 3
+    Title: c
+    Note:  z
+
+Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
+`);
+  });
+
+  test('-o json is the plan for machines, in its documented form', async () => {
+    await using changed = await changedWorld();
+    const { world, service } = changed;
+    const { items, lineage, serial } = world.known();
+
+    const { exitCode, stdout } = await world.apply('--dry-run', '-o', 'json');
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      listctl: 'plan',
+      version: 1,
+      target: { origin: service.url, site: 'home', list: 'tasks' },
+      state: { lineage, serial },
+      key: 'Title',
+      seed: { file: 'seed.yaml', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      prune: false,
+      refresh: true,
+      counts: {
+        ...{ create: 1, update: 1, delete: 0, unchanged: 1, inDoubt: 0 },
+        ...{ orphaned: 1, drifted: 0, gone: 0, forgotten: 0 },
+      },
+      inDoubt: [],
+      orphaned: ['c'],
+      steps: [
+        {
+          ...{ number: 1, action: 'update', key: 'a', id: '1', etag: items['a']?.etag },
+          ...{ fields: { Note: 'new' }, before: { Note: 'x' }, after: { ...a, Note: 'new' } },
+        },
+        { number: 2, action: 'create', key: 'd', fields: { Title: 'd' }, after: { Title: 'd' } },
+      ],
+    });
+  });
+
+  test('-q asks the plan', async () => {
+    await using changed = await changedWorld();
+
+    const { exitCode, stdout } = await changed.world.apply('--dry-run', '-q', 'steps[].key', '-o', 'json');
+
+    expect([exitCode, JSON.parse(stdout)]).toEqual([0, ['a', 'd']]);
+  });
+
+  test('-o none prints nothing', async () => {
+    await using changed = await changedWorld();
+
+    const { exitCode, stdout, stderr } = await changed.world.apply('--dry-run', '-o', 'none');
+
+    expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
+  });
+
+  test.each([
+    { flags: ['--dry-run', '--detailed-exitcode'], changed: 12, same: 0 },
+    { flags: ['--dry-run'], changed: 0, same: 0 },
+    { flags: ['--out', 'plan.json', '--detailed-exitcode'], changed: 12, same: 0 },
+  ])('$flags ends with $changed where there are changes, and $same where there are none', async (row) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+
+    const same = await world.apply(...row.flags);
+    world.seed(a, b);
+    const changed = await world.apply(...row.flags);
+
+    expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
+  });
+
+  test('an orphan alone is no change', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    world.seed(a);
+
+    const { exitCode } = await world.apply('--dry-run', '--detailed-exitcode');
+
+    expect(exitCode).toBe(0);
+  });
+});
+
+test('the plan of a run that is carried out is shown first', async () => {
+  await using changed = await changedWorld();
+
+  const { exitCode, stdout } = await changed.world.apply('--yes');
+
+  expect([exitCode, changed.writesSince()]).toEqual([0, 2]);
+  expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 1 no longer in the seed');
+});
+
+test('a read that fails is told, and nothing is planned from it', async () => {
+  await using changed = await changedWorld();
+  changed.service.script = ({ method }) => (method === 'GET' ? { status: 403, body: { error: 'no' } } : undefined);
+
+  const { exitCode, stdout } = await changed.world.apply('--yes', '--prune');
+
+  expect([exitCode, stdout, changed.writesSince()]).toEqual([3, '', 0]);
+});
+
+test('O01: what the service and the seed say can’t move the cursor', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin({ Title: 'a\u001b[2J', Note: 'x' });
+  await service.change('1', { Note: '\u001b]0;title\u0007\u202e' });
+
+  const { stdout, stderr } = await world.apply('--yes');
+
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+  expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+});

@@ -1,0 +1,145 @@
+/** `--out plan.json`, and `apply plan.json`: exactly that, or nothing. */
+import { describe, expect, test } from 'vitest';
+import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { type ItemService, itemService } from './item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+/** A list of three, and a saved plan that updates one, creates one and deletes one. */
+async function plan(service: ItemService, world: ApplyWorld, ...more: readonly string[]): Promise<void> {
+  await world.begin(a, b, c);
+  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  const { exitCode } = await world.apply('--prune', '--out', 'plan.json', ...more);
+  expect([exitCode, service.writes().length]).toEqual([0, 3]);
+}
+
+describe('a saved plan', () => {
+  test('is carried out without being asked about: what was looked at is what is done', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+
+    const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--concurrency', '1']);
+
+    expect([exitCode, stdout]).toEqual([0, '']);
+    expect(service.writes().slice(3)).toEqual(['PATCH 1', 'POST d', 'DELETE 3']);
+    expect([...service.items().values()]).toEqual([{ ...a, Note: 'new' }, b, { Title: 'd' }]);
+    expect((await world.apply('--dry-run', '--detailed-exitcode')).exitCode).toBe(0);
+  });
+
+  test('holds for its flags too: --no-refresh makes no read', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world, '--no-refresh');
+    const before = service.requests.length;
+
+    const { exitCode } = await world.run(['apply', 'plan.json']);
+
+    expect([exitCode, service.requests.length - before]).toEqual([0, 3]);
+  });
+
+  test('is what -o json prints', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed(a, b);
+
+    const { stdout } = await world.apply('--out', 'plan.json', '-o', 'json');
+
+    expect(world.text('plan.json')).toBe(stdout);
+  });
+
+  test('--dry-run shows it', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+
+    const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--dry-run']);
+
+    expect([exitCode, service.writes().length]).toEqual([0, 3]);
+    expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged');
+  });
+
+  test('of a first time needs no --init: whoever made it said so', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+    const made = await world.apply('--init', '--out', 'plan.json');
+    const hadState = world.hasState();
+
+    const { exitCode } = await world.run(['apply', 'plan.json']);
+    const again = await world.run(['apply', 'plan.json']);
+
+    expect([made.exitCode, hadState, exitCode, again.exitCode]).toEqual([0, false, 0, 5]);
+    expect(service.writes()).toEqual(['POST a']);
+  });
+});
+
+describe('is refused where anything moved: 5, nothing sent', () => {
+  test.each<[string, (service: ItemService, world: ApplyWorld) => unknown]>([
+    ['the seed', (_, world) => world.seed({ ...a, Note: 'another' }, b, { Title: 'd' })],
+    ['a byte of the seed that says the same', (_, world) => world.file('seed.yaml', `${world.text('seed.yaml')}\n`)],
+    ['an item that is updated', (service) => service.change('1', { Note: 'of somebody' })],
+    ['an item that is deleted', (service) => service.change('3', { Other: 'worth keeping' })],
+    ['an item that was unchanged', (service) => service.change('2', { Note: 'of somebody' })],
+    ['an item that is gone', (service) => service.remove('1')],
+    ['the state', (_, world) => world.apply('--yes')],
+  ])('%s', async (_, move) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+    await move(service, world);
+    const [state, sent] = [world.text('seed.yaml.state.json'), service.writes().length];
+
+    const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--yes']);
+
+    expect([exitCode, service.writes().length, world.text('seed.yaml.state.json')]).toEqual([5, sent, state]);
+    expect(stderr).toContain('something has moved since the plan was made');
+  });
+
+  test('what is not the seed’s may move', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+    await service.add({ Title: 'of somebody' });
+
+    expect((await world.run(['apply', 'plan.json'])).exitCode).toBe(0);
+  });
+});
+
+describe('D: one that was tampered with', () => {
+  test.each<[string, (text: string) => string, number]>([
+    ['another id to delete', (text) => text.replace('"id":"3"', '"id":"2"'), 5],
+    ['another value', (text) => text.replace('"Note":"new"', '"Note":"evil"'), 5],
+    ['an id that is a path', (text) => text.replace('"id":"3"', '"id":".."'), 10],
+    ['another origin', (text) => text.replace('http://', 'https://'), 2],
+    ['a state of somebody else', (text) => text.replace(/"lineage":"[^"]*/, `"lineage":"${'0'.repeat(32)}`), 2],
+    ['a newer version', (text) => text.replace('"version":1', '"version":2'), 10],
+    ['cut off', (text) => text.slice(0, -20), 10],
+    ['another member', (text) => text.replace('"key":', '"token":"x","key":'), 10],
+  ])('%s: nothing sent', async (_, tamper, exit) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+    world.file('plan.json', tamper(world.text('plan.json')));
+
+    const { exitCode } = await world.run(['apply', 'plan.json', '--yes']);
+
+    expect([exitCode, service.writes().length]).toEqual([exit, 3]);
+  });
+
+  test('one that was lost with its state is 2', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await plan(service, world);
+
+    const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--state', 'other.json']);
+
+    expect([exitCode, service.writes().length]).toEqual([2, 3]);
+    expect(stderr).toContain('there is no state at');
+  });
+});

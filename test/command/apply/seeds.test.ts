@@ -1,0 +1,165 @@
+/** What a seed may be, and what it may not say (cli.md, "apply"; reliability, I15 and D). */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const items = [
+  { Title: 'a', Note: 'x, "y"' },
+  { Title: 'b', Note: '007' },
+];
+
+describe('a seed is read by its name', () => {
+  test.each([
+    ['seed.csv', 'Title,Note\na,"x, ""y"""\nb,007\n', ['--key', 'Title']],
+    ['seed.tsv', 'Title\tNote\na\t"x, ""y"""\nb\t007\n', ['--key', 'Title']],
+    ['seed.json', JSON.stringify(items), ['--key', 'Title']],
+    ['seed.json', JSON.stringify({ site: 'home', list: 'tasks', key: 'Title', items }), []],
+    ['seed.jsonl', items.map((item) => `${JSON.stringify(item)}\n`).join(''), ['--key', 'Title']],
+    ['seed.yaml', 'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', []],
+    ['seed.yml', '- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', ['--key', 'Title']],
+    ['seed', 'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', ['--input-format', 'yaml']],
+    ['seed', 'Title;Note\na;"x, ""y"""\nb;007\n', ['--key', 'Title', '--input-format', 'csv', '--delimiter', ';']],
+  ])('%s', async (name, content, flags) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file(name, content);
+
+    const { exitCode } = await world.run(['apply', name, ...flags, '--init', '--yes']);
+    const again = await world.run(['apply', name, ...flags, '--dry-run', '--detailed-exitcode']);
+
+    expect([exitCode, again.exitCode, [...service.items().values()]]).toEqual([0, 0, items]);
+    expect(JSON.parse(world.text(`${name}.state.json`)).key).toBe('Title');
+  });
+
+  test('seed.csv.gz', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.csv.gz', gzipSync('Title,Note\na,"x, ""y"""\nb,007\n'));
+
+    const { exitCode } = await world.run(['apply', 'seed.csv.gz', '--key', 'Title', '--init', '--yes']);
+
+    expect([exitCode, [...service.items().values()]]).toEqual([0, items]);
+  });
+
+  test('--type, --empty and --rename say what cells mean', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.csv', 'Name,Count,Note\na,1.10,\n');
+    const flags = ['--key', 'Title', '--rename', 'Name=Title', '--type', 'Count=number', '--empty', 'null'];
+
+    const { exitCode } = await world.run(['apply', 'seed.csv', ...flags, '--init', '--yes']);
+
+    expect([exitCode, service.requests[0]?.body]).toEqual([0, '{"fields":{"Title":"a","Count":1.10,"Note":null}}']);
+  });
+});
+
+describe('site, list and key at the top of a seed', () => {
+  const text = 'site: other\nlist: things\nkey: Title\nitems:\n- Title: a\n';
+
+  test('say where it goes, where no flag does', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.yaml', text);
+
+    const env = { LISTCTL_SITE: '', LISTCTL_LIST: '' };
+    const { exitCode } = await world.run(['apply', 'seed.yaml', '--init', '--yes'], { env });
+
+    expect([exitCode, service.requests[0]?.path]).toEqual([0, '/sites/other/lists/things/items']);
+  });
+
+  test('flags that say the same are fine', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.yaml', text);
+
+    const { exitCode } = await world.apply('-s', 'other', '-l', 'things', '--key', 'Title', '--init', '--yes');
+
+    expect(exitCode).toBe(0);
+  });
+
+  test.each([
+    ['--site', 'home'],
+    ['--list', 'tasks'],
+    ['--key', 'Name'],
+  ])('%s that says another is 2, nothing sent, no state', async (flag, value) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.yaml', text);
+
+    const { exitCode, stderr } = await world.apply(flag, value, '--init', '--yes');
+
+    expect([exitCode, service.requests, world.hasState()]).toEqual([2, [], false]);
+    expect(stderr).toContain(flag);
+  });
+});
+
+describe('a seed that can’t be used is 2: nothing sent, no state', () => {
+  test.each([
+    ['I15: a key that stands twice, with both lines', 'key: Title\nitems:\n- Title: a\n- Title: a\n', 'line 3 already'],
+    ['I15: an empty key', 'key: Title\nitems:\n- Title: ""\n', 'is empty'],
+    ['I15: no key', 'key: Title\nitems:\n- Name: a\n', 'it has no "Title"'],
+    ['I15: a key that is no text', 'key: Title\nitems:\n- Title: [a]\n', 'is no text'],
+    ['nobody says which field the key is', 'items:\n- Title: a\n', '--key FIELD'],
+    ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'no member "baseUrl"'],
+    ['D: a token', 'token: abc\nkey: Title\nitems: []\n', 'no member "token"'],
+    ['D: a profile', 'profile: prod\nkey: Title\nitems: []\n', 'no member "profile"'],
+    ['I01: a list that leads elsewhere', 'list: ..\nkey: Title\nitems: []\n', 'line 1'],
+    ['no items', 'key: Title\n', 'items: []'],
+    ['broken YAML, with line and column', 'key: Title\nitems: [\n', 'line'],
+    ['nothing', '', 'seed.yaml'],
+  ])('%s', async (_, content, said) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.yaml', content);
+
+    const { exitCode, stdout, stderr } = await world.apply('--init', '--yes');
+
+    expect([exitCode, stdout, service.requests, world.hasState()]).toEqual([2, '', [], false]);
+    expect(stderr).toContain(said);
+  });
+
+  test('several problems are told, each with its line', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.file('seed.csv', 'Title,Note\na,x\na,y\n,z\n');
+
+    const { exitCode, stderr } = await world.run(['apply', 'seed.csv', '--key', 'Title', '--init', '--yes']);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('line 3: ');
+    expect(stderr).toContain('line 4: ');
+  });
+
+  test('one that is not there', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+
+    const { exitCode, stderr } = await world.run(['apply', 'nowhere.json', '--key', 'Title', '--init', '--yes']);
+
+    expect([exitCode, service.requests]).toEqual([2, []]);
+    expect(stderr).toContain('nowhere.json');
+  });
+});
+
+test('D: a value that begins with @ names no file: it is sent as it stands', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+
+  await world.begin({ Title: 'a', Note: '@/etc/hostname' });
+
+  expect(service.items().get('1')).toEqual({ Title: 'a', Note: '@/etc/hostname' });
+});
+
+test('I06: names that every object inherits are fields and keys like any other', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.file('seed.json', '{"key":"Title","items":[{"Title":"__proto__","__proto__":"x"},{"Title":"constructor"}]}');
+
+  const first = await world.run(['apply', 'seed.json', '--init', '--yes']);
+  const again = await world.run(['apply', 'seed.json', '--dry-run', '--detailed-exitcode']);
+
+  expect([first.exitCode, again.exitCode]).toEqual([0, 0]);
+  expect(service.requests[0]?.body).toBe('{"fields":{"Title":"__proto__","__proto__":"x"}}');
+  expect(world.text('seed.json.state.json')).toContain('"__proto__":{"id":"1"');
+});

@@ -1,0 +1,211 @@
+/** The state on disk: refused and left as it is where it is not the one (reliability, P12, P17, C7), and told to nobody. */
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { filesWith, newCanary } from '../../support/canary.ts';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+];
+
+/** The commands that work with a state. */
+const commands = [
+  ['apply', 'seed.yaml', '--yes', '--prune'],
+  ['apply', 'seed.yaml', '--dry-run'],
+  ['state', 'import', 'seed.yaml', 'b=2'],
+  ['state', 'forget', 'seed.yaml', 'a'],
+  ['state', 'resolve', 'seed.yaml', 'a=none'],
+  ['state', 'export', 'seed.yaml'],
+];
+
+describe('P17: a state of another list is 10: nothing sent, left as it is', () => {
+  test.each(commands)('%s %s %s %s', async (...words) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    const [state, sent] = [world.text('seed.yaml.state.json'), service.requests.length];
+
+    const list = await world.run([...words.filter(Boolean), '-l', 'others']);
+    const site = await world.run([...words.filter(Boolean), '-s', 'elsewhere']);
+    const origin = await world.run([
+      ...words.filter(Boolean),
+      '--base-url',
+      service.url.replace('127.0.0.1', 'localhost'),
+    ]);
+
+    expect([list.exitCode, site.exitCode, origin.exitCode]).toEqual([10, 10, 10]);
+    expect([world.text('seed.yaml.state.json'), service.requests.length]).toEqual([state, sent]);
+    expect(list.stderr).toContain(`${world.statePath} is of list "tasks" of site "home" at ${service.url}`);
+  });
+});
+
+describe('P12: a state that can’t be read is 10: nothing sent, left byte by byte as it is', () => {
+  const damages: readonly (readonly [string, (text: string) => string])[] = [
+    ['empty', () => ''],
+    ['cut off', (text) => text.slice(0, -10)],
+    ['another type', () => '[]'],
+    ['no JSON', (text) => `${text}x`],
+    ['two keys with one item', (text) => text.replace('"id":"2"', '"id":"1"')],
+    ['D: an id that is a path', (text) => text.replace('"id":"2"', '"id":".."')],
+    ['an unknown member', (text) => text.replace('"key":', '"token":"x","key":')],
+    ['a newer version', (text) => text.replace('"version":1', '"version":2')],
+  ];
+  test.each(damages)('%s', async (_, damage) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a, b);
+    const damaged = damage(world.text('seed.yaml.state.json'));
+    world.file('seed.yaml.state.json', damaged);
+    const sent = service.requests.length;
+
+    for (const words of commands) {
+      const { exitCode, stderr } = await world.run(words);
+      expect([exitCode, world.text('seed.yaml.state.json'), service.requests.length]).toEqual([10, damaged, sent]);
+      expect(stderr).toContain(world.statePath);
+    }
+  });
+
+  test('the version before is named', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+    world.seed(a, b);
+    await world.apply('--yes');
+    world.file('seed.yaml.state.json', '{');
+
+    const { exitCode, stderr } = await world.apply('--yes');
+
+    expect([exitCode, existsSync(`${world.statePath}.bak`)]).toEqual([10, true]);
+    expect(stderr).toContain(`${world.statePath}.bak`);
+  });
+});
+
+test('P17: an older version of the state is 10: what was created since would be made again', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  const old = world.text('seed.yaml.state.json');
+  world.seed(a, b);
+  await world.apply('--yes');
+  world.seed(a, { ...b, Note: 'new' });
+  await world.apply('--yes');
+  world.file('seed.yaml.state.json', old);
+  const sent = service.requests.length;
+
+  const { exitCode, stderr } = await world.apply('--yes');
+
+  expect([exitCode, service.requests.length, world.text('seed.yaml.state.json')]).toEqual([10, sent, old]);
+  expect(stderr).toContain('is older than what was written here');
+});
+
+test('another key field is 2', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  world.file('seed.yaml', JSON.stringify({ key: 'Note', items: [a] }));
+
+  const { exitCode, stderr } = await world.apply('--yes');
+
+  expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
+  expect(stderr).toContain('"Title"');
+});
+
+test('the serial grows with each version, the lineage stays, and nothing else is left in the folder', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  const first = world.known();
+  world.seed(a, b);
+  await world.apply('--yes');
+
+  const second = world.known();
+  expect(second.lineage).toBe(first.lineage);
+  expect(second.serial).toBeGreaterThan(first.serial);
+  expect(readdirSync(world.path).filter((name) => name.startsWith('seed'))).toEqual([
+    'seed.yaml',
+    'seed.yaml.state.json',
+    'seed.yaml.state.json.bak',
+  ]);
+});
+
+test('a state that is gone, with the journal of its run beside it, is 10, --init or not', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+  service.script = () => {
+    // Somebody removes the state in the middle of its run.
+    rmSync(world.statePath);
+    return undefined;
+  };
+  const broken = await world.apply('--init', '--yes');
+  service.script = () => undefined;
+
+  const { exitCode, stderr } = await world.apply('--init', '--yes');
+
+  expect([broken.exitCode, exitCode, service.writes()]).toEqual([10, 10, ['POST a']]);
+  expect(broken.stderr).toContain(`what was done is in ${world.statePath}.journal`);
+  expect(stderr).toContain('seed.yaml.state.json.journal');
+});
+
+describe('a state whose run has lost its journal is 10: nobody knows what was created', () => {
+  test('at the end of that run, and ever after', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a);
+    service.script = () => {
+      rmSync(`${world.statePath}.journal`);
+      return undefined;
+    };
+    const broken = await world.apply('--init', '--yes');
+    service.script = () => undefined;
+
+    const { exitCode, stderr } = await world.apply('--yes');
+
+    expect([broken.exitCode, exitCode, service.writes()]).toEqual([10, 10, ['POST a']]);
+    for (const text of [broken.stderr, stderr]) expect(text).toContain(`${world.statePath}.journal is not there`);
+  });
+});
+
+test('a journal whose state was never written has sent nothing: it is no hindrance', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+  // The state can't be replaced by a folder's name.
+  mkdirSync(`${world.statePath}.tmp-listctl/x`, { recursive: true });
+  const broken = await world.apply('--init', '--yes');
+  rmSync(`${world.statePath}.tmp-listctl`, { recursive: true });
+
+  const { exitCode } = await world.apply('--init', '--yes');
+
+  expect([broken.exitCode, exitCode, service.writes()]).toEqual([10, 0, ['POST a']]);
+});
+
+test('D: the token is in no state, journal, plan, rejects, stdout or stderr, whatever the service repeats', async () => {
+  const canary = newCanary();
+  const body = { error: { code: `code-${canary}`, message: `you sent ${canary}` } };
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  const env = { LISTCTL_TOKEN: canary };
+  world.seed(a, b, { Title: 'c' }, { Title: 'd' });
+  service.script = ({ fields }) => {
+    if (fields['Title'] === 'b') return { status: 500, headers: { 'request-id': canary }, body };
+    return fields['Title'] === 'c' ? { status: 400, headers: { 'request-id': canary }, body } : undefined;
+  };
+
+  const flags = ['--init', '-vv', '--retries', '0', '--rejects', 'r.jsonl'];
+  const plan = await world.run(['apply', 'seed.yaml', '--init', '--out', 'plan.json', '-vv'], { env });
+  const first = await world.run(['apply', 'seed.yaml', '--yes', ...flags], { env });
+  const second = await world.run(['apply', 'seed.yaml', '--dry-run', '-o', 'json', '-vv'], { env });
+  const exported = await world.run(['state', 'export', 'seed.yaml', '-vv'], { env });
+
+  expect([plan.exitCode, first.exitCode, second.exitCode, exported.exitCode]).toEqual([0, 8, 0, 0]);
+  expect(service.requests.every(({ headers }) => headers['authorization'] === `Bearer ${canary}`)).toBe(true);
+  for (const { stdout, stderr } of [plan, first, second, exported]) {
+    expect(stdout + stderr).not.toContain(canary.slice(0, 15));
+  }
+  expect(filesWith(canary.slice(0, 15), world.path)).toEqual([]);
+  expect(existsSync(join(world.path, 'r.jsonl'))).toBe(true);
+});

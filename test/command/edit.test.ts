@@ -1,0 +1,480 @@
+/** `listctl items edit`, with an editor that is a script. */
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Stopped } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
+import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run, testHost } from '../support/test-host.ts';
+
+const milk = { id: '17', fields: { Title: 'Buy milk', Count: 2, Note: 'soon' } };
+const read: ScriptedAnswer = { status: 200, body: milk, headers: { etag: '"1"' } };
+const done: ScriptedAnswer = { status: 200, body: { id: '17', fields: { Title: 'Buy bread' } } };
+const toBread = 'sed -i \'s/Buy milk/Buy bread/\' "$1"';
+const send = 'Send ';
+const again = 'Open the text again?';
+
+describe('what is sent', () => {
+  test('only what changed, null for what was removed, with If-Match; the item is printed', async () => {
+    await using service = await scriptedService(read, done);
+
+    const ended = await edit(
+      service,
+      [`${toBread}; sed -i '/^Note/d' "$1"; echo 'Who: me' >> "$1"`],
+      [[send, 'y\n']],
+      ['-o', 'json'],
+    );
+
+    expect(ended).toMatchObject({
+      exitCode: 0,
+      stdout: '{\n  "id": "17",\n  "fields": {\n    "Title": "Buy bread"\n  }\n}\n',
+    });
+    expect(service.requests).toMatchObject([
+      { method: 'GET' },
+      {
+        method: 'PATCH',
+        path: '/v1.0/sites/home/lists/tasks/items/17',
+        body: '{"fields":{"Title":"Buy bread","Note":null,"Who":"me"}}',
+        headers: { 'if-match': '"1"' },
+      },
+    ]);
+    expect(ended.kept).toEqual([]);
+  });
+
+  test('digits stay as they came, and what was not touched is not sent', async () => {
+    const body =
+      '{"id":"17","fields":{"n":1.10,"big":12345678901234567890,"__proto__":{"x":1e400},"t":"007","no":"no"}}';
+    await using service = await scriptedService({ status: 200, body }, done);
+
+    const ended = await edit(service, ['sed -i \'s/1.10/1.20/\' "$1"'], [[send, 'y\n']]);
+
+    expect(ended.seen[0]).toContain('big: 12345678901234567890\n');
+    expect(service.requests[1]?.body).toBe('{"fields":{"n":1.20}}');
+    expect(ended.exitCode).toBe(0);
+  });
+
+  test.each([
+    { etag: undefined, because: 'there is none' },
+    { etag: 'W/"1"', because: 'a weak one matches nothing' },
+  ])('no If-Match without a strong ETag: $because', async ({ etag }) => {
+    await using service = await scriptedService({ ...read, headers: etag === undefined ? {} : { etag } }, done);
+
+    const { exitCode } = await edit(service, [toBread], [[send, 'y\n']]);
+
+    expect(exitCode).toBe(0);
+    expect(service.requests[1]?.headers).not.toHaveProperty('if-match');
+  });
+
+  test('the diff stands on stderr before the question, with --quiet too', async () => {
+    await using service = await scriptedService(read, done);
+
+    const { stderr, stdout } = await edit(service, [toBread], [[send, 'y\n']], ['--quiet', '-o', 'none']);
+
+    expect(stderr).toContain('~ item "17" of list "tasks" of site "home"\n    Title: Buy milk → Buy bread\n');
+    expect(stderr.indexOf('Buy milk →')).toBeLessThan(stderr.indexOf('Send this change to'));
+    expect(stdout).toBe('');
+  });
+
+  test('a text of the service can neither leave its comment nor steer the terminal', async () => {
+    const hostile = { id: '17', fields: { 'a\nb: 1 #\u001b[31m': 'x\u202e\n# y' } };
+    await using service = await scriptedService({ status: 200, body: hostile }, done);
+
+    const ended = await edit(service, ['sed -i \'s/# y/# z/\' "$1"'], [[send, 'n\n']]);
+
+    expect(ended.exitCode).toBe(2);
+    for (const text of ['\u001b[31m', '\u202e']) {
+      expect(ended.seen[0]).not.toContain(text);
+      expect(ended.stderr).not.toContain(text);
+    }
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('--dry-run prints the request, and sends and asks nothing', async () => {
+    await using service = await scriptedService(read);
+
+    const { exitCode, stdout, kept } = await edit(service, [toBread], [], ['--dry-run', '-o', 'json']);
+
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ method: 'PATCH', body: { fields: { Title: 'Buy bread' } } });
+    expect([service.requests.length, kept]).toEqual([1, []]);
+  });
+});
+
+describe('what changes nothing sends nothing', () => {
+  test.each([
+    { does: 'true', says: 'nothing was changed', because: 'left as it is' },
+    { does: 'echo "# more" >> "$1"', says: 'nothing was changed', because: 'a comment' },
+    { does: 'sed -i \'s/^Count: 2/Count: 2.0/\' "$1"', says: 'nothing was changed', because: 'the same number' },
+    { does: 'echo "New:" >> "$1"', says: 'nothing was changed', because: 'a field that is not there, cleared' },
+    { does: ': > "$1"', says: 'the text was emptied', because: 'emptied' },
+    { does: 'sed -i "/^[^#]/d" "$1"', says: 'the text was emptied', because: 'only comments left' },
+    { does: 'rm "$1"', says: 'the text was emptied', because: 'the file removed' },
+  ])('$because: exit code 0, said, and no file stays', async ({ does, says }) => {
+    await using service = await scriptedService(read);
+
+    const { exitCode, stdout, stderr, kept } = await edit(service, [does]);
+
+    expect({ exitCode, stdout, kept }).toEqual({ exitCode: 0, stdout: '', kept: [] });
+    expect(stderr).toContain(`${says}: nothing was sent`);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each([
+    { typed: 'n\n', exit: 2 },
+    { typed: '\n', exit: 2 },
+    { typed: '\u0003', exit: 130 },
+    { typed: '\u0004', exit: 2 },
+  ])('not confirmed ($typed): exit code $exit, and the text is kept and named', async ({ typed, exit }) => {
+    await using service = await scriptedService(read);
+
+    const { exitCode, stderr, kept } = await edit(service, [toBread], [[send, typed]]);
+
+    expect(exitCode).toBe(exit);
+    expect(service.requests).toHaveLength(1);
+    expect(kept).toHaveLength(1);
+    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(kept[0]?.text).toContain('Title: Buy bread');
+  });
+
+  test.each([
+    { does: 'exit 3', says: 'failed with exit code 3', keeps: 0 },
+    { does: `${toBread}; exit 1`, says: 'failed with exit code 1', keeps: 1 },
+    { does: 'kill -TERM $$', says: 'was ended by SIGTERM', keeps: 0 },
+  ])('an editor that ends badly ($does) is exit code 2; what it wrote stays', async ({ does, says, keeps }) => {
+    await using service = await scriptedService(read);
+
+    const { exitCode, stderr, kept } = await edit(service, [does]);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${says}: nothing was sent`);
+    expect(kept).toHaveLength(keeps);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('the editor', () => {
+  test('gets a file of its own, mode 0600, in a folder that nobody else may look into', async () => {
+    await using service = await scriptedService(read);
+
+    const { seen, report } = await edit(service, [
+      'stat -c "%a" "$1" "$(dirname "$1")" > "$REPORT"; echo "$1" >> "$REPORT"',
+    ]);
+
+    expect(report).toMatch(/^600\n700\n\/.*\/item-17\.yaml\n$/);
+    expect(seen[0]).toMatch(
+      /^# The fields of item "17" of list "tasks"[^\n]*\n(# [^\n]*\n){2}\nTitle: Buy milk\nCount: 2\nNote: soon\n$/,
+    );
+  });
+
+  test('VISUAL wins over EDITOR, and its words are words of a shell, quotes too', async () => {
+    await using service = await scriptedService(read);
+    await using folder = await temporaryFolder();
+    const script = join(folder.path, 'my editor');
+    writeFileSync(script, `#!/bin/sh\necho "$1,$2,$#" > '${folder.path}/words'\n`, { mode: 0o700 });
+    const env = { ...environmentFor(service), VISUAL: `"${script}" --wait 'a b'`, EDITOR: 'false' };
+
+    const { exitCode } = await run(['items', 'edit', '17'], { env, terminal: 120 });
+
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(folder.path, 'words'), 'utf8')).toBe('--wait,a b,3\n');
+  });
+
+  test('what an id holds is no command of the shell, and no path', async () => {
+    await using service = await scriptedService({ status: 200, body: { ...milk, id: '$(touch x);../../a b' } });
+
+    const { report, exitCode } = await edit(service, ['echo "$1" > "$REPORT"'], [], [], '$(touch x);../../a b');
+
+    expect(exitCode).toBe(0);
+    expect(report).toMatch(/\/item--touch-x-a-b\.yaml\n$/);
+  });
+
+  test('gets no token, and one that is not there is said to be so', async () => {
+    await using service = await scriptedService(read);
+
+    const { report } = await edit(service, ['env > "$REPORT"']);
+    const env = { ...environmentFor(service), EDITOR: 'listctl-no-such-editor --wait' };
+    const missing = await run(['items', 'edit', '17'], { env, terminal: 120 });
+
+    expect(report).toContain('LISTCTL_SITE=home');
+    expect(report).not.toContain('test-token');
+    expect(missing.exitCode).toBe(2);
+    expect(missing.stderr).toMatch(
+      /the editor \(EDITOR: listctl-no-such-editor --wait\) could not be started.*\n.*EDITOR=nano/,
+    );
+  });
+
+  test.each([
+    { world: {} },
+    { world: { terminal: 80 }, words: ['--no-input'] },
+    { world: { terminal: 80 }, more: { CI: 'yes' } },
+  ])('P22: is not opened where nobody may be asked: $world $words $more', async ({ world, words = [], more = {} }) => {
+    await using service = await scriptedService(read);
+    const env = { ...environmentFor(service), EDITOR: 'false', ...more };
+
+    const { exitCode, stdout, stderr } = await run(['items', 'edit', '17', ...words], { ...world, env });
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain('listctl items update');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('is not opened for an item that is not there, nor for a query that can not be', async () => {
+    await using service = await scriptedService({ status: 404, body: {} });
+
+    const missing = await edit(service, ['true']);
+    const query = await edit(service, ['true'], [], ['-q', '[']);
+
+    expect([missing.exitCode, query.exitCode]).toEqual([4, 2]);
+    expect([missing.seen, query.seen]).toEqual([[], []]);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('a text that is not taken is opened again', () => {
+  test('with the error above it and the line that it then has, and sent once it is good', async () => {
+    await using service = await scriptedService(read, done);
+    const slip = 'sed -i "s/^Note: soon/Note: [soon/" "$1"';
+    const mend = 'sed -i "s/^Note: \\[soon/Note: later/" "$1"';
+
+    const { exitCode, seen, kept } = await edit(
+      service,
+      [slip, mend],
+      [
+        [again, 'y\n'],
+        [send, 'y\n'],
+      ],
+    );
+
+    expect({ exitCode, kept }).toEqual({ exitCode: 0, kept: [] });
+    const [, line] = /^# Not sent: line (\d+): /.exec(seen[1] ?? '') ?? [];
+    // The list that nobody closes is found to be so behind its line.
+    expect(seen[1]?.split('\n').slice(0, Number(line)).join('\n')).toContain('Note: [soon');
+    expect(seen[1]?.match(/^# The fields of/gm)).toHaveLength(1);
+    expect(service.requests[1]?.body).toBe('{"fields":{"Note":"later"}}');
+  });
+
+  test.each([
+    { does: 'echo "- a" > "$1"', says: 'names and values' },
+    { does: 'echo "Title: again" >> "$1"', says: '"Title" stands here twice' },
+    { does: 'printf \'Title: \\344\\n\' > "$1"', says: 'it is not UTF-8 text', isAsked: false },
+    { does: 'echo "a: .inf" >> "$1"', says: 'no value that JSON has|no number that JSON has' },
+  ])('$says: exit code 2 unless it is mended, and the text is kept', async ({ does, says, isAsked = true }) => {
+    await using service = await scriptedService(read);
+
+    const { exitCode, stderr, kept } = await edit(service, [does], isAsked ? [[again, 'n\n']] : []);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(new RegExp(says));
+    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('the service refuses: its reason is a comment, one line, and the next text is sent', async () => {
+    await using service = await scriptedService(read, { status: 400, body: { error: 'Title\nis # too bready' } }, done);
+
+    const { exitCode, seen } = await edit(
+      service,
+      [toBread, 'sed -i \'s/Buy bread/Buy rolls/\' "$1"'],
+      [
+        [send, 'y\n'],
+        [again, 'y\n'],
+        [/Send.*Send/s, 'y\n'],
+      ],
+    );
+
+    expect(exitCode).toBe(0);
+    expect(seen[1]).toMatch(/^# Not sent: .*Title⏎is # too bready.*\n# The fields of/);
+    expect(service.requests[2]?.body).toBe('{"fields":{"Title":"Buy rolls"}}');
+  });
+
+  test('left as it was it is not sent again: the first refusal stands, and the text is kept', async () => {
+    await using service = await scriptedService(read, { status: 422, body: { error: 'no bread' } });
+
+    const { exitCode, stderr, kept } = await edit(
+      service,
+      [toBread, 'chmod 644 "$1"'],
+      [
+        [send, 'y\n'],
+        [again, 'y\n'],
+      ],
+    );
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(kept[0]?.mode).toBe(0o600);
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test('somebody was quicker (412): the edit is laid over the item as it is now, and says what else changed', async () => {
+    const now = { id: '17', fields: { Title: 'Buy beer', Count: 3, Note: 'soon' } };
+    await using service = await scriptedService(
+      read,
+      { status: 412, body: { error: 'changed' } },
+      { status: 200, body: now, headers: { etag: '"2"' } },
+      done,
+    );
+
+    const { exitCode, seen, stderr } = await edit(
+      service,
+      [toBread, 'true'],
+      [
+        [send, 'y\n'],
+        [again, 'y\n'],
+        [/Send.*Send/s, 'y\n'],
+      ],
+    );
+
+    expect(exitCode).toBe(0);
+    expect(seen[1]).toContain('\nTitle: Buy bread\nCount: 3\nNote: soon\n');
+    expect(seen[1]).toContain('# Changed by somebody else, and left so: Count\n');
+    expect(seen[1]).toContain('# Changed by somebody else, and by you: Title, there Buy beer\n');
+    expect(stderr).toContain('Title: Buy beer → Buy bread');
+    expect(service.requests[3]).toMatchObject({
+      method: 'PATCH',
+      body: '{"fields":{"Title":"Buy bread"}}',
+      headers: { 'if-match': '"2"' },
+    });
+  });
+
+  test('a conflict that is given up is exit code 5, and the text is kept', async () => {
+    await using service = await scriptedService(read, { status: 412, body: { error: 'changed' } });
+
+    const { exitCode, stderr, kept } = await edit(
+      service,
+      [toBread],
+      [
+        [send, 'y\n'],
+        [again, 'n\n'],
+      ],
+    );
+
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test.each([
+    { answer: { status: 401 }, exit: 3 },
+    { answer: { status: 404 }, exit: 4 },
+    { answer: { status: 429 }, exit: 6 },
+    { answer: { status: 500 }, exit: 8 },
+  ])('$answer.status: another text would not help; exit code $exit, and the text is kept', async ({ answer, exit }) => {
+    await using service = await scriptedService({ ...read, headers: {} }, answer);
+
+    const { exitCode, stderr, kept } = await edit(service, [toBread], [[send, 'y\n']], ['--retries', '0']);
+
+    expect(exitCode).toBe(exit);
+    expect(stderr).not.toContain(again);
+    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+  });
+});
+
+test.each([
+  { signal: 'SIGINT', exit: 130 },
+  { signal: 'SIGTERM', exit: 143 },
+] as const)('$signal while the editor is open: nothing is sent, and the text is kept', async ({ signal, exit }) => {
+  await using service = await scriptedService(read);
+  await using folder = await temporaryFolder();
+  const script = join(folder.path, 'editor');
+  const named = join(folder.path, 'named');
+  // It goes on for a moment, as an editor does that takes Ctrl-C for something else.
+  writeFileSync(script, `#!/bin/sh\n${toBread}\nprintf %s "$1" > '${named}'\nsleep 0.3\n`, { mode: 0o700 });
+  const stop = new AbortController();
+
+  const env = { ...environmentFor(service), EDITOR: script };
+  const running = run(['items', 'edit', '17'], { env, terminal: 120, signal: stop.signal });
+  while (!existsSync(named) || readFileSync(named, 'utf8') === '')
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  stop.abort(new Stopped(signal));
+  const { exitCode, stderr } = await running;
+
+  const kept = takeKept(readFileSync(named, 'utf8'));
+  expect(exitCode).toBe(exit);
+  expect(stderr).toBe(`listctl: your text is kept in ${kept.file}\n`);
+  expect(kept.text).toContain('Title: Buy bread');
+  expect(service.requests).toHaveLength(1);
+});
+
+test('through a protected profile it is asked for as everywhere; a no keeps the text', async () => {
+  await using service = await scriptedService(read);
+  await using folder = await settingsFolder(keptFor(service, { protected: true }));
+
+  const { exitCode, stderr, kept } = await edit(
+    folder,
+    [toBread],
+    [
+      [send, 'y\n'],
+      ['protected profile prod?', 'n\n'],
+    ],
+  );
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('pass --confirm prod');
+  expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+  expect(service.requests).toHaveLength(1);
+});
+
+/** Runs one edit with a script for an editor: its n-th start runs the n-th line. */
+async function edit(
+  to: { readonly url: string } | { readonly env: Readonly<Record<string, string>> },
+  starts: readonly string[],
+  answers: readonly (readonly [question: string | RegExp, typed: string])[] = [],
+  words: readonly string[] = [],
+  id = '17',
+) {
+  await using folder = await temporaryFolder();
+  const at = (name: string) => join(folder.path, name);
+  const cases = starts.map((line, index) => `${index + 1}) ${line} ;;`).join('\n');
+  const count = `n=$(($(cat '${at('count')}' 2>/dev/null || echo 0) + 1)); echo $n > '${at('count')}'`;
+  writeFileSync(
+    at('editor'),
+    `#!/bin/sh\n${count}\ncp "$1" '${at('seen-')}'$n\nprintf %s "$1" > '${at('file')}'\ncase $n in\n${cases}\nesac\n`,
+  );
+  chmodSync(at('editor'), 0o700);
+  const env = {
+    ...('env' in to ? to.env : environmentFor(to)),
+    EDITOR: at('editor'),
+    REPORT: at('report'),
+    NO_COLOR: '1',
+  };
+  const host = testHost({ env, terminal: 120 });
+
+  const running = main(['items', 'edit', id, ...words], { ...host, env: { ...host.env, ...env } });
+  for (const [question, typed] of answers) await answer(host, question, typed);
+  const exitCode = await running;
+
+  const seen = readdirSync(folder.path).filter((name) => name.startsWith('seen-'));
+  const { stdout, stderr } = host.printed;
+  // Where the editor found it, whatever is said of it.
+  const file = existsSync(at('file')) ? readFileSync(at('file'), 'utf8') : '';
+  const kept = file !== '' && existsSync(dirname(file)) ? [takeKept(file)] : [];
+  return {
+    ...{ exitCode, stdout, stderr, kept },
+    /** What the editor found, each time that it was started. */
+    seen: seen.toSorted().map((name) => readFileSync(at(name), 'utf8')),
+    report: existsSync(at('report')) ? readFileSync(at('report'), 'utf8') : '',
+  };
+}
+
+/** Looks at a text that was kept, and removes it. */
+function takeKept(file: string) {
+  const kept = { file, text: readFileSync(file, 'utf8'), mode: statSync(file).mode & 0o777 };
+  rmSync(dirname(file), { recursive: true });
+  return kept;
+}
+
+async function answer(host: ReturnType<typeof testHost>, question: string | RegExp, typed: string): Promise<void> {
+  // Inquirer breaks lines wherever they are long.
+  const bare = (text: string) => text.replaceAll(/\s/g, '');
+  const wanted = typeof question === 'string' ? bare(question) : question;
+  const isAsked = () => {
+    const shown = bare(host.printed.stderr);
+    return typeof wanted === 'string' ? shown.includes(wanted) : wanted.test(shown);
+  };
+  for (let turn = 0; turn < 3000 && !isAsked(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  // A new prompt listens from the next turn on.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  host.type(typed);
+}

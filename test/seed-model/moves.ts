@@ -1,0 +1,89 @@
+/** What may happen to a list, its seed and its state, one move after the other. */
+import fc from 'fast-check';
+
+/** An item of a seed: its key, and its fields in JSON, the key's own left out. */
+export interface SeedItem {
+  readonly key: string;
+  readonly fields: readonly (readonly [name: string, json: string])[];
+}
+
+/** What becomes of one write. The `lost` ones look the same to who sent it. */
+export type Fate = 'done' | 'lost-applied' | 'lost-not-applied' | 'failed-applied' | 'refused' | 'throttled';
+
+/** When the process is killed: at its n-th write to the journal, or at the service's n-th request of all. */
+export interface Crash {
+  readonly at: 'journal-before' | 'journal-after' | 'request-before' | 'request-applied';
+  readonly nth: number;
+}
+
+/** One call of `apply`. */
+export interface Call {
+  readonly prunes: boolean;
+  readonly refreshes: boolean;
+  /** Whether the key is said to be honoured, where it is. */
+  readonly saysHonoured: boolean;
+  /** By way of `--out`. */
+  readonly savesPlan: boolean;
+  readonly concurrency: number;
+  /** By the number of the write; `done` beyond the end. */
+  readonly fates: readonly Fate[];
+  readonly crash: Crash | undefined;
+}
+
+/** What happens next. */
+export type Move =
+  | { readonly kind: 'edit'; readonly seed: readonly SeedItem[] }
+  | { readonly kind: 'apply'; readonly call: Call }
+  /** Somebody else is at work, or takes an item over or lets go of one. */
+  | { readonly kind: 'drift' | 'remove' | 'import' | 'forget'; readonly nth: number; readonly json: string }
+  | { readonly kind: 'add'; readonly key: string }
+  /** Somebody looks what became of every create in doubt. */
+  | { readonly kind: 'resolve' };
+
+const keys = ['a', 'b', 'c', 'd', '__proto__', 'new\nline', 'x=1', '\u2028"\\'] as const;
+const values = ['"x"', '"007"', '1', '1.0', '12345678901234567890', 'null', 'true', '{"n":[1,{"m":null}]}', '""'];
+
+/** Any seed. */
+export const seeds: fc.Arbitrary<readonly SeedItem[]> = fc.uniqueArray(
+  fc.record({
+    key: fc.constantFrom(...keys),
+    fields: fc.uniqueArray(fc.tuple(fc.constantFrom('F0', 'F1', 'constructor'), fc.constantFrom(...values)), {
+      selector: ([name]) => name,
+      maxLength: 3,
+    }),
+  }),
+  { selector: ({ key }) => key, maxLength: keys.length },
+);
+
+const fates = fc.constantFrom<Fate>(
+  ...(['done', 'done', 'lost-applied', 'lost-not-applied', 'failed-applied', 'refused', 'throttled'] as const),
+);
+
+const calls: fc.Arbitrary<Call> = fc.record({
+  prunes: fc.boolean(),
+  refreshes: fc.boolean(),
+  saysHonoured: fc.boolean(),
+  savesPlan: fc.boolean(),
+  concurrency: fc.constantFrom(1, 4),
+  fates: fc.array(fates, { maxLength: 8 }),
+  crash: fc.option(
+    fc.record({
+      at: fc.constantFrom(...(['journal-before', 'journal-after', 'request-before', 'request-applied'] as const)),
+      nth: fc.integer({ min: 1, max: 12 }),
+    }),
+    { nil: undefined },
+  ),
+});
+
+/** Any move; every other one is an `apply`. */
+export const moves: fc.Arbitrary<Move> = fc.oneof(
+  fc.record({ kind: fc.constant('edit' as const), seed: seeds }),
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('apply' as const), call: calls }) },
+  fc.record({
+    kind: fc.constantFrom('drift' as const, 'drift' as const, 'remove' as const, 'import' as const, 'forget' as const),
+    nth: fc.nat(20),
+    json: fc.constantFrom(...values),
+  }),
+  fc.record({ kind: fc.constant('add' as const), key: fc.constantFrom(...keys) }),
+  fc.constant({ kind: 'resolve' as const }),
+);
