@@ -83,8 +83,8 @@ export async function measureLatency(node: string): Promise<readonly LatencyRow[
     using service = await serving(node, echo, [String(latencyMs)]);
     for (const concurrency of [8, 32, 64, 128]) {
       const best = (concurrency * 1000) / latencyMs;
-      // For some ten seconds.
-      const csv = await writeRows(folder.path, Math.round(best * 10));
+      // A hundred round trips and more, so that the search for the limit, which takes six, is a small part.
+      const csv = await writeRows(folder.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
       const { said } = await create(node, folder.path, service.url, csv, concurrency);
       const rowsPerSecond = Number(/(?<rate>[\d,.]+) rows\/s/.exec(said)?.groups?.['rate']?.replaceAll(',', ''));
       figures.push({ latencyMs, concurrency, rowsPerSecond, share: rowsPerSecond / best });
