@@ -1,0 +1,188 @@
+/** A command line for every command, in a folder where each has something to work on: what docs/conventions.md is held with. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { join } from 'node:path';
+import { env as ownEnv } from 'node:process';
+import { Readable } from 'node:stream';
+import { vi } from 'vitest';
+import { Stopped } from '../../src/errors.ts';
+import { main } from '../../src/main.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { testHost } from '../support/test-host.ts';
+
+/** One for each command; the folder of `endLine` holds what they name. */
+export const lines: Readonly<Record<string, readonly string[]>> = {
+  'items create': ['-f', 'Title=a'],
+  'items get': ['17'],
+  'items update': ['17', '-f', 'Title=b'],
+  'items delete': ['17'],
+  'items edit': ['17'],
+  apply: ['seed.json', '--key', 'Title'],
+  'state import': ['seed.json', 'b=17', '--key', 'Title'],
+  'state forget': ['seed.json', 'a', '--key', 'Title'],
+  'state resolve': ['seed.json', 'a=17', '--key', 'Title'],
+  'state export': ['seed.json', '--key', 'Title'],
+  'runs list': [],
+  'runs show': ['last'],
+  'runs resolve': ['last', '--row', '1', '--not-applied'],
+  'runs undo': ['last'],
+  'runs remove': ['last'],
+  serve: ['--port', '0'],
+  init: [],
+  'auth login': [],
+  'auth logout': [],
+  'auth status': [],
+  'auth token': [],
+  'profile list': [],
+  'profile show': ['kept'],
+  'profile set': ['kept', '--site', 'home'],
+  'profile use': ['kept'],
+  'profile remove': ['kept'],
+  api: ['GET', 'sites/home'],
+  doctor: [],
+  completion: ['bash'],
+  help: [],
+};
+
+/** What a line is ended with. */
+export interface How {
+  readonly env?: Readonly<Record<string, string>>;
+  /** More words behind the line. */
+  readonly more?: readonly string[];
+  /** Whether all three streams are a terminal. */
+  readonly onTerminal?: boolean;
+  /** What stdin does: it never says a word, or is at its end. */
+  readonly input?: 'silent' | 'ended';
+}
+
+/** How one line ended. */
+export interface Ended {
+  readonly path: string;
+  /** Undefined for one that still waited after some seconds. */
+  readonly exitCode: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The methods of its requests. */
+  readonly requests: readonly string[];
+  /** Those that the service had. */
+  readonly connections: number;
+  /** Those that were tried, to wherever. */
+  readonly attempts: number;
+  readonly hasReadInput: boolean;
+}
+
+/** A service that does what it is told, and counts. */
+export interface CountingService extends AsyncDisposable {
+  readonly url: string;
+  readonly requests: string[];
+  connections: number;
+}
+
+/** Starts one: it holds item 17, titled a, and refuses whatever has `refused` in it. */
+export async function countingService(): Promise<CountingService> {
+  const counted = { requests: [] as string[], connections: 0 };
+  const answers: Readonly<Record<string, number>> = { POST: 201, DELETE: 204 };
+  const server = createServer((request, response) => {
+    const { method = '' } = request;
+    counted.requests.push(method);
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      const status = body.includes('refused') ? 422 : (answers[method] ?? 200);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(method === 'DELETE' ? '' : JSON.stringify({ id: '17', fields: { Title: 'a' } }));
+    });
+  });
+  server.on('connection', () => {
+    counted.connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return Object.assign(counted, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    [Symbol.asyncDispose]: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+/** Runs the line of every command, each in a folder of its own. */
+export async function endAll(how: How = {}, paths = Object.keys(lines)): Promise<readonly Ended[]> {
+  const ended: Ended[] = [];
+  for (const path of paths) ended.push(await endLine(path, how));
+  return ended;
+}
+
+/** Runs the line of one command. */
+async function endLine(path: string, { env = {}, more = [], onTerminal, input = 'silent' }: How = {}) {
+  await using service = await countingService();
+  await using folder = await temporaryFolder();
+  const worldEnv = environmentIn(folder.path, service);
+  if (/^(runs|state|apply)/.test(path)) await haveRunAndState(folder.path, worldEnv);
+  Object.assign(service, { connections: 0 }).requests.length = 0;
+
+  const signal = AbortSignal.abort(new Stopped('SIGTERM'));
+  const world = { cwd: folder.path, env: { ...worldEnv, ...env }, ...(onTerminal ? { terminal: 80 } : {}) };
+  // Nothing else ends a service.
+  const host = testHost({ ...world, ...(path === 'serve' ? { signal } : {}) });
+  const { stream, seen } = inputThat(input);
+  const connect = vi.spyOn(Socket.prototype, 'connect');
+  const running = main([...path.split(' '), ...(lines[path] ?? []), ...more], {
+    ...host,
+    stdin: { isTTY: onTerminal === true, stream },
+  });
+  const exitCode = await Promise.race([running, afterMs(4000)]);
+  const attempts = connect.mock.calls.length;
+  connect.mockRestore();
+  const { requests, connections } = service;
+  const sent = { requests: [...requests], connections, attempts };
+  return { path, exitCode, ...host.printed, ...sent, hasReadInput: seen.isRead };
+}
+
+function afterMs(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref());
+}
+
+function inputThat(does: 'silent' | 'ended') {
+  const seen = { isRead: false };
+  const stream = new Readable({
+    read() {
+      seen.isRead = true;
+      if (does === 'ended') this.push(null);
+    },
+  });
+  return { stream, seen };
+}
+
+function environmentIn(folder: string, { url }: { readonly url: string }): Readonly<Record<string, string>> {
+  const at = (name: string) => join(folder, name);
+  const write = (name: string, value: unknown) => writeFileSync(at(name), JSON.stringify(value), { mode: 0o600 });
+  mkdirSync(at('config'), { mode: 0o700 });
+  write('config/config.json', { version: 1, current: 'kept', profiles: { kept: { baseUrl: url } } });
+  write('config/credentials.json', { version: 1, tokens: { kept: { origin: new URL(url).origin, token: 'kept' } } });
+  write('seed.json', [{ Title: 'a' }]);
+  return {
+    ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },
+    ...{ LISTCTL_CONFIG_DIR: at('config'), LISTCTL_STATE_DIR: at('state'), LISTCTL_DATA_DIR: at('data'), HOME: folder },
+    ...{ PATH: ownEnv['PATH'] ?? '', EDITOR: "sed -i 's/Title: .*/Title: b/'" },
+  };
+}
+
+/** A run that is half done, and the state of a seed that says something else by now. */
+async function haveRunAndState(folder: string, env: Readonly<Record<string, string>>): Promise<void> {
+  writeFileSync(join(folder, 'rows.csv'), 'Title\na\nrefused\n');
+  const begun = [
+    ['items', 'create', '--from', 'rows.csv', '-o', 'none'],
+    ['apply', 'seed.json', '--key', 'Title', '--init', '--yes', '-o', 'none'],
+  ];
+  for (const words of begun) {
+    const host = testHost({ cwd: folder, env });
+    // 9: a row was refused, as it is to be.
+    if (![0, 9].includes(await main(words, host))) throw new Error(host.printed.stderr);
+  }
+  writeFileSync(join(folder, 'seed.json'), JSON.stringify([{ Title: 'a', Note: 'new' }]));
+}

@@ -1,0 +1,299 @@
+/** The statements of docs/conventions.md, each held by the test that it names; where it can be, for every command. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { allCommands, type OptionNode, type ProgramNode } from '../../src/commands/help/command-node.ts';
+import { main } from '../../src/main.ts';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run, testHost } from '../support/test-host.ts';
+import { countingService, endAll, lines } from './conventions-world.ts';
+
+const root = join(import.meta.dirname, '../..');
+const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
+const commands = allCommands(program);
+const leaves = commands.filter(({ commands: below }) => below.length === 0);
+const escapeByte = '\u001b';
+const patiently = { timeout: 60_000 };
+
+/** Those that ask a person before they go on. */
+const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'init', 'auth login'];
+
+/** Those whose work is to ask the service. */
+const connecting = /^(items|apply|api|doctor|init|runs undo|runs resolve|state (import|resolve|export))\b/;
+
+test('the page names every test here, and no other', () => {
+  const page = readFileSync(join(root, 'docs/conventions.md'), 'utf8');
+  const files = ['test/command/conventions.test.ts', 'test/binary/conventions.test.ts'];
+  const sources = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
+  const tests = [...sources.matchAll(/\btest(?:\.each\(\[[\s\S]*?\]\))?\(\s*'([^']+)'/g)].map(([, name]) => name);
+  const named = [...page.matchAll(/\| \*([^*]+)\* \|$/gm)].map(([, name]) => name);
+
+  expect(named.toSorted()).toEqual(tests.toSorted());
+});
+
+test('every command has a line here', () => {
+  expect(Object.keys(lines)).toEqual(leaves.map(({ path }) => path));
+});
+
+describe('help', () => {
+  test('--help and -h behind any words print the page of the command, and do nothing else', patiently, async () => {
+    await using service = await countingService();
+    const env = environmentFor(service);
+    for (const { path, usage } of commands) {
+      const words = path.split(' ').filter((word) => word !== '');
+      for (const flag of ['--help', '-h']) {
+        for (const typed of [words, [...words, ...(lines[path] ?? [])], [...words, '--no-such-flag']]) {
+          const { exitCode, stdout, stderr } = await run([...typed, flag], { env });
+          expect({ exitCode, stderr, usage: stdout.split('\n')[0] }).toEqual({
+            ...{ exitCode: 0, stderr: '', usage: `Usage: ${usage}` },
+          });
+        }
+        expect(await run([flag, ...words], { env })).toMatchObject({ exitCode: 0, stderr: '' });
+      }
+    }
+    expect(service.connections).toBe(0);
+  });
+});
+
+describe('stdin', () => {
+  test('- is stdin for every flag that says so, and behind @= and :@=', async () => {
+    const files = commands.flatMap(({ options }) => options).filter(({ value }) => value === 'file');
+    const reading = new Set(files.filter(({ description }) => description.includes('- for stdin')).map(nameOf));
+    const cases = [
+      { words: ['items', 'create', '--fields', '-'], stdin: '{"Title":"in"}', flag: '--fields' },
+      { words: ['items', 'create', '--from', '-'], stdin: '{"Title":"in"}\n', flag: '--from' },
+      { words: ['api', 'POST', 'things', '--input', '-'], stdin: '{"Title":"in"}', flag: '--input' },
+      { words: ['items', 'create', '-f', 'Title@=-'], stdin: 'in' },
+      { words: ['items', 'create', '-f', 'Title:@=-'], stdin: '"in"' },
+    ];
+    for (const { words, stdin } of cases) {
+      await using folder = await temporaryFolder();
+      await using service = await scriptedService({ status: 201, body: { id: '17', fields: { Title: 'in' } } });
+      const env = { ...environmentFor(service), LISTCTL_STATE_DIR: folder.path, HOME: folder.path };
+
+      const { exitCode } = await run(words, { stdin, env, cwd: folder.path });
+
+      expect([words, exitCode, service.requests[0]?.body]).toEqual([words, 0, expect.stringContaining('"Title":"in"')]);
+    }
+    expect([...reading].sort()).toEqual(cases.flatMap(({ flag }) => flag ?? []).sort());
+  });
+
+  test('no command reads stdin, or waits for it, unless it was told to', patiently, async () => {
+    const ended = await endAll();
+
+    expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
+    expect(ended.filter(({ hasReadInput }) => hasReadInput).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('a terminal', () => {
+  test('off a terminal no command prints an escape byte', patiently, async () => {
+    const ended = await endAll({ env: { TERM: 'xterm-256color', COLORTERM: 'truecolor' } });
+
+    expect(
+      ended.filter(({ stdout, stderr }) => (stdout + stderr).includes(escapeByte)).map(({ path }) => path),
+    ).toEqual([]);
+  });
+
+  test.each([
+    { says: 'nothing', coloured: 'terminals' },
+    { says: 'NO_COLOR', env: { NO_COLOR: '1' }, coloured: 'none' },
+    { says: 'NO_COLOR without a value', env: { NO_COLOR: '' }, coloured: 'terminals' },
+    { says: 'TERM=dumb', env: { TERM: 'dumb' }, coloured: 'none' },
+    { says: 'FORCE_COLOR', env: { FORCE_COLOR: '1' }, coloured: 'both' },
+    { says: 'FORCE_COLOR=0', env: { FORCE_COLOR: '0' }, coloured: 'none' },
+    { says: '--no-color', more: ['--no-color'], env: { FORCE_COLOR: '1' }, coloured: 'none' },
+    { says: '--color never', more: ['--color', 'never'], env: { FORCE_COLOR: '1' }, coloured: 'none' },
+    { says: '--color always', more: ['--color', 'always'], env: { NO_COLOR: '1' }, coloured: 'both' },
+  ])('colour is for each stream by itself: $says', async ({ more = [], env = {}, coloured }) => {
+    for (const terminals of ['stdout', 'stderr', 'both', 'none']) {
+      const isTerminal = (stream: string) => terminals === 'both' || terminals === stream;
+      const isColoured = (stream: string) => coloured === 'both' || (coloured === 'terminals' && isTerminal(stream));
+
+      const printed = await printedOnBoth(more, env, isTerminal);
+
+      expect([terminals, printed.stdout.includes(escapeByte), printed.stderr.includes(escapeByte)]).toEqual([
+        ...[terminals, isColoured('stdout'), isColoured('stderr')],
+      ]);
+    }
+  });
+
+  test('a run on a terminal shows how far it is before its first answer', async () => {
+    await using folder = await temporaryFolder();
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await using service = await scriptedService({ status: 201, after: asked, body: { id: '1', fields: {} } });
+    const env = { ...environmentFor(service), LISTCTL_STATE_DIR: folder.path, HOME: folder.path, TERM: 'xterm' };
+    const host = testHost({ env, terminal: 80, cwd: folder.path });
+    // As the real clock does it, which is what a bar is drawn by.
+    const every = (ms: number, work: () => void) => {
+      const timer = setInterval(work, ms);
+      return () => clearInterval(timer);
+    };
+    const stdin = testHost({ stdin: '{"Title":"a"}\n' }).stdin;
+
+    const running = main(['items', 'create', '--from', '-'], { ...host, stdin, clock: { ...host.clock, every } });
+    await vi.waitFor(() => expect(host.printed.stderr).toMatch(/0\D+1\b/), 4000);
+    answer();
+
+    expect(await running).toBe(0);
+  });
+});
+
+describe('prompts', () => {
+  test('only commands that must ask do, and where they may not, none waits for an answer', patiently, async () => {
+    const readers = async (how: Parameters<typeof endAll>[0]) => {
+      const ended = await endAll({ onTerminal: true, ...how });
+      expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
+      return ended.filter(({ hasReadInput }) => hasReadInput).map(({ path }) => path);
+    };
+
+    expect((await readers({ input: 'ended' })).toSorted()).toEqual(asking.toSorted());
+    expect(await readers({ more: ['--no-input'] })).toEqual([]);
+    expect(await readers({ env: { CI: 'true' } })).toEqual([]);
+  });
+
+  test('an end of input means no: nothing is written, and that is exit code 2', patiently, async () => {
+    const ended = await endAll({ onTerminal: true, input: 'ended' }, asking);
+
+    for (const { path, exitCode, requests } of ended) {
+      expect([path, exitCode, requests.filter((method) => method !== 'GET')]).toEqual([path, 2, []]);
+    }
+  });
+});
+
+describe('the network', () => {
+  test(
+    'only commands with a question for the service make a connection, and to the service alone',
+    patiently,
+    async () => {
+      const ended = await endAll();
+
+      expect(ended.filter(({ path, attempts }) => attempts > 0 && !connecting.test(path))).toEqual([]);
+      expect(ended.filter(({ attempts, connections }) => attempts !== connections)).toEqual([]);
+      expect(ended.filter(({ attempts }) => attempts > 0).length).toBeGreaterThan(5);
+    },
+  );
+
+  test('a dry run writes nothing; but for what apply and edit compare with, it does not connect', async () => {
+    const dry = leaves.filter(({ options }) => options.some(({ long }) => long === '--dry-run'));
+    const ended = await endAll(
+      { more: ['--dry-run'], onTerminal: true },
+      dry.map(({ path }) => path),
+    );
+
+    expect(ended.length).toBeGreaterThan(5);
+    for (const { path, exitCode, requests, attempts } of ended) {
+      const mayRead = path === 'apply' || path === 'items edit';
+      expect([path, exitCode, requests.filter((method) => !mayRead || method !== 'GET')]).toEqual([path, 0, []]);
+      if (!mayRead) expect([path, attempts]).toEqual([path, 0]);
+    }
+  });
+});
+
+describe('names', () => {
+  /** Where a flag has other words elsewhere, as the page tells: the same idea, said of what the command is about. */
+  const told = ['--dry-run', '--field', '--force', '--idempotency-key', '--in-doubt', '--lock-timeout'];
+  const toldToo = ['--resume', '--unset', '--yes'];
+
+  test('a flag has one description, value and short form in all commands, but for those that the page tells', () => {
+    const meanings = new Map<string, Set<string>>();
+    for (const option of allOptions()) {
+      meanings.set(nameOf(option), (meanings.get(nameOf(option)) ?? new Set()).add(meaningOf(option)));
+    }
+    const several = [...meanings].filter(([, different]) => different.size > 1);
+    const page = readFileSync(join(root, 'docs/conventions.md'), 'utf8');
+
+    expect(several.map(([name]) => name).toSorted()).toEqual([...told, ...toldToo]);
+    for (const [name] of several) expect(page).toContain(`| \`${name}\` |`);
+  });
+
+  test('a letter is short for one flag, and a flag that all commands have is in none anew', () => {
+    const short = allOptions().filter((option) => option.short !== undefined);
+    const pairs = new Set(short.map((option) => `${option.short} ${nameOf(option)}`));
+    const own = commands.slice(1).flatMap(({ options }) => options.map(nameOf));
+
+    expect(pairs.size).toBe(new Set(short.map((option) => option.short)).size);
+    expect(program.options.map(nameOf).filter((name) => own.includes(name))).toEqual([]);
+  });
+});
+
+describe('mistakes', () => {
+  test('a flag that there is not is exit code 2 for every command: one line and its hint on stderr, stdout empty', async () => {
+    for (const { path } of leaves) {
+      const { exitCode, stdout, stderr } = await run([...path.split(' '), ...(lines[path] ?? []), '--no-such-flag']);
+      expect([path, exitCode, stdout]).toEqual([path, 2, '']);
+      expect(stderr).toMatch(/^listctl: unknown option --no-such-flag\n {2}.+\n$/);
+    }
+  });
+
+  test('a slip in a command or in a long flag is answered with what was meant', patiently, async () => {
+    const missed: string[] = [];
+    for (const { path, options } of commands.slice(1)) {
+      const words = path.split(' ');
+      // The flags of many items are there beside --from.
+      const begun = options.some(({ long }) => long === '--from') ? [...words, '--from', 'rows.csv'] : words;
+      const slips = [
+        [...words.slice(0, -1), slipped(words.at(-1))],
+        ...options.map((o) => [...begun, slipped(o.long)]),
+      ];
+      for (const typed of slips.filter((each) => (each.at(-1)?.length ?? 0) > 3)) {
+        const { exitCode, stdout, stderr } = await run(typed);
+        expect([typed, exitCode, stdout]).toEqual([typed, 2, '']);
+        if (!stderr.includes('Did you mean')) missed.push(typed.join(' '));
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+});
+
+describe('a pipe', () => {
+  test.each(['json', 'jsonl', 'yaml', 'csv', 'tsv'])('a wide value is whole in what a program reads: %s', async (o) => {
+    const Title = Array.from({ length: 3000 }, (_, at) => `w${at}`).join('-');
+    await using service = await scriptedService({ status: 200, body: { id: '17', fields: { Title } } });
+
+    for (const terminal of [40, undefined]) {
+      const world = { env: environmentFor(service), ...(terminal === undefined ? {} : { terminal }) };
+      expect((await run(['items', 'get', '17', '-o', o], world)).stdout).toContain(Title);
+    }
+  });
+});
+
+function nameOf({ long }: OptionNode): string {
+  return long;
+}
+
+function meaningOf({ flags, description }: OptionNode): string {
+  return `${flags} ${description}`;
+}
+
+function allOptions(): readonly OptionNode[] {
+  return commands.flatMap(({ options }) => options);
+}
+
+/** With its last letter twice. */
+function slipped(word = ''): string {
+  return word + word.slice(-1);
+}
+
+/** What an item looks like on stdout, and an error on stderr. */
+async function printedOnBoth(
+  more: readonly string[],
+  env: Readonly<Record<string, string>>,
+  isTerminal: (stream: string) => boolean,
+) {
+  await using service = await scriptedService({ status: 200, body: { id: '17', fields: { Title: 'a' } } });
+  const made = testHost({ env: { TERM: 'xterm', ...environmentFor(service), ...env } });
+  const onTerminal = { isTTY: true, columns: 80 };
+  const host = {
+    ...made,
+    stdout: { ...made.stdout, ...(isTerminal('stdout') ? onTerminal : {}) },
+    stderr: { ...made.stderr, ...(isTerminal('stderr') ? onTerminal : {}) },
+  };
+  await main(['items', 'get', '17', '-o', 'pretty', ...more], host);
+  await main(['items', 'get', '..', ...more], host);
+  return made.printed;
+}
