@@ -86,7 +86,10 @@ export async function measureLatency(node: string): Promise<readonly LatencyRow[
       // A hundred round trips and more, so that the search for the limit, which takes six, is a small part.
       const csv = await writeRows(folder.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
       const { said } = await create(node, folder.path, service.url, csv, concurrency);
-      const rowsPerSecond = Number(/(?<rate>[\d,.]+) rows\/s/.exec(said)?.groups?.['rate']?.replaceAll(',', ''));
+      // The last line says it of the whole run; those before it tell how far the run was.
+      const rowsPerSecond = Number(
+        /(?<rate>[\d,.]+) rows\/s$/.exec(said.trimEnd())?.groups?.['rate']?.replaceAll(',', ''),
+      );
       figures.push({ latencyMs, concurrency, rowsPerSecond, share: rowsPerSecond / best });
     }
   }
