@@ -42,7 +42,9 @@ function wayToCut(one: Ruler, other: Ruler, widthMax: number): (ruler: Ruler) =>
   if (isInHead(one) && isInHead(other)) return (ruler) => cutToEnds(ruler, halves);
   const start = Math.min(one.startAt(at), other.startAt(at));
   const rests = [one.text.slice(start), other.text.slice(start)];
-  if (rests.every((rest) => isAtMost(rest, halves.tail))) {
+  // Where one text ends at the difference, what stands before it is its end, and needs a column.
+  const room = halves.tail - (rests.includes('') ? 1 : 0);
+  if (rests.every((rest) => isAtMost(rest, room))) {
     const from = one.startWithin(start, halves.tail - Math.max(...rests.map(widthAtMost)));
     return (ruler) => `${headOf(ruler, halves.head)}${halves.joint}${ruler.text.slice(from)}`;
   }
