@@ -4,16 +4,14 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
   renameSync,
-  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { makePrivateFolder } from '../private-folder.ts';
 
 /**
  * The system calls that journals are made of, so that a disk that is full, fails or loses its power can stand in. Each
@@ -71,31 +69,12 @@ export const fileIo: JournalIo = {
       fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
     }),
   close: closeSync,
-  makeFolder,
+  makeFolder: makePrivateFolder,
   syncFolder,
   list: listFolder,
   rename: renameSync,
   remove: unlinkSync,
 };
-
-/** Not mkdirSync's `recursive`: where a folder is there and takes none, as /proc does, Node tries for ever. */
-function makeFolder(path: string): readonly string[] {
-  if (isFolder(path)) return [];
-  const above = dirname(path);
-  const made = above === path ? [] : makeFolder(above);
-  try {
-    mkdirSync(path, { mode: 0o700 });
-    return [...made, path];
-  } catch (error) {
-    // Another process may have been quicker.
-    if (isFolder(path)) return made;
-    throw error;
-  }
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
 
 function syncFolder(path: string): void {
   let descriptor: number | undefined;

@@ -65,14 +65,19 @@ export interface SessionStart {
   readonly at: number;
 }
 
-/** How things stand when a session ends: the rows of the whole run, and what this session did. */
-export interface RunTotals {
+/** How many rows of a run stand how; together they are all of its rows. */
+export interface RowCounts {
   readonly done: number;
   readonly failed: number;
   readonly invalid: number;
   readonly inDoubt: number;
   readonly skipped: number;
+  /** Those that are still to do. */
   readonly left: number;
+}
+
+/** How things stand when a session ends: the rows of the whole run, and what this session did. */
+export interface RunTotals extends RowCounts {
   /** How long the session took, in milliseconds. */
   readonly ms: number;
   readonly sent: number;

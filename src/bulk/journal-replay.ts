@@ -2,8 +2,8 @@
 import { damagedJournal } from './journal-failures.ts';
 import { fileIo, type JournalIo } from './journal-io.ts';
 import { type PlacedGroup, readGroups, readHeader } from './journal-lines.ts';
-import type { JournalHeader, JournalRecord, RunTotals, SessionStart } from './journal-records.ts';
-import { type Doubt, type RowCounts, type RowState, type RunRows, runRows } from './journal-rows.ts';
+import type { JournalHeader, JournalRecord, RowCounts, RunTotals, SessionStart } from './journal-records.ts';
+import { type Doubt, type RowState, type RunRows, runRows } from './journal-rows.ts';
 
 /** A run as its journal tells of it. */
 export interface Replay {

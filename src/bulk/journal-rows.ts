@@ -1,5 +1,5 @@
 /** What became of every row of a run, record by record: nine bytes a row, and more only for those in doubt. */
-import type { IntentRecord, RowRecord, SessionStart } from './journal-records.ts';
+import type { IntentRecord, RowCounts, RowRecord, SessionStart } from './journal-records.ts';
 
 /** How a row stands. Pending is also what was not sent, was refused for now, or was said not to be applied. */
 export type RowState = 'pending' | 'done' | 'failed' | 'invalid' | 'in-doubt' | 'skipped';
@@ -18,17 +18,6 @@ export interface Doubt {
   readonly sentAt: number;
   /** Whether no outcome at all was recorded. */
   readonly isOpen: boolean;
-}
-
-/** How many rows stand how. */
-export interface RowCounts {
-  readonly done: number;
-  readonly failed: number;
-  readonly invalid: number;
-  readonly inDoubt: number;
-  readonly skipped: number;
-  /** The other ones of the run. */
-  readonly left: number;
 }
 
 /** An intent without an outcome. */

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import { Commits, type RunJournal } from './commits.ts';
 import type { JournalRecord } from './journal-records.ts';
 import { type Place, ResultsInOrder } from './results-in-order.ts';
-import type { Numbered, RowCounts, RowResult, RowStep, Sender, SendTask, Task } from './task.ts';
+import type { Numbered, RowResult, RowStep, RunningCounts, Sender, SendTask, Task } from './task.ts';
 
 /** A row on its way. */
 export interface Entry<R, T> {
@@ -21,14 +21,14 @@ export interface Entry<R, T> {
   readonly place: Place<RowResult<R, T>>;
   /** What it came to, once that is known: it waits to be on disk. */
   result: RowResult<R, T> | undefined;
-  state: keyof RowCounts;
+  state: keyof RunningCounts;
 }
 
 /** What a ledger is made of. */
 export interface LedgerOptions<R extends Numbered, T> {
   readonly sender: Sender<R, T>;
   readonly journal: RunJournal;
-  readonly counts: RowCounts;
+  readonly counts: RunningCounts;
   /** The number of the next send. */
   readonly nextSeq: number;
   readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
@@ -46,7 +46,7 @@ export interface LedgerListener<R, T> {
 
 /** The state of each row, as the journal and the counts have it; results leave it in the order of the input. */
 export class Ledger<R extends Numbered, T> {
-  readonly counts: RowCounts;
+  readonly counts: RunningCounts;
   readonly #sender: Sender<R, T>;
   readonly #commits: Commits<Entry<R, T>>;
   readonly #results: ResultsInOrder<RowResult<R, T>>;
@@ -54,7 +54,7 @@ export class Ledger<R extends Numbered, T> {
   #seq: number;
   #intended = 0;
   /** Rows whose outcome is known and not on disk, by the state that they are in until then. */
-  readonly #untold: RowCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+  readonly #untold: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
   constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
     this.counts = counts;
@@ -207,7 +207,7 @@ export class Ledger<R extends Numbered, T> {
 
   /** The journal can't be written: whether the last records are on disk can't be known. */
   giveUp(): void {
-    for (const state of Object.keys(this.#untold) as (keyof RowCounts)[]) {
+    for (const state of Object.keys(this.#untold) as (keyof RunningCounts)[]) {
       this.counts[state] -= this.#untold[state];
       this.counts.inDoubt += this.#untold[state];
     }
@@ -233,7 +233,7 @@ export class Ledger<R extends Numbered, T> {
     this.#listener.onProgress();
   }
 
-  #move(entry: Entry<R, T>, state: keyof RowCounts): void {
+  #move(entry: Entry<R, T>, state: keyof RunningCounts): void {
     this.counts[entry.state] -= 1;
     this.counts[state] += 1;
     entry.state = state;

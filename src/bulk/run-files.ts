@@ -4,9 +4,8 @@ import { Failure } from '../errors.ts';
 import { journalFault } from './journal-failures.ts';
 import { fileIo, type JournalIo } from './journal-io.ts';
 import { readHeader, readLastGroup } from './journal-lines.ts';
-import type { JournalHeader } from './journal-records.ts';
+import type { JournalHeader, RowCounts } from './journal-records.ts';
 import { readJournal } from './journal-replay.ts';
-import type { RowCounts } from './journal-rows.ts';
 import { isOldEnough, shrinkJournal } from './journal-shrinking.ts';
 
 /** A run in its folder. */

@@ -1,5 +1,6 @@
 /** What a run is made of: rows to do, how one is sent, and what came of each. */
 import type { Failure, Outcome } from '../errors.ts';
+import type { RowCounts } from './journal-records.ts';
 
 /** A row as the runner knows it: by its number in the input, from 1. */
 export interface Numbered {
@@ -76,12 +77,5 @@ export type RowResult<R, T> =
   | { readonly status: 'failed' | 'in-doubt'; readonly row: R; readonly failure: Failure }
   | { readonly status: 'left'; readonly row: R };
 
-/** How many rows of a run are in which state; together they are all of its rows. */
-export interface RowCounts {
-  done: number;
-  failed: number;
-  invalid: number;
-  inDoubt: number;
-  skipped: number;
-  left: number;
-}
+/** The counts of a run while it is at work. */
+export type RunningCounts = { -readonly [State in keyof RowCounts]: RowCounts[State] };

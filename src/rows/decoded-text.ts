@@ -1,6 +1,7 @@
 /** Bytes as text, strictly: nothing becomes U+FFFD. */
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../errors.ts';
+import { firstBadByte } from './first-bad-byte.ts';
 
 export interface TextOptions {
   /** A label that TextDecoder knows; UTF-8 where it is undefined. */
@@ -116,23 +117,6 @@ function unfinishedBytes(bytes: Uint8Array): number {
   }
   return 0;
 }
-
-/** The offset, from 0, of the first byte that is not UTF-8. */
-function firstBadByte(bytes: Buffer): number {
-  const text = bytes.toString();
-  let offset = 0;
-  let from = 0;
-  for (let at = text.indexOf('\uFFFD'); at !== -1; at = text.indexOf('\uFFFD', from)) {
-    // All before it was good, so its length in bytes is what it was in the file.
-    offset += Buffer.byteLength(text.slice(from, at));
-    if (!bytes.subarray(offset, offset + 3).equals(replacementCharacter)) return offset;
-    offset += replacementCharacter.length;
-    from = at + 1;
-  }
-  return offset;
-}
-
-const replacementCharacter = Buffer.from('\uFFFD');
 
 /** Not TextDecoder: Node 22 and 23 had releases that read it as ISO-8859-1, without the euro (nodejs/node#56542). */
 function windowsDecoder(): Decoder {

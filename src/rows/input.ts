@@ -5,6 +5,7 @@ import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
+import { untilStopped } from '../until-stopped.ts';
 import { spoolBytes } from './spool-bytes.ts';
 
 /** Bytes that can be read as often as needed: what the file's name comes to stand for meanwhile does not matter. */
@@ -84,21 +85,6 @@ async function* untilEnd(
   } finally {
     // Not awaited: it would wait for a read that is under way.
     chunks.return?.().catch(() => {});
-  }
-}
-
-/** The work's result, or the signal's reason where that comes first. */
-async function untilStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../errors.ts';
+import { makePrivateFolder } from '../private-folder.ts';
 
 /** A copy that can be read again. */
 export interface SpooledBytes {
@@ -55,7 +56,7 @@ export async function spoolBytes(
 type Write = (descriptor: number, bytes: Uint8Array, offset: number) => number;
 
 function openOwn(folder: string, path: string): number {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolder(folder);
   return openSync(path, 'wx+', 0o600);
 }
 

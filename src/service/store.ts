@@ -1,10 +1,9 @@
 /** The door to lmdb: texts by key, in one folder that several processes may share. Knows nothing of items. */
-import { mkdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
-import { dirname } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { Failure } from '../errors.ts';
+import { makePrivateFolder } from '../private-folder.ts';
 import { bytesFreeIn, refuseUnusableFiles } from './store-files.ts';
 
 /** Ordered part by part: numbers by value, texts by their code points; a key before every longer one it begins. */
@@ -148,7 +147,7 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
 function openDatabase(folder: string): RootDatabase<string> {
   const { open } = loadLmdb();
   try {
-    makeFolder(folder);
+    makePrivateFolder(folder);
     refuseUnusableFiles(folder);
     return open<string>({
       path: folder,
@@ -162,30 +161,6 @@ function openDatabase(folder: string): RootDatabase<string> {
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure('local-file', `cannot open the store in ${folder}: ${reason}`, { cause: error });
-  }
-}
-
-/**
- * Makes a folder and those above it, for their owner alone. Not mkdirSync's `recursive`: where a folder is there and
- * takes none, as /proc does, Node tries for ever.
- */
-function makeFolder(folder: string): void {
-  try {
-    makeOne(folder);
-  } catch (error) {
-    const above = dirname(folder);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
-    makeFolder(above);
-    makeOne(folder);
-  }
-}
-
-/** Makes a folder where its own is there; another process may have been quicker. */
-function makeOne(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 

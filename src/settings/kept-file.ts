@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../errors.ts';
+import { makePrivateFolder } from '../private-folder.ts';
 import { writeConfFile } from './conf-file.ts';
 import { resolved, type StoredObject } from './stored-file.ts';
 
@@ -30,33 +30,9 @@ export interface KeepOptions {
  */
 export function makeSettingsFolder(folder: string): void {
   tryToWrite(folder, () => {
-    makeFolder(folder);
+    makePrivateFolder(folder);
     if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
   });
-}
-
-/**
- * Makes a folder and those above it, for their owner alone. Not mkdirSync's `recursive`: where a folder is there and
- * takes none, as /proc does, Node tries for ever.
- */
-function makeFolder(folder: string): void {
-  try {
-    makeOne(folder);
-  } catch (error) {
-    const above = dirname(folder);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
-    makeFolder(above);
-    makeOne(folder);
-  }
-}
-
-/** Makes a folder where its own is there; another process may have been quicker. */
-function makeOne(folder: string): void {
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
-  }
 }
 
 /**

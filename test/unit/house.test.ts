@@ -11,7 +11,17 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-const ground = ['start', 'errors', 'item', 'json', 'process-streams', 'yaml', 'host'];
+const ground = [
+  'start',
+  'errors',
+  'item',
+  'json',
+  'private-folder',
+  'process-streams',
+  'until-stopped',
+  'yaml',
+  'host',
+];
 const rooms = ['seed', 'bulk', 'rows', 'api', 'output', 'settings', 'service'];
 
 /** What each part of the house may import, apart from itself, and what is said when it imports anything else. */
@@ -41,7 +51,7 @@ const layers: Readonly<Record<string, { readonly mayImport: readonly string[]; r
     sentence: 'Settings say what a value is and where it came from; they send and show nothing.',
   },
   service: {
-    mayImport: ['errors', 'item', 'json'],
+    mayImport: ['errors', 'item', 'json', 'private-folder'],
     sentence: 'The wire is written twice: service shares item, errors and json with api, and no helper.',
   },
   ...Object.fromEntries(

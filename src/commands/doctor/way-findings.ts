@@ -14,6 +14,7 @@ import type { Address } from '../../settings/address.ts';
 import { findSetting } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import type { Token } from '../../settings/token.ts';
+import { untilStopped } from '../../until-stopped.ts';
 import { type ConnectOptions, connect } from '../connect.ts';
 import type { Context } from '../context.ts';
 import { settings } from '../options/shared.ts';
@@ -105,19 +106,6 @@ async function nameFound(base: URL, proxy: URL | undefined, { signal }: Host): P
     signal.throwIfAborted();
     const value = `${name}: ${faultOf(error, false).reason}`;
     return { status: 'failed', value, hint: 'check the address, and that this machine is online', kind: 'unreachable' };
-  }
-}
-
-async function untilStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Journal } from '../../bulk/journal.ts';
 import type { JournalRecord } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
-import type { RowCounts, Task } from '../../bulk/task.ts';
+import type { RunningCounts, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import type { Check } from '../../rows/check-rows.ts';
@@ -96,7 +96,7 @@ export async function checkUnchanged(before: Replay, file: RowsFile, hashOf: (ro
 }
 
 /** How the rows stand when a new run begins. */
-export function newCounts(rows: number): RowCounts {
+export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
@@ -131,7 +131,7 @@ export function doubtPolicy(before: Replay, { inDoubt, isCreate, honoursKeys, no
 }
 
 /** Records that every row in doubt is settled without being sent: the user gives it up. */
-export function skipDoubts(before: Replay, journal: Journal, counts: RowCounts): void {
+export function skipDoubts(before: Replay, journal: Journal, counts: RunningCounts): void {
   const records: JournalRecord[] = [...before.doubts()].map((row) => ['R', row, 'skipped']);
   for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
   counts.skipped += records.length;

@@ -1,6 +1,6 @@
 /** What a run over rows is made of, before it is begun. */
 import type { Wire } from '../../api/wire.ts';
-import type { Numbered, RowCounts, Sender, Task } from '../../bulk/task.ts';
+import type { Numbered, RunningCounts, Sender, Task } from '../../bulk/task.ts';
 import type { PaceFlags } from './flags.ts';
 import type { SentResult } from './row-sender.ts';
 import type { Recorded } from './run-record.ts';
@@ -21,7 +21,7 @@ export interface RowsPlan<R extends PlannedRow> {
    */
   readonly begin: () => Recorded | undefined;
   /** How the rows of the run stand, and the number of its next send. */
-  readonly counts: RowCounts;
+  readonly counts: RunningCounts;
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly senderOver: (wire: Wire) => Sender<R, SentResult>;

@@ -1,8 +1,8 @@
 /** Rows through the runner: what came of each to stdout, how it goes and how it ended to stderr. */
 import { noJournal } from '../../bulk/commits.ts';
+import type { RowCounts } from '../../bulk/journal-records.ts';
 import { startPace } from '../../bulk/pace.ts';
 import { type RunEnd, startRun } from '../../bulk/runner.ts';
-import type { RowCounts } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import { runSummary } from '../../output/run-summary.ts';
 import type { Session } from '../session.ts';

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Failure } from '../../errors.ts';
 import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
+import { firstBadByte } from '../../rows/first-bad-byte.ts';
 
 /**
  * Reads a file as text, exactly as it is.
@@ -90,21 +91,3 @@ async function readStdin(host: Host): Promise<Buffer> {
 function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file;
 }
-
-/** The offset, from 0, of the first byte that is not UTF-8. */
-function firstBadByte(bytes: Buffer): number {
-  const text = bytes.toString();
-  let offset = 0;
-  let from = 0;
-  for (let at = text.indexOf('\uFFFD'); at !== -1; at = text.indexOf('\uFFFD', from)) {
-    // All before it was good, so its length in bytes is what it was in the file.
-    offset += Buffer.byteLength(text.slice(from, at));
-    const isGenuine = bytes.subarray(offset, offset + 3).equals(replacementCharacter);
-    if (!isGenuine) return offset;
-    offset += replacementCharacter.length;
-    from = at + 1;
-  }
-  return offset;
-}
-
-const replacementCharacter = Buffer.from('\uFFFD');

@@ -1,9 +1,8 @@
 /** What a person says of rows in doubt, written into the journal of their run. To be loaded late. */
 
 import { reopenJournal } from '../../bulk/journal.ts';
-import type { JournalRecord } from '../../bulk/journal-records.ts';
+import type { JournalRecord, RowCounts } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
-import type { RowCounts } from '../../bulk/journal-rows.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import { checkId } from '../../item.ts';

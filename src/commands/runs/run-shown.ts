@@ -1,5 +1,4 @@
-import type { JournalHeader } from '../../bulk/journal-records.ts';
-import type { RowCounts } from '../../bulk/journal-rows.ts';
+import type { JournalHeader, RowCounts } from '../../bulk/journal-records.ts';
 import type { RunShown } from '../../output/run-view.ts';
 
 /** What is known of a run; of a damaged one its id alone. */

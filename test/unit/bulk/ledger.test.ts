@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
 import { Ledger } from '../../../src/bulk/ledger.ts';
-import type { RowCounts, RowResult, Sender, SendTask } from '../../../src/bulk/task.ts';
+import type { RowResult, RunningCounts, Sender, SendTask } from '../../../src/bulk/task.ts';
 import { Failure } from '../../../src/errors.ts';
 import type { TestRow } from './runner-world.ts';
 
@@ -18,11 +18,11 @@ const sender: Sender<TestRow, string> = {
 };
 
 /** A ledger of three rows, and all that it says. */
-function watchedLedger(counts: Partial<RowCounts> = { left: 3 }) {
+function watchedLedger(counts: Partial<RunningCounts> = { left: 3 }) {
   const records: JournalRecord[] = [];
   const results: RowResult<TestRow, string>[] = [];
   const intended: number[] = [];
-  const all: RowCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0, ...counts };
+  const all: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0, ...counts };
   const ledger = new Ledger<TestRow, string>(
     {
       ...{ sender, counts: all, nextSeq: 7 },

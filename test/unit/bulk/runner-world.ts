@@ -4,7 +4,7 @@ import type { RunJournal } from '../../../src/bulk/commits.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
 import { type Pace, startPace } from '../../../src/bulk/pace.ts';
 import { type RunEnd, type RunningRun, type RunOptions, startRun } from '../../../src/bulk/runner.ts';
-import type { RowCounts, RowResult, RowStep, Task } from '../../../src/bulk/task.ts';
+import type { RowResult, RowStep, RunningCounts, Task } from '../../../src/bulk/task.ts';
 import { Failure, type FailureKind } from '../../../src/errors.ts';
 import type { Clock } from '../../../src/host.ts';
 
@@ -101,7 +101,7 @@ export interface WatchedRun {
   readonly events: readonly Event[];
   readonly results: readonly RowResult<TestRow, string>[];
   readonly records: readonly JournalRecord[];
-  readonly counts: RowCounts;
+  readonly counts: RunningCounts;
   /** How many requests were under way at once, at most. */
   readonly atOnceMax: number;
   /** Lets time pass until it has ended, or nobody sleeps any more and nothing happens. */
@@ -187,7 +187,7 @@ export function watchedRun(says: RunSays): WatchedRun {
   };
 }
 
-const noRows: RowCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+const noRows: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
 interface Watching {
   readonly events: Event[];

@@ -206,6 +206,15 @@ describe('I14: what can be read only once is copied first', () => {
     expect(readdirSync(folder.path)).toEqual([]);
   });
 
+  test('a folder that can be made nowhere is named, and asked for once', { timeout: 5000 }, async () => {
+    const place = { folder: '/proc/listctl/spools', platform: 'linux' } as const;
+
+    await expect(spoolBytes(chunks(), place)).rejects.toMatchObject({
+      kind: 'local-file',
+      message: expect.stringMatching(/^cannot copy the rows into \/proc\/listctl\/spools: ENOENT/),
+    });
+  });
+
   async function* chunks() {
     yield Buffer.from(text);
     yield Buffer.from(text);
