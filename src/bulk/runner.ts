@@ -1,11 +1,14 @@
 /** Many rows, each up to its outcome: the loop of a run (bulk.md, "Recommended design of a run"). */
 import { Failure, Stopped } from '../errors.ts';
 import type { Clock } from '../host.ts';
+import { Alarm } from './alarm.ts';
 import { Fifo } from './fifo.ts';
 import type { RunTotals } from './journal-records.ts';
 import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
 import type { Pace } from './pace.ts';
+import { ServiceSigns } from './service-signs.ts';
 import type { Numbered, RowStep, Task } from './task.ts';
+import { TaskReader } from './task-reader.ts';
 import { verdictOf } from './verdict.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
@@ -65,36 +68,35 @@ export function startRun<R extends Numbered, T>(options: RunOptions<R, T>): Runn
 class Run<R extends Numbered, T> implements RunningRun {
   readonly ended: Promise<RunEnd>;
   readonly #the: RunOptions<R, T>;
+  readonly #tasks: TaskReader<R>;
   readonly #ledger: Ledger<R, T>;
+  readonly #signs: ServiceSigns;
+  readonly #alarm: Alarm;
   /** Their intents are on disk: they may be sent, in this order. */
   readonly #ready = new Fifo<Entry<R, T>>();
   readonly #waiting = new WaitingRows<Entry<R, T>>();
   readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
-  #block: readonly Task<R>[] = [];
-  #at = 0;
-  #isReading = false;
-  #isRead = false;
   #underWay = 0;
   #sent = 0;
   #retries = 0;
   #failed = 0;
-  #hasAnswered = false;
   #hasDone: boolean;
-  /** What the last attempt without a sign of the service came to. */
-  #silence: (() => unknown) | undefined;
-  /** Since when the service has done nothing but throttle. */
-  #throttledSinceMs: number | undefined;
   #isScheduled = false;
-  #wakeAtMs = Number.POSITIVE_INFINITY;
-  #sleeping: AbortController | undefined;
   #stop: { readonly by: unknown; readonly isJournals: boolean } | undefined;
 
   constructor(options: RunOptions<R, T>) {
     this.#the = options;
     this.#hasDone = options.counts.done > 0;
     this.#startedAtMs = options.clock.monotonicMs();
+    this.#signs = new ServiceSigns(options.maxWaitMs ?? Number.POSITIVE_INFINITY);
+    this.#alarm = new Alarm(options.clock, () => this.#schedule());
+    this.#tasks = new TaskReader(
+      options.tasks,
+      () => this.#schedule(),
+      (error) => this.#stopFor(error),
+    );
     this.#ledger = new Ledger(options, {
       onIntended: (entries) => this.#intended(entries),
       onProgress: () => this.#schedule(),
@@ -144,7 +146,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #turn(): void {
     const { pace, clock } = this.#the;
     const nowMs = clock.monotonicMs();
-    if (pace.outage === 'gave-up') this.#stopFor(this.#goneFailure());
+    if (pace.outage === 'gave-up') this.#stopFor(this.#signs.goneFailure());
     if (this.#stop === undefined) this.#take(nowMs);
     else this.#letGo();
     // An outcome is written before its slot is used again: so, of the intents that a killed process leaves open, only
@@ -160,10 +162,10 @@ class Run<R extends Numbered, T> implements RunningRun {
     const { clock, limitMax } = this.#the;
     const isBroken = this.#stop?.isJournals === true;
     if (!isBroken) {
-      this.#wake(this.#ledger.sync(nowMs, () => clock.monotonicMs(), limitMax, this.#ready.size === 0));
+      this.#alarm.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), limitMax, this.#ready.size === 0));
     }
     // What is due already waits for something else: a free place, or the end of a pause.
-    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#wake(this.#waiting.dueAtMs);
+    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#alarm.set(this.#waiting.dueAtMs);
     if (this.#underWay > 0) return;
     if (isBroken) this.#endBroken();
     else if (this.#isAllTold()) this.#endWell();
@@ -171,10 +173,9 @@ class Run<R extends Numbered, T> implements RunningRun {
 
   /** Whether every row that was taken, and every one that will be, has been told. */
   #isAllTold(): boolean {
-    if (!this.#ledger.isIdle || this.#isReading) return false;
-    const isRead = this.#isRead && this.#at >= this.#block.length;
-    if (this.#stop !== undefined) return isRead || !this.#tellsLeft;
-    return isRead && this.#waiting.size === 0 && this.#ready.size === 0;
+    if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
+    if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#tellsLeft;
+    return this.#tasks.isAtEnd && this.#waiting.size === 0 && this.#ready.size === 0;
   }
 
   get #tellsLeft(): boolean {
@@ -204,7 +205,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     const settle = this.#settle;
     this.#settle = undefined;
     this.#ended.abort();
-    this.#sleeping?.abort();
+    this.#alarm.cancel();
     return settle;
   }
 
@@ -218,22 +219,6 @@ class Run<R extends Numbered, T> implements RunningRun {
     return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasTold };
   }
 
-  /** Sees to it that there is a turn at this moment, if there is none before: one sleep at a time. */
-  #wake(atMs: number): void {
-    if (atMs >= this.#wakeAtMs) return;
-    const { clock } = this.#the;
-    this.#sleeping?.abort();
-    const sleeping = new AbortController();
-    this.#sleeping = sleeping;
-    this.#wakeAtMs = atMs;
-    const woken = () => {
-      this.#sleeping = undefined;
-      this.#wakeAtMs = Number.POSITIVE_INFINITY;
-      this.#schedule();
-    };
-    clock.sleep(Math.max(0, atMs - clock.monotonicMs()), sleeping.signal).then(woken, () => {});
-  }
-
   /** Takes rows, and says that they are to be sent. */
   #take(nowMs: number): void {
     const { pace } = this.#the;
@@ -241,11 +226,11 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (isHeldBack) this.#holdBack(nowMs);
     let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#aheadMax() - this.#ahead;
     // The first row goes alone: until something has answered, nobody knows that it is there.
-    if (!this.#hasAnswered) room = Math.min(room, 1 - this.#ahead - this.#underWay);
+    if (!this.#signs.hasAnswered) room = Math.min(room, 1 - this.#ahead - this.#underWay);
     while (room > 0) {
       const again = this.#waiting.take(nowMs);
       if (again !== undefined) this.#ledger.intend(again);
-      else if (!this.#hasAnswered && this.#waiting.size > 0) return;
+      else if (!this.#signs.hasAnswered && this.#waiting.size > 0) return;
       else if (!this.#takeNext()) return;
       room -= 1;
     }
@@ -274,7 +259,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #roomForProbe(nowMs: number): number {
     if (this.#ahead + this.#underWay > 0) return 0;
     const waitMs = this.#the.pace.waitMs(nowMs);
-    if (waitMs > 0) this.#wake(nowMs + waitMs);
+    if (waitMs > 0) this.#alarm.set(nowMs + waitMs);
     return waitMs === 0 ? 1 : 0;
   }
 
@@ -290,7 +275,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   /** Takes the next row to send, and tells what comes of those before it that are not to be sent; false without one. */
   #takeNext(): boolean {
     while (this.#stop === undefined && this.#ledger.waiting < windowMax) {
-      const task = this.#nextTask();
+      const task = this.#tasks.next();
       if (task === undefined) return false;
       if (task.kind === 'send') {
         this.#ledger.open(task);
@@ -300,34 +285,6 @@ class Run<R extends Numbered, T> implements RunningRun {
       if (task.kind === 'invalid') this.#countFailure();
     }
     return false;
-  }
-
-  /** The next task, if it has been read. */
-  #nextTask(): Task<R> | undefined {
-    const task = this.#block[this.#at];
-    if (task === undefined) this.#readOn();
-    else this.#at += 1;
-    return task;
-  }
-
-  #readOn(): void {
-    if (this.#isReading || this.#isRead) return;
-    this.#isReading = true;
-    const read = async () => {
-      try {
-        const { done, value } = await this.#the.tasks.next();
-        this.#isRead = done === true;
-        this.#block = done === true ? [] : value;
-      } catch (error) {
-        this.#isRead = true;
-        this.#block = [];
-        this.#stopFor(error);
-      }
-      this.#at = 0;
-      this.#isReading = false;
-      this.#schedule();
-    };
-    void read();
   }
 
   #intended(entries: readonly Entry<R, T>[]): void {
@@ -342,7 +299,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     while (this.#underWay < pace.limit && this.#ready.size > 0) {
       const waitMs = pace.waitMs(nowMs);
       if (waitMs > 0) {
-        this.#wake(nowMs + waitMs);
+        this.#alarm.set(nowMs + waitMs);
         return;
       }
       const entry = this.#ready.shift();
@@ -369,11 +326,13 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#underWay -= 1;
     const nowMs = this.#the.clock.monotonicMs();
     this.#tellPace(stamp, step, nowMs);
+    const isGivenUp = this.#signs.take(step, nowMs);
     if (step.isDone) {
       this.#hasDone = true;
       this.#ledger.done(entry, step.value, step.tookMs);
     } else {
       entry.failure = step.failure;
+      if (isGivenUp) this.#stopFor(step.failure());
       this.#notDone(entry, step, nowMs);
     }
     this.#schedule();
@@ -381,8 +340,6 @@ class Run<R extends Numbered, T> implements RunningRun {
 
   #tellPace(stamp: number, step: RowStep<T>, nowMs: number): void {
     const { pace } = this.#the;
-    if (step.sign !== 'silent') this.#hasAnswered = true;
-    if (step.sign === 'answered') this.#throttledSinceMs = undefined;
     if (step.sign !== 'throttled') {
       pace.ended(stamp, step.sign === 'silent' ? 'no-answer' : 'accepted', nowMs);
       return;
@@ -393,22 +350,12 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
   }
 
-  /** Nothing but throttling for as long as may be waited ends the run (reliability, C3). */
-  #checkThrottled(step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
-    if (step.sign !== 'throttled') return;
-    this.#throttledSinceMs ??= nowMs;
-    if (nowMs - this.#throttledSinceMs > (this.#the.maxWaitMs ?? Number.POSITIVE_INFINITY))
-      this.#stopFor(step.failure());
-  }
-
   #notDone(entry: Entry<R, T>, step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
-    this.#checkThrottled(step, nowMs);
     const { pace, sender, retries } = this.#the;
-    if (step.sign === 'silent') this.#silence = step.failure;
     if (step.outcome === 'unknown' && !sender.isRead) entry.isDoubtful = true;
     const { row, stopsFor, counts } = verdictOf(step, {
       hasDone: this.#hasDone,
-      hasAnswered: this.#hasAnswered,
+      hasAnswered: this.#signs.hasAnswered,
       isStopping: this.#stop !== undefined,
       isGone: pace.outage !== 'none',
       tries: entry.tries,
@@ -444,22 +391,12 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#schedule();
   }
 
-  #goneFailure(): Failure {
-    const failure = this.#silence?.();
-    const isUnavailable = failure instanceof Failure && failure.kind === 'unavailable';
-    const last = failure instanceof Failure ? ` (last: ${failure.message})` : '';
-    return new Failure(
-      isUnavailable ? 'unavailable' : 'unreachable',
-      `the service was gone for as long as --max-wait allows${last}`,
-    );
-  }
-
   /** Lets go of what is not sent any more; where that is wanted, of every row that was never taken, too. */
   #letGo(): void {
     for (const entry of this.#waiting.takeAll()) this.#ledger.leaveTaken(entry);
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.leave(entry);
     while (this.#tellsLeft && this.#ledger.waiting < windowMax) {
-      const task = this.#nextTask();
+      const task = this.#tasks.next();
       if (task === undefined) return;
       if (task.kind === 'send') this.#ledger.tellLeft(task.row);
       else this.#ledger.tell(task);
