@@ -28,13 +28,15 @@ export interface CreateStep extends AnyStep {
   readonly drift?: undefined;
 }
 
-/** Fields of an item are set: those alone that are not what the seed says. */
-export interface UpdateStep extends AnyStep {
-  readonly action: 'update';
+/** About an item that is known. */
+interface KnownItemStep extends AnyStep {
   readonly id: string;
   /** What the item must still have, to be sent as If-Match. */
   readonly etag?: string | undefined;
-  /** What those fields are now; without those that are not there. */
+  /**
+   * What is lost. Of an update: what its fields are now, without those that are not there. Of a delete: all that the
+   * item has, or what was last applied where it was not read.
+   */
   readonly before: Fields;
   /** Somebody changed one of those fields since it was last applied. */
   readonly drift?: true | undefined;
@@ -42,16 +44,14 @@ export interface UpdateStep extends AnyStep {
   readonly inDoubt?: undefined;
 }
 
+/** Fields of an item are set: those alone that are not what the seed says. */
+export interface UpdateStep extends KnownItemStep {
+  readonly action: 'update';
+}
+
 /** An item that the seed no longer names is removed. */
-export interface DeleteStep extends AnyStep {
+export interface DeleteStep extends KnownItemStep {
   readonly action: 'delete';
-  readonly id: string;
-  readonly etag?: string | undefined;
-  /** What is lost: all that it has, or what was last applied where it was not read. */
-  readonly before: Fields;
-  readonly drift?: true | undefined;
-  readonly why?: undefined;
-  readonly inDoubt?: undefined;
 }
 
 /** A create whose outcome is unknown. */

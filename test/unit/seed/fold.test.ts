@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
-import { Failure } from '../../../src/errors.ts';
 import {
   type AppliedJournal,
   beginRun,
@@ -15,6 +14,7 @@ import { planOf } from '../../../src/seed/plan.ts';
 import type { SeedItem } from '../../../src/seed/seed.ts';
 import type { KnownItem, State, StateItem } from '../../../src/seed/state.ts';
 import { type Step, stepHash } from '../../../src/seed/step.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { sampleHeader, sampleSession, startedAt } from '../bulk/journal-samples.ts';
 import { anyFields, anyItems, fieldsOf, sampleDoubt, sampleRun, sampleState } from './seed-samples.ts';
@@ -65,16 +65,6 @@ async function journalOf(
   const applied = await readApplied(path, { boot: 'here', io: disk.io });
   if (applied === undefined) throw new Error('it was begun');
   return applied;
-}
-
-function failureOf(work: () => unknown): Failure {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('no failure');
 }
 
 test('what is done is in the state: ids and tags of creates, the tags of updates, nothing of deletes', async () => {

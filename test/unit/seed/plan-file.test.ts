@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
 import { looksLikePlan, type PlanFile, printPlan, readPlan, refuseMoved } from '../../../src/seed/plan-file.ts';
 import type { Step } from '../../../src/seed/step.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { anySteps, fieldsOf, sampleRun, sampleState, target } from './seed-samples.ts';
 
 const none = { unchanged: 0, inDoubt: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 };
@@ -19,16 +19,6 @@ function planWith(steps: readonly Step[], more: Partial<PlanFile> = {}): PlanFil
 }
 
 const textOf = (plan: PlanFile) => [...printPlan(plan)].join('');
-
-function failureOf(work: () => unknown): Failure {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('no failure');
-}
 
 const create: Step = {
   ...{ number: 1, action: 'create', key: 'a' },

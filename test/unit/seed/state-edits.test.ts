@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
 import { forgetItem, importItem, resolveItem } from '../../../src/seed/state-edits.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { fieldsOf, sampleDoubt, sampleState } from './seed-samples.ts';
 
 const fields = fieldsOf('{"Title":"a"}');
@@ -10,14 +10,9 @@ const state = sampleState({
 });
 
 function messageOf(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    expect(error.kind).toBe('usage');
-    return error.message;
-  }
-  throw new Error('no failure');
+  const { kind, message } = failureOf(work);
+  expect(kind).toBe('usage');
+  return message;
 }
 
 test('an item that is there is taken over, and one that is known already is looked at anew', () => {

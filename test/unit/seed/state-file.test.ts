@@ -2,24 +2,15 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
+import type { Failure } from '../../../src/errors.ts';
 import { checkTarget, newState, type State } from '../../../src/seed/state.ts';
 import { backupOf, readState, writeState } from '../../../src/seed/state-file.ts';
 import { parseState, printState } from '../../../src/seed/state-json.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { anyItems, anySteps, fieldsOf, sampleDoubt, sampleRun, sampleState, target } from './seed-samples.ts';
 
 const textOf = (state: State) => [...printState(state)].join('');
-
-function failureOf(work: () => unknown): Failure {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('no failure');
-}
 
 /** What is said of a state with this text; nothing is changed by it. */
 async function refusalOf(text: string | Uint8Array): Promise<Failure> {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
 import { openStore } from '../../../src/service/store.ts';
+import { failureOf } from '../../support/failure-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { serviceIn, tasks } from './service-in.ts';
 
@@ -19,16 +19,6 @@ function creating(folder: string, count: number, bytes = 10, shell: readonly str
 
 function createdIn(stdout: string): readonly string[] {
   return stdout.split('\n').flatMap((line) => (line.startsWith('201 ') ? [line.slice(4)] : []));
-}
-
-function failureOf(act: () => unknown): Failure {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
 }
 
 describe('a store', () => {
