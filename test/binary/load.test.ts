@@ -1,0 +1,69 @@
+/** A short turn of `npm run test:load`, and that its books see what it is there to see. */
+import { describe, expect, test } from 'vitest';
+import { Acknowledged } from '../load/acknowledged.ts';
+import { mixedLoad } from '../load/mixed-load.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+describe('the embedded service under a load of all four verbs', () => {
+  test('holds what it acknowledged through kills', async () => {
+    await using folder = await temporaryFolder();
+
+    const { broken, items, kills } = await mixedLoad(folder.path, { seconds: 2, kills: 1, connections: 8 });
+
+    expect(broken).toEqual([]);
+    expect(kills).toBe(2);
+    expect(items).toBeGreaterThan(100);
+  });
+});
+
+describe('the books of a load', () => {
+  function acknowledged(): Acknowledged {
+    const books = new Acknowledged();
+    for (const id of ['1', '2', '3', '4']) books.created(id, `title of ${id}`);
+    books.updating('2', 'new');
+    books.updated('2');
+    books.updating('3', 'perhaps');
+    books.deleting('4');
+    books.deleted('4');
+    return books;
+  }
+
+  const whole: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    '1': { Title: 'title of 1' },
+    '2': { Title: 'title of 2', Note: 'new' },
+    '3': { Title: 'title of 3' },
+  };
+
+  test('are content with what was confirmed, and with either end of what was not', async () => {
+    const applied = { ...whole, '3': { Title: 'title of 3', Note: 'perhaps' } };
+
+    expect(await acknowledged().compare(async (id) => whole[id], 2)).toEqual([]);
+    expect(await acknowledged().compare(async (id) => (applied as typeof whole)[id], 2)).toEqual([]);
+  });
+
+  test.each([
+    ['lost', { '1': undefined }, 'item 1 is lost'],
+    ['older than its last answer', { '2': { Title: 'title of 2' } }, 'item 2 has the note undefined instead of new'],
+    [
+      'other than what was sent',
+      { '3': { Title: 'title of 3', Note: 'x' } },
+      'item 3 has the note x instead of undefined',
+    ],
+    ['of another create', { '1': { Title: 'title of 9' } }, 'item 1 has the title title of 9 instead of title of 1'],
+    ['there again', { '4': { Title: 'title of 4' } }, 'item 4 was deleted, and is there'],
+  ])('see an item that is %s', async (_, change, sentence) => {
+    const items: Readonly<Record<string, object | undefined>> = { ...whole, ...change };
+
+    expect(await acknowledged().compare(async (id) => items[id] as Record<string, unknown> | undefined, 2)).toEqual([
+      sentence,
+    ]);
+  });
+
+  test('see an id that is given twice', () => {
+    const books = acknowledged();
+
+    books.created('4', 'another');
+
+    expect(books.broken).toEqual(['id 4 was given twice']);
+  });
+});

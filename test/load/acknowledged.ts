@@ -1,0 +1,86 @@
+/** What the service has said yes to, item by item, and so must hold whatever happens to its process. */
+
+/** An item that was created, as far as its service has answered. */
+interface Known {
+  readonly title: string;
+  /** The note that the last answer confirmed; undefined before there was one. */
+  note: string | undefined;
+  /** A note that was sent and not confirmed: it may be there or not. */
+  noteUnderWay: string | undefined;
+  /** Whether a delete was sent, and whether it was confirmed. */
+  fate: 'there' | 'delete-under-way' | 'gone';
+}
+
+/** What is read of an item: its fields, or undefined where there is none. */
+export type ReadItem = (id: string) => Promise<Readonly<Record<string, unknown>> | undefined>;
+
+/** The books of a load. */
+export class Acknowledged {
+  readonly #items = new Map<string, Known>();
+  /** What can't be, said as it was noticed. */
+  readonly broken: string[] = [];
+
+  /** How many items were created. */
+  get size(): number {
+    return this.#items.size;
+  }
+
+  created(id: string, title: string): void {
+    // The service never gives an id twice (rulings.md).
+    if (this.#items.has(id)) this.broken.push(`id ${id} was given twice`);
+    this.#items.set(id, { title, note: undefined, noteUnderWay: undefined, fate: 'there' });
+  }
+
+  updating(id: string, note: string): void {
+    this.#known(id).noteUnderWay = note;
+  }
+
+  updated(id: string): void {
+    const known = this.#known(id);
+    known.note = known.noteUnderWay;
+    known.noteUnderWay = undefined;
+  }
+
+  deleting(id: string): void {
+    this.#known(id).fate = 'delete-under-way';
+  }
+
+  deleted(id: string): void {
+    this.#known(id).fate = 'gone';
+  }
+
+  /**
+   * Reads every item, so many at once, and compares.
+   *
+   * @returns a sentence for each that is not as it was confirmed
+   */
+  async compare(read: ReadItem, atOnce: number): Promise<readonly string[]> {
+    const rest = this.#items.entries();
+    const found: string[] = [];
+    const worker = async () => {
+      for (const [id, known] of rest) {
+        const fault = faultOf(known, await read(id));
+        if (fault !== undefined) found.push(`item ${id} ${fault}`);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    return found;
+  }
+
+  #known(id: string): Known {
+    const known = this.#items.get(id);
+    if (known === undefined) throw new Error(`no item ${id} was created`);
+    return known;
+  }
+}
+
+function faultOf(
+  { title, note, noteUnderWay, fate }: Known,
+  fields: Readonly<Record<string, unknown>> | undefined,
+): string | undefined {
+  if (fields === undefined) return fate === 'there' ? 'is lost' : undefined;
+  if (fate === 'gone') return 'was deleted, and is there';
+  if (fields['Title'] !== title) return `has the title ${fields['Title']} instead of ${title}`;
+  const isNoteKnown = fields['Note'] === note || (noteUnderWay !== undefined && fields['Note'] === noteUnderWay);
+  return isNoteKnown ? undefined : `has the note ${fields['Note']} instead of ${note}`;
+}
