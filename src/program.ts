@@ -19,7 +19,7 @@ export async function runProgram(context: Context): Promise<void> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // A page was asked for, by --help, --version or by a group without a verb.
-    if (!pagesAsked.has(error.code)) throw usageFailure(error);
+    if (!pagesAsked.has(error.code)) throw await wrongWords(error, context);
   }
   await context.host.stdout.write(pages.join(''));
 }
@@ -137,20 +137,7 @@ const helpPages: HelpConfiguration & { isShort?: boolean } = {
 
 const pagesAsked: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-/** commander's words as ours: the message, and its suggestion as the hint. */
-function usageFailure({ message, code }: CommanderError): Failure {
-  const [first = '', ...rest] = message.replace(/^error: /, '').split('\n');
-  if (code === 'commander.unknownOption') {
-    // What stands behind the flag may be a secret.
-    const flag = first.replace(/^unknown option '([^'=]*).*$/s, '$1');
-    return new Failure('usage', `unknown option ${flag}`, { hint: hintForUnknown(flag, rest) });
-  }
-  const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || 'listctl --help shows what there is';
-  return new Failure('usage', first, { hint });
-}
-
-function hintForUnknown(flag: string, suggestion: readonly string[]): string {
-  if (flag === '--token') return 'an argument can be read by every user of the machine: set LISTCTL_TOKEN instead';
-  const meant = suggestion.join(' ').replace(/^\((.*)\)$/, '$1');
-  return meant || 'a value that begins with - stands behind --, as in: listctl items get -- -17';
+async function wrongWords(error: CommanderError, context: Context): Promise<Failure> {
+  const { wrongWordsFailure } = await import('./commands/wrong-words.ts');
+  return wrongWordsFailure({ words: context.words, error }, (words) => createProgram({ ...context, words }, () => {}));
 }

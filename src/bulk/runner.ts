@@ -37,6 +37,8 @@ export interface RunningRun {
   readonly sent: number;
   readonly retries: number;
   readonly underWay: number;
+  /** Whether nothing new is sent any more. */
+  readonly isStopping: boolean;
   readonly elapsedMs: number;
   /** Rejects where the runner itself is wrong: whatever else happens is told. */
   readonly ended: Promise<RunEnd>;
@@ -125,6 +127,10 @@ class Run<R extends Numbered, T> implements RunningRun {
     return this.#underWay;
   }
 
+  get isStopping(): boolean {
+    return this.#stop !== undefined;
+  }
+
   get elapsedMs(): number {
     return this.#the.clock.monotonicMs() - this.#startedAtMs;
   }
@@ -152,9 +158,9 @@ class Run<R extends Numbered, T> implements RunningRun {
     // An outcome is written before its slot is used again: so, of the intents that a killed process leaves open, only
     // the first ones, as many as may be under way, can have been sent (reliability, C5).
     if (!this.#stop?.isJournals) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
-    if (this.#stop === undefined) this.#send(nowMs);
-    // What was handed on made room, for rows that nothing else would ask for.
-    if (this.#ledger.pump()) this.#schedule();
+    const hasSent = this.#stop === undefined && this.#send(nowMs);
+    // What was handed on made room, and so did the last row that was ready, for rows that nothing else would ask for.
+    if (this.#ledger.pump() || (hasSent && this.#ahead === 0)) this.#schedule();
     this.#waitOrEnd(nowMs);
   }
 
@@ -294,17 +300,20 @@ class Run<R extends Numbered, T> implements RunningRun {
     }
   }
 
-  #send(nowMs: number): void {
+  /** Sends what is ready, as far as the pace allows; whether it sent anything. */
+  #send(nowMs: number): boolean {
     const { pace } = this.#the;
+    const sentBefore = this.#sent;
     while (this.#underWay < pace.limit && this.#ready.size > 0) {
       const waitMs = pace.waitMs(nowMs);
       if (waitMs > 0) {
         this.#alarm.set(nowMs + waitMs);
-        return;
+        break;
       }
       const entry = this.#ready.shift();
       if (entry !== undefined) this.#attempt(entry, nowMs);
     }
+    return this.#sent > sentBefore;
   }
 
   #attempt(entry: Entry<R, T>, nowMs: number): void {

@@ -100,12 +100,10 @@ const endedBySignals: Readonly<Record<number, string>> = {
 /** Adds examples and exit codes to a command's help. */
 export function addHelpNotes(command: Command, { examples, exitCodes }: HelpNotes): void {
   notes.set(command, { examples, exitCodes });
-  const codes = Object.entries({ ...anyExitCodes, ...exitCodes });
-  const isStopTold = Object.values(stopSignals).some((code) => code in exitCodes);
+  const codes = Object.entries({ ...anyExitCodes, ...endedBySignals, ...exitCodes });
   const lines = [
     ...['', 'Examples:', ...examples.map((line) => `  $ ${line}`)],
     ...['', 'Exit codes:', ...codes.map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)],
-    ...(isStopTold ? [] : [`  ${Object.values(stopSignals).join(', ')}  ended by SIGHUP, Ctrl-C, SIGTERM`]),
   ];
   command.addHelpText('after', lines.join('\n'));
 }

@@ -59,7 +59,8 @@ async function init(session: Session, context: Context): Promise<void> {
 }
 
 /** Asks for everything but the token; Enter alone keeps what the profile or the environment says. */
-async function askAll(profile: string, { sources, host, allowsHttp }: Session): Promise<Answers> {
+async function askAll(profile: string, session: Session): Promise<Answers> {
+  const { sources, host, allowsHttp } = session;
   const known = sources.user.profiles().byName.get(profile) ?? {};
   const initial = (flag: string, key: string, variable: string) => {
     const value = sources.flags[flag] ?? known[key] ?? host.env[variable];
@@ -72,17 +73,17 @@ async function askAll(profile: string, { sources, host, allowsHttp }: Session): 
       initial: initial('--base-url', 'baseUrl', 'LISTCTL_BASE_URL'),
       problem: (answer) => problemOf(() => refuseOpenHttp(parseAddress(answer), allowsHttp)),
     },
-    host,
+    session,
   );
   const site = await askText(
     'Site',
     { initial: initial('--site', 'site', 'LISTCTL_SITE'), problem: isIdOf('site') },
-    host,
+    session,
   );
   const list = await askText(
     'List',
     { initial: initial('--list', 'list', 'LISTCTL_LIST'), problem: isIdOf('list') },
-    host,
+    session,
   );
   return { address: parseAddress(baseUrl), site, list };
 }
@@ -90,12 +91,11 @@ async function askAll(profile: string, { sources, host, allowsHttp }: Session): 
 /** Asks for the token until the service takes it; gives it, or undefined where none is needed. */
 async function askUntilGood(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
   const { address } = answers;
-  const { host } = session;
   for (;;) {
     const token =
       address.kind === 'local'
         ? undefined
-        : await askSecret(`Token for ${addressText(address)}`, problemWithToken, host);
+        : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
     const failure = await tryWith(token, answers, session, context);
     if (failure === undefined) {
       await session.say(token === undefined ? 'the service answers' : 'the service answers, and takes the token');
@@ -103,7 +103,7 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
     }
     await session.report(failure);
     if (failure.kind === 'credentials' && token !== undefined) continue;
-    if (await confirm('Keep these settings all the same?', host)) return token;
+    if (await confirm('Keep these settings all the same?', session)) return token;
     throw new Failure('usage', 'not confirmed: nothing was kept');
   }
 }

@@ -4,14 +4,16 @@ import type { Host } from '../host.ts';
 import { listItemService } from '../service/handle.ts';
 import { openStore } from '../service/store.ts';
 import { dataFolder } from '../settings/folders.ts';
+import { absolutePath } from './options/files.ts';
 
 /**
  * The embedded service in this process, as a transport: no socket, no token, the same requests and answers.
  *
  * @param folder where its items are; undefined for the user's own
  */
-export function localTransport(folder: string | undefined, { env, platform, clock }: Host): Transport {
-  const store = openStore(folder ?? join(dataFolder(env, platform), 'local'));
+export function localTransport(folder: string | undefined, host: Host): Transport {
+  const { env, platform, clock } = host;
+  const store = openStore(folder === undefined ? join(dataFolder(env, platform), 'local') : absolutePath(folder, host));
   const handle = listItemService(store, () => clock.now());
   return {
     address: 'local:',

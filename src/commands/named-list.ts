@@ -37,7 +37,9 @@ function namedOr(name: 'site' | 'list', named: string | undefined, flags: FlagTe
 function required(value: string | undefined, name: string, ways: string, sources: Sources): string {
   if (value !== undefined) return value;
   refuseDenied(sources);
-  throw new Failure('usage', `no ${name} is named`, { hint: `pass ${ways}` });
+  const isNew = findSetting(settings.baseUrl, sources) === undefined;
+  const setUp = isNew ? '; listctl init asks for address, token, site and list, and keeps them' : '';
+  throw new Failure('usage', `no ${name} is named`, { hint: `pass ${ways}${setUp}` });
 }
 
 /** What is missing may stand in settings that the system denies us: then that is what to mend. */

@@ -1,16 +1,26 @@
 /** Questions to a person: the door to Inquirer. Only asked where `Session.mayPrompt` says so. */
+import type { Readable } from 'node:stream';
 import { Failure, Stopped } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { printable } from '../output/printable.ts';
+import { plainStyle } from '../output/style.ts';
+import type { Screen } from '../output/view.ts';
+
+/** Who asks: the process, and what stderr is made for. */
+export interface Asker {
+  readonly host: Host;
+  errorScreen(): Promise<Screen>;
+}
 
 /**
  * Asks a yes-or-no question on stderr. No is the default; an end of input means no.
  *
  * @throws {Stopped} on Ctrl-C, the terminal as it was before
  */
-export async function confirm(question: string, host: Host): Promise<boolean> {
+export async function confirm(question: string, asker: Asker): Promise<boolean> {
   const { default: ask } = await import('@inquirer/confirm');
-  return (await asked((context) => ask({ message: printable(question), default: false }, context), host)) ?? false;
+  const config = { message: printable(question), default: false, ...(await themeFor(asker)) };
+  return (await asked((context) => ask(config, context), asker.host)) ?? false;
 }
 
 /** What is asked for, beside the words. */
@@ -27,11 +37,12 @@ export interface TextQuestion {
  * @throws {Stopped} on Ctrl-C, the terminal as it was before
  * @throws {Failure} usage, at an end of input
  */
-export async function askText(question: string, { initial, problem }: TextQuestion, host: Host): Promise<string> {
+export async function askText(question: string, { initial, problem }: TextQuestion, asker: Asker): Promise<string> {
   const { default: ask } = await import('@inquirer/input');
   const validate = (answer: string) => checked(answer.trim() || (initial ?? ''), problem);
-  const config = { message: printable(question), validate, ...(initial === undefined ? {} : { default: initial }) };
-  return given(await asked((context) => ask(config, context), host)).trim();
+  const known = initial === undefined ? {} : { default: initial };
+  const config = { message: printable(question), validate, ...known, ...(await themeFor(asker)) };
+  return given(await asked((context) => ask(config, context), asker.host)).trim();
 }
 
 /**
@@ -44,19 +55,37 @@ export async function askText(question: string, { initial, problem }: TextQuesti
 export async function askSecret(
   question: string,
   problem: (answer: string) => string | undefined,
-  host: Host,
+  asker: Asker,
 ): Promise<string> {
   const { default: ask } = await import('@inquirer/password');
   // Without toggleMask, Ctrl-T would show what was typed.
-  const config = { message: printable(question), mask: false, toggleMask: false };
+  const config = { message: printable(question), mask: false, toggleMask: false, ...(await themeFor(asker)) };
   for (;;) {
-    const answer = given(await asked((context) => ask(config, context), host));
+    const answer = given(await asked((context) => ask(config, context), asker.host));
     const found = problem(answer);
     if (found === undefined) return answer;
     // Asked anew: Inquirer's own way would leave the bad answer in the line, where nobody sees it.
-    await host.stderr.write(`what was typed ${printable(found)}\n`);
+    await asker.host.stderr.write(`what was typed ${printable(found)}\n`);
   }
 }
+
+/** Inquirer looks at the environment, and knows nothing of `--no-color`. */
+async function themeFor(asker: Asker) {
+  const { style } = await asker.errorScreen();
+  return style === plainStyle ? { theme: plainTheme } : {};
+}
+
+const asItIs = (text: string) => text;
+
+const plainTheme = {
+  prefix: '?',
+  style: {
+    ...{ answer: asItIs, message: asItIs, help: asItIs, highlight: asItIs },
+    key: (text: string) => `<${text}>`,
+    error: (text: string) => `> ${text}`,
+    defaultAnswer: (text: string) => `(${text})`,
+  },
+};
 
 function checked(answer: string, problem: TextQuestion['problem']): string | true {
   const found = problem?.(answer);
@@ -77,23 +106,42 @@ interface PromptContext {
 
 /** Asks, and gives undefined at an end of input, which Inquirer would wait behind for ever. */
 async function asked<T>(ask: (context: PromptContext) => Promise<T>, host: Host): Promise<T | undefined> {
-  const input = host.stdin.stream;
+  for (;;) {
+    const answered = await askedOnce(ask, host);
+    if (answered !== 'continued') return answered?.value;
+  }
+}
+
+/** As `asked`; `continued` where somebody was elsewhere meanwhile (Ctrl-Z, fg), so that it is to be asked anew. */
+async function askedOnce<T>(
+  ask: (context: PromptContext) => Promise<T>,
+  host: Host,
+): Promise<{ readonly value: T } | 'continued' | undefined> {
+  const input: Readable & { readonly isRaw?: boolean } = host.stdin.stream;
   const ended = new AbortController();
-  // readline pauses its input when it closes: after the answer, and at Ctrl-D or the end.
-  const onPause = () => setImmediate(() => ended.abort());
+  let isContinued = false;
+  // readline pauses its input when it closes: after the answer, and at Ctrl-D or the end. And when the process goes on
+  // after Ctrl-Z: there it reads keys as before, but shows nothing, and nobody would resume it.
+  const onPause = () =>
+    setImmediate(() => {
+      isContinued = input.isRaw === true && input.readable;
+      ended.abort();
+    });
   input.on('pause', onPause).on('end', onPause);
   try {
-    return await ask({
+    const value = await ask({
       input,
       output: host.stderr.stream,
       signal: AbortSignal.any([ended.signal, host.signal]),
     });
+    return { value };
   } catch (error) {
     host.signal.throwIfAborted();
     if (!(error instanceof Error)) throw error;
     // Its message is all that tells Ctrl-C from the end of the process.
     if (error.name === 'ExitPromptError' && error.message.includes('SIGINT')) throw new Stopped('SIGINT');
-    if (error.name === 'ExitPromptError' || error.name === 'AbortPromptError') return undefined;
+    if (error.name === 'ExitPromptError' || error.name === 'AbortPromptError')
+      return isContinued ? 'continued' : undefined;
     throw error;
   } finally {
     input.off('pause', onPause).off('end', onPause);

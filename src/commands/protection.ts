@@ -3,9 +3,8 @@
 import { isRead } from '../api/transport.ts';
 import type { Question, Wire } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
-import type { Host } from '../host.ts';
 import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts';
-import { confirm } from './prompts.ts';
+import { type Asker, confirm } from './prompts.ts';
 
 /** Who may let a write pass. */
 export interface Confirming {
@@ -18,12 +17,12 @@ export interface Confirming {
 export type Protection = (target: string) => Promise<void>;
 
 /** The protection of this run: asks before the first write, and the others wait for the one answer. */
-export function lazyProtection(sources: Sources, confirming: Confirming, host: Host): Protection {
+export function lazyProtection(sources: Sources, confirming: Confirming, asker: Asker): Protection {
   let answered: Promise<void> | undefined;
   return async (target) => {
     const profile = protectingProfile(sources);
     if (profile === undefined) return;
-    answered ??= confirmWrite(profile, target, confirming, host);
+    answered ??= confirmWrite(profile, target, confirming, asker);
     await answered;
   };
 }
@@ -56,7 +55,7 @@ async function confirmWrite(
   { name }: ChosenProfile,
   target: string,
   { mayPrompt, confirmed }: Confirming,
-  host: Host,
+  asker: Asker,
 ): Promise<void> {
   if (confirmed === name) return;
   const hint = `pass --confirm ${name} to write to it; nothing was sent`;
@@ -65,7 +64,7 @@ async function confirmWrite(
   }
   const question = `Write to ${target} through the protected profile ${name}?`;
   const isAsked = mayPrompt();
-  if (isAsked && (await confirm(question, host))) return;
+  if (isAsked && (await confirm(question, asker))) return;
   const reason = isAsked ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
   throw new Failure('usage', reason, { hint });
 }

@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { isLoopbackHost } from '../service/loopback-host.ts';
 import { checkToken } from '../settings/token.ts';
-import { readTextFile } from './options/files.ts';
+import { absolutePath, readTextFile } from './options/files.ts';
 import { perSecond, rateExpected } from './options/rate.ts';
 
 /** The flags of `serve`, as they were typed. */
@@ -53,7 +53,7 @@ export async function readServeOptions(flags: ServeFlags, world: Host): Promise<
   return {
     host,
     port: numberFrom('--port', flags.port, parsePort) ?? 7070,
-    folder: flags.data,
+    folder: flags.data === undefined ? undefined : absolutePath(flags.data, world),
     token: await tokenFrom(tokenFile, world),
     tokenFile,
     badDay: {

@@ -12,7 +12,10 @@ export const setUpServe: SetUp = (command, context) => {
     .option('--port <number>', 'the port to listen on, 0 for one that is free (7070)')
     .option('--host <address>', 'the address to listen on; beyond this machine it needs --token-file (127.0.0.1)')
     .option('--data <dir>', 'the folder of its items (the one of local:)')
-    .option('--token-file <file>', 'the token that clients must send; else LISTCTL_TOKEN, else one is made')
+    .option(
+      '--token-file <file>',
+      'the token that clients must send, - for stdin; else LISTCTL_TOKEN, else one is made',
+    )
     .optionsGroup('A bad day:')
     .option('--latency <ms>', 'let each answer wait')
     .option('--throttle <rate>', 'answer 429 to requests beyond 10, 10/s or 600/m')

@@ -10,6 +10,7 @@ import type { ListRef } from '../item.ts';
 import { printable } from '../output/printable.ts';
 import { openPrinter } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
+import { wholeLines } from '../output/whole-lines.ts';
 import { type Address, addressText, refuseOpenHttp } from '../settings/address.ts';
 import { type Definition, findSetting } from '../settings/setting.ts';
 import { openSources, type Sources } from '../settings/sources.ts';
@@ -83,12 +84,14 @@ export interface Session {
    * @param isSeveral as a list, even where there is one
    * @param done what the service did to each result, where it was a write: `created`. Where a result can't be printed
    *   then, the failure says that it was done
+   * @param takeAway takes away what is drawn on the screen meanwhile, before anything is printed there
    */
   printing<T>(
     view: View<T>,
     isSeveral: boolean,
     work: (print: Print<T>) => Promise<void>,
     done?: string,
+    takeAway?: () => void,
   ): Promise<void>;
   /** Whether http to another machine was allowed on the command line. */
   readonly allowsHttp: boolean;
@@ -143,7 +146,9 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
   const { say, sayStyled, notice } = speaking(host, isQuiet);
   const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
   const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure });
-  const protection = lazyProtection(sources, { mayPrompt: mayAsk, confirmed: find(settings.confirm) }, host);
+  const errorScreen = () => screenOf(host.stderr, color, host);
+  const confirming = { mayPrompt: mayAsk, confirmed: find(settings.confirm) };
+  const protection = lazyProtection(sources, confirming, { host, errorScreen });
   const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
   const format = (isSeveral: boolean) => output ?? defaultFormat(host, command, isSeveral);
 
@@ -166,16 +171,21 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     words: context.words,
     version: context.version,
     isQuiet,
-    errorScreen: () => screenOf(host.stderr, color, host),
+    errorScreen,
     screen: () => screenOf(host.stdout, color, host),
     hasQuery: printing.query !== undefined,
     format,
     api: async () => itemsApi(await wire()),
-    printing: async (view, isSeveral, work, done) => {
+    printing: async (view, isSeveral, work, done, takeAway) => {
       const screen = await screenOf(host.stdout, color, host);
       const isJsonExplicit = output === 'json';
       const asked = { format: format(isSeveral), isSeveral, screen, ...printing, isJsonExplicit };
-      await printResults(await openPrinter(view, asked, host.stdout), view, work, done);
+      const beside = takeAway && host.stdout.isTTY ? wholeLines(host.stdout, takeAway) : undefined;
+      try {
+        await printResults(await openPrinter(view, asked, beside ?? host.stdout), view, work, done);
+      } finally {
+        await beside?.flush();
+      }
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,

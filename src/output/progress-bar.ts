@@ -2,13 +2,13 @@
 import { Writable } from 'node:stream';
 import { SingleBar } from 'cli-progress';
 import type { Output } from '../host.ts';
-import { progressBarLine, type RunProgressShown } from './progress-text.ts';
+import { type ProgressShown, progressBarLine, readingLine } from './progress-text.ts';
 import type { Screen } from './view.ts';
 
 /** A place where a run shows how far it is. */
 export interface ProgressDisplay {
   /** Shows this from now on. As often as one likes: it is drawn a few times a second. */
-  show(progress: RunProgressShown): void;
+  show(progress: ProgressShown): void;
   /** Takes the line away, so that other text may be written; the next `show` brings it back. */
   clear(): void;
   /** Takes the line away for good. Without it the process does not end. */
@@ -28,7 +28,7 @@ const usualTerminalWidth = 80;
  * @param output a terminal where `canRedraw`
  */
 export function openProgressBar(output: Output, screen: Screen): ProgressDisplay {
-  let shown: RunProgressShown | undefined;
+  let shown: ProgressShown | undefined;
   let isEnded = false;
   // Asked each time, since a window may change its size.
   const width = () => output.columns || screen.columns || usualTerminalWidth;
@@ -36,7 +36,7 @@ export function openProgressBar(output: Output, screen: Screen): ProgressDisplay
   const bar = new SingleBar({
     stream,
     fps: framesPerSecond,
-    format: () => (shown === undefined ? '' : progressBarLine(shown, width(), screen.style)),
+    format: () => (shown === undefined ? '' : lineOf(shown, width(), screen)),
     clearOnComplete: true,
     // Neither wrapping nor the cursor is switched off: after a kill nobody would switch it on again. Signals are Host's.
     ...{ linewrap: true, hideCursor: null, gracefulExit: false },
@@ -51,8 +51,8 @@ export function openProgressBar(output: Output, screen: Screen): ProgressDisplay
     show: (progress) => {
       if (isEnded) return;
       shown = progress;
-      if (bar.isActive) bar.update(progress.settled);
-      else bar.start(progress.rows, progress.settled);
+      // What it counts is of no matter: the line is drawn anew by its own timer.
+      if (!bar.isActive) bar.start(1, 0);
     },
     clear,
     end: () => {
@@ -60,6 +60,10 @@ export function openProgressBar(output: Output, screen: Screen): ProgressDisplay
       clear();
     },
   };
+}
+
+function lineOf(progress: ProgressShown, width: number, { style }: Screen): string {
+  return 'doing' in progress ? readingLine(progress, width) : progressBarLine(progress, width, style);
 }
 
 /** A terminal for cli-progress whose writes go on together: one for each frame, so that none is seen half drawn. */

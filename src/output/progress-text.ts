@@ -1,8 +1,10 @@
-/** How far a run is, in words. */
+/** How far a run is, or the reading before it, in words. */
 import type { Output } from '../host.ts';
+import { cutText } from './cut-text.ts';
 import { printable } from './printable.ts';
-import { countText, rateText, roughTimeText } from './quantity-text.ts';
+import { countOf, countText, rateText, roughTimeText } from './quantity-text.ts';
 import type { Screen } from './view.ts';
+import { widthAtMost } from './width-at-most.ts';
 
 /** How far a run is. */
 export interface RunProgressShown {
@@ -18,6 +20,21 @@ export interface RunProgressShown {
   /** Why it is slow: `throttled for 12 s`, `the service is gone: next try in 8 s`. */
   readonly reason: string | undefined;
 }
+
+/** How far the reading of a file is, before there is anything to send. */
+export interface ReadingShown {
+  /** `checking tasks.csv` */
+  readonly doing: string;
+  /** How many rows there were until now, where that is known. */
+  readonly rows?: number | undefined;
+  /** How much has been read. */
+  readonly bytes?: number | undefined;
+  /** How much there is, where that is known. */
+  readonly sizeBytes?: number | undefined;
+}
+
+/** What one line can show. */
+export type ProgressShown = RunProgressShown | ReadingShown;
 
 /** A bar is worth its place if it has so many marks, and says no more with more than these. */
 const barMarks = { min: 5, max: 40 } as const;
@@ -67,6 +84,24 @@ export function progressBarLine(progress: RunProgressShown, width: number, style
     return `[${bar}] ${shown.map(({ text, paint }) => paint?.(text) ?? text).join(', ')}`;
   }
   return (parts[0]?.text ?? '').slice(0, Math.max(0, widthMax));
+}
+
+/**
+ * A line about a file that is read: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`.
+ *
+ * @param width columns of the terminal; as `progressBarLine` it is narrower
+ */
+export function readingLine({ doing, rows, bytes = 0, sizeBytes }: ReadingShown, width: number): string {
+  const amount = sizeBytes ? `${Math.floor((bytes / sizeBytes) * 100)} %` : `${(bytes / 1e6).toFixed(1)} MB`;
+  const parts = [...(rows === undefined ? [] : [countOf(rows, 'row')]), ...(bytes === 0 ? [] : [amount])];
+  const told = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+  const widthMax = Math.max(1, width - 1);
+  // How far it is tells more than the end of a long path.
+  return cutText(
+    cutText(printable(doing), Math.max(1, widthMax - told.length), widthAtMost) + told,
+    widthMax,
+    widthAtMost,
+  );
 }
 
 /** What is told between the rows and the time that is left; what counts most comes first. */

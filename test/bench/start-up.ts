@@ -100,6 +100,12 @@ function commandsWith(empty: string, settings: string): readonly Command[] {
       env: { LISTCTL_CONFIG_DIR: settings },
     },
     listctl('listctl items create --local', 2.7, [...create, '--local']),
+    // What a shell asks at each Tab.
+    listctl('listctl __complete: flags', 2, ['__complete', 'current=--', 'items', 'create']),
+    {
+      ...listctl('listctl __complete: profiles', 2, ['__complete', 'current=', 'items', 'get', '--profile']),
+      env: { LISTCTL_CONFIG_DIR: settings },
+    },
   ];
 }
 

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listctl } from '../support/listctl.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
-import { isInstalled, type ShellSession, typedShell, typedShells } from '../support/typed-shell.ts';
+import { type CompletingShell, completingShell, isInstalled, typedShells } from '../support/typed-shell.ts';
 
 const slowly = { timeout: 60_000 };
 
 describe.each(typedShells)('TAB in %s', (shell) => {
   const isMissing = !isInstalled(shell);
-  const because = isMissing ? ` (skipped: ${shell} or script is not installed)` : '';
+  const because = isMissing ? ` (skipped: ${shell} is not installed)` : '';
   let home: TemporaryFolder;
-  let session: ShellSession;
+  let session: CompletingShell;
 
   beforeAll(async () => {
     if (isMissing) return;
     home = await temporaryFolder();
     keepSettings(home.path);
-    session = await typedShell(shell, home.path);
+    session = await completingShell(shell, home.path);
   }, slowly.timeout);
 
   afterAll(async () => {
@@ -71,7 +71,7 @@ describe.each(typedShells)('TAB in %s', (shell) => {
   });
 
   test.skipIf(isMissing)(`what there is to choose from is shown${because}`, slowly, async () => {
-    const shown = await session.show('listctl items \t\t');
+    const shown = await session.show('listctl items \t\t', 'update');
 
     for (const verb of ['create', 'get', 'update', 'delete']) expect(shown).toContain(verb);
     expect(shown).not.toContain('query');

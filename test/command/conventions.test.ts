@@ -76,7 +76,10 @@ describe('stdin', () => {
 
       expect([words, exitCode, service.requests[0]?.body]).toEqual([words, 0, expect.stringContaining('"Title":"in"')]);
     }
-    expect([...reading].sort()).toEqual(cases.flatMap(({ flag }) => flag ?? []).sort());
+    // A service makes no request: it shows by its failure that it has read.
+    const serving = await run(['serve', '--port', '0', '--token-file', '-'], { stdin: 'no token' });
+    expect(serving).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the token from --token-file') });
+    expect([...reading].sort()).toEqual([...cases.flatMap(({ flag }) => flag ?? []), '--token-file'].sort());
   });
 
   test('no command reads stdin, or waits for it, unless it was told to', patiently, async () => {
@@ -119,7 +122,7 @@ describe('a terminal', () => {
     }
   });
 
-  test('a run on a terminal shows how far it is before its first answer', async () => {
+  test('a run on a terminal shows how far it is before its first answer', patiently, async () => {
     await using folder = await temporaryFolder();
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -129,17 +132,20 @@ describe('a terminal', () => {
     const env = { ...environmentFor(service), LISTCTL_STATE_DIR: folder.path, HOME: folder.path, TERM: 'xterm' };
     const host = testHost({ env, terminal: 80, cwd: folder.path });
     // As the real clock does it, which is what a bar is drawn by.
+    const everyMs: number[] = [];
     const every = (ms: number, work: () => void) => {
+      everyMs.push(ms);
       const timer = setInterval(work, ms);
       return () => clearInterval(timer);
     };
     const stdin = testHost({ stdin: '{"Title":"a"}\n' }).stdin;
 
     const running = main(['items', 'create', '--from', '-'], { ...host, stdin, clock: { ...host.clock, every } });
-    await vi.waitFor(() => expect(host.printed.stderr).toMatch(/0\D+1\b/), 4000);
+    await vi.waitFor(() => expect(host.printed.stderr).toMatch(/0\D+1\b/), { timeout: 30_000 });
     answer();
 
     expect(await running).toBe(0);
+    expect(everyMs[0]).toBeLessThan(100);
   });
 });
 
@@ -196,8 +202,7 @@ describe('the network', () => {
 
 describe('names', () => {
   /** Where a flag has other words elsewhere, as the page tells: the same idea, said of what the command is about. */
-  const told = ['--dry-run', '--field', '--force', '--idempotency-key', '--in-doubt', '--lock-timeout'];
-  const toldToo = ['--resume', '--unset', '--yes'];
+  const told = ['--field', '--force', '--in-doubt', '--resume', '--unset', '--yes'];
 
   test('a flag has one description, value and short form in all commands, but for those that the page tells', () => {
     const meanings = new Map<string, Set<string>>();
@@ -207,7 +212,7 @@ describe('names', () => {
     const several = [...meanings].filter(([, different]) => different.size > 1);
     const page = readFileSync(join(root, 'docs/conventions.md'), 'utf8');
 
-    expect(several.map(([name]) => name).toSorted()).toEqual([...told, ...toldToo]);
+    expect(several.map(([name]) => name).toSorted()).toEqual(told);
     for (const [name] of several) expect(page).toContain(`| \`${name}\` |`);
   });
 
@@ -234,11 +239,10 @@ describe('mistakes', () => {
     const missed: string[] = [];
     for (const { path, options } of commands.slice(1)) {
       const words = path.split(' ');
-      // The flags of many items are there beside --from.
-      const begun = options.some(({ long }) => long === '--from') ? [...words, '--from', 'rows.csv'] : words;
       const slips = [
         [...words.slice(0, -1), slipped(words.at(-1))],
-        ...options.map((o) => [...begun, slipped(o.long)]),
+        ['help', ...words.slice(0, -1), slipped(words.at(-1))],
+        ...options.map((o) => [...words, slipped(o.long)]),
       ];
       for (const typed of slips.filter((each) => (each.at(-1)?.length ?? 0) > 3)) {
         const { exitCode, stdout, stderr } = await run(typed);
@@ -246,7 +250,24 @@ describe('mistakes', () => {
         if (!stderr.includes('Did you mean')) missed.push(typed.join(' '));
       }
     }
+    for (const { name } of program.topics) {
+      const { stderr } = await run(['help', slipped(name)]);
+      if (!stderr.includes(`Did you mean ${name}?`)) missed.push(`help ${name}`);
+    }
     expect(missed).toEqual([]);
+  });
+
+  test('a flag of many items without --from, or before its command, is told where it goes', patiently, async () => {
+    const many = leaves.filter(({ options }) => options.some(({ long }) => long === '--from'));
+    for (const { path, options } of many) {
+      const ofMany = options.filter(({ group }) => group === 'Many items' || group.endsWith('--from'));
+      expect(ofMany.length).toBeGreaterThan(10);
+      for (const { long } of ofMany.filter(({ long }) => long !== '--from')) {
+        const { exitCode, stderr } = await run([...path.split(' '), long]);
+        expect([path, exitCode, stderr]).toEqual([path, 2, expect.stringContaining(`${long} goes with --from`)]);
+        expect((await run([long, ...path.split(' ')])).stderr).toContain(`${long} stands behind the command`);
+      }
+    }
   });
 });
 

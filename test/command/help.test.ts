@@ -155,8 +155,9 @@ describe('help --json', () => {
   });
 
   test.each([
-    { words: 'itmes', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
-    { words: 'items get 17', says: "unknown command '17'", hint: 'listctl help --json names every command' },
+    { words: 'itmes', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
+    { words: 'filds', says: "unknown command or topic 'filds'", hint: 'Did you mean fields?' },
+    { words: 'items get 17', says: "unknown command '17'", hint: 'listctl --help shows the commands and the topics' },
   ])('"$words" is no command', async ({ words, says, hint }) => {
     const { exitCode, stdout, stderr } = await run(['help', ...words.split(' '), '--json']);
 

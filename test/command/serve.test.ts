@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../src/errors.ts';
 import { main } from '../../src/main.ts';
 import { sendHttp } from '../support/send-http.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { run, type TestHost, testHost } from '../support/test-host.ts';
+import { run, type TestHost, testHost, type World } from '../support/test-host.ts';
 
 const token = 'the-token-of-these-tests';
 const path = '/sites/home/lists/tasks/items';
@@ -18,10 +18,14 @@ interface Serving extends AsyncDisposable {
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number>;
 }
 
-async function serving(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+async function serving(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  world: Pick<World, 'cwd' | 'stdin'> = {},
+): Promise<Serving> {
   const folder = await temporaryFolder();
   const controller = new AbortController();
-  const host = testHost({ env: { LISTCTL_DATA_DIR: folder.path, ...env }, signal: controller.signal });
+  const host = testHost({ env: { LISTCTL_DATA_DIR: folder.path, ...env }, signal: controller.signal, ...world });
   const exitCode = main(['serve', '--port', '0', ...args], host);
   const ended = exitCode.then((code) => {
     throw new Error(`serve ended with ${code}: ${host.printed.stderr}`);
@@ -105,6 +109,14 @@ describe('the token', () => {
     expect(JSON.stringify(server.host.printed)).not.toContain(token);
   });
 
+  test('is what stdin holds, with --token-file -', async () => {
+    await using server = await serving(['--token-file', '-'], {}, { stdin: `${token}\n` });
+
+    expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
+    expect((await sendHttp(`${server.url}${path}/1`, bearer('another'))).status).toBe(401);
+    expect(JSON.stringify(server.host.printed)).not.toContain(token);
+  });
+
   test.each(['', 'two words', 'secret\nsecret', 'sécret'])('%j is none, and is not repeated', async (text) => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, 'token');
@@ -130,6 +142,19 @@ describe('its items', () => {
     await using second = await serving(['--data', data], env);
 
     expect(await sendHttp(`${second.url}${path}/1`, bearer(token))).toMatchObject({ status: 200, body: created.body });
+  });
+
+  test('are beside the token, where listctl was started, for paths that say so', async () => {
+    await using folder = await temporaryFolder();
+    const cwd = folder.path;
+    writeFileSync(join(cwd, 'token'), token);
+    await using server = await serving(['--data', 'items', '--token-file', 'token'], {}, { cwd });
+    await sendHttp(server.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
+    await server.stop();
+
+    const words = ['items', 'get', '1', '-s', 'home', '-l', 'tasks', '--base-url', 'local:items', '-q', 'fields.Title'];
+    expect(await run(words, { cwd })).toMatchObject({ exitCode: 0, stdout: 'Buy milk\n' });
+    expect(existsSync('/items')).toBe(false);
   });
 
   test('are those of local: otherwise', async () => {

@@ -53,15 +53,37 @@ test('a flag wins over the environment, and an empty variable counts as unset', 
 test.each([
   { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
   { words: 'items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
-  { words: 'help nope', says: "unknown command 'nope'", hint: '--help' },
-  { words: 'help itmes get', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
+  { words: 'help nope', says: "unknown command or topic 'nope'", hint: '--help' },
+  { words: 'help itmes get', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
+  { words: 'help filds', says: "unknown command or topic 'filds'", hint: 'Did you mean fields?' },
+  { words: 'help exit-code', says: "unknown command or topic 'exit-code'", hint: 'Did you mean exit-codes?' },
   { words: 'help items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
   { words: 'items get --sit S 17', says: 'unknown option --sit', hint: 'Did you mean --site?' },
   { words: 'items get 17 --token=verysecret', says: 'unknown option --token', hint: 'LISTCTL_TOKEN' },
   { words: 'items get', says: "missing required argument 'id'", hint: '--help' },
-  { words: 'items create extra -f a=1', says: 'too many arguments', hint: '--help' },
-  { words: 'items get 17 -s', says: "option '-s, --site <id>' argument missing", hint: '--help' },
-  { words: 'items get -x', says: 'unknown option -x', hint: '--' },
+  {
+    words: 'items create -f Title=Buy milk',
+    says: 'too many arguments: listctl items create takes no arguments',
+    hint: 'quotes, as in --field Title="Buy milk"',
+  },
+  { words: 'profile use a b', says: 'listctl profile use takes one argument', hint: 'listctl profile use --help' },
+  { words: 'api GET a b', says: 'listctl api takes 2 arguments', hint: 'quotes' },
+  { words: 'completion', says: "missing required argument 'shell'", hint: 'listctl completion --help' },
+  { words: 'items get 17 -s', says: "option '-s, --site <id>' argument missing", hint: 'items get --help' },
+  { words: 'items get -x', says: 'unknown option -x', hint: 'listctl items get -- -17' },
+  { words: 'doctor -x', says: 'unknown option -x', hint: 'listctl doctor --help' },
+  { words: 'items get 17 --nothing', says: 'unknown option --nothing', hint: 'listctl items get --help' },
+  {
+    words: 'items create --input-format csv',
+    says: '--input-format goes with --from',
+    hint: '--from tasks.csv --input',
+  },
+  { words: 'items delete --resume=verysecret', says: '--resume goes with --from', hint: 'items delete --from' },
+  { words: 'items update 17 --input-fromat csv', says: 'option --input-fromat', hint: 'Did you mean --input-format?' },
+  { words: 'items get 17 --max-eror 5', says: 'unknown option --max-eror', hint: 'Did you mean --max-errors?' },
+  { words: 'runs undo last --from x', says: 'unknown option --from', hint: 'listctl runs undo --help' },
+  { words: '--from x items create', says: '--from stands behind the command', hint: 'listctl items create --from' },
+  { words: 'items -f a=verysecret create', says: '--field stands behind', hint: 'items create --field <key=value>' },
   { words: 'items get 17 --timeout soon', says: '--timeout: expected a number of seconds', hint: '' },
   { words: 'items get 17 --timeout 0', says: '--timeout: expected a number of seconds', hint: '' },
   { words: 'items list', says: 'cannot list or query', hint: 'listctl items get' },
@@ -132,6 +154,14 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
+test('who has set nothing up yet is told of init, who has an address of the flag alone', async () => {
+  const nothing = await run(['items', 'get', '17']);
+  const address = await run(['items', 'get', '17'], { env: { LISTCTL_BASE_URL: 'https://lists.example' } });
+
+  expect(nothing.stderr).toMatch(/no site is named\n {2}pass -s, --site or LISTCTL_SITE; listctl init asks for /);
+  expect(address.stderr).toMatch(/no site is named\n {2}pass -s, --site or LISTCTL_SITE\n$/);
+});
+
 test('a format that there is not is wrong usage', async () => {
   const { exitCode, stdout, stderr } = await run(['items', 'get', '17', '-o', 'xml']);
 
@@ -177,4 +207,6 @@ test.each([
   const told = lines.flatMap((line) => (/^ +(\d[\d, ]*\d|\d) {2}\S/.exec(line)?.[1] ?? '').match(/\d+/g) ?? []);
   expect(told.map(Number)).toEqual(expect.arrayContaining([...codes, 10, 70, 129, 130, 143]));
   expect(new Set(told).size).toBe(told.length);
+  const codesShown = lines.slice(1).filter((line) => line !== '');
+  expect(codesShown.filter((line) => !/^ {2}[ \d]{2}\d {2}\S/.test(line))).toEqual([]);
 });

@@ -2,133 +2,155 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { env } from 'node:process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { execa } from 'execa';
+import { env as ownEnvironment } from 'node:process';
 import { listctlFile, testNode } from './listctl.ts';
+import { openTerminal, type Terminal, type TerminalOptions } from './terminal.ts';
 
+/** The shells that listctl has completions for. */
 export const typedShells = ['bash', 'zsh', 'fish'] as const;
 export type TypedShell = (typeof typedShells)[number];
 
-/** Whether the shell is installed, and `script`, which makes the terminal. */
-export function isInstalled(program: string): boolean {
-  return [program, 'script'].every((each) => spawnSync(each, ['--version']).status === 0);
+/** Whether a shell is there. */
+export function isInstalled(shell: TypedShell): boolean {
+  return spawnSync(shell, ['--version']).status === 0;
 }
 
-/** How each is started with nothing of the user's own, completes listctl, and says that it is ready. */
-const starts: Readonly<Record<TypedShell, (home: string) => { readonly line: string; readonly setUp: string }>> = {
-  bash: () => ({ line: 'bash --norc --noprofile -i', setUp: "source <(listctl completion bash); PS1='rea''dy> '" }),
-  zsh: () => ({
-    line: 'zsh -f -i',
-    setUp: "autoload -U compinit; compinit -D; source <(listctl completion zsh); unsetopt prompt_sp; PS1='rea''dy> '",
-  }),
-  fish: () => ({
-    line: 'fish --no-config -i',
-    setUp: "listctl completion fish | source; function fish_prompt; echo 'rea''dy> '; end",
-  }),
+/** Types into a shell; gone at the end of the block that holds it with `await using`. */
+export interface ShellSession extends AsyncDisposable {
+  readonly terminal: Terminal;
+  /** Types a line and enters it, without waiting for what comes of it. */
+  start(line: string): void;
+  /** Waits until what stands below the line that was entered last holds it. */
+  shows(sign: RegExp | string): Promise<void>;
+  /** Waits until the shell takes the next line, and gives what stands between the last one and that. */
+  ended(): Promise<string>;
+  /** Enters a line and waits for its end. */
+  run(line: string): Promise<string>;
+}
+
+/** How each is started with nothing of the user's own; `sh` leaves a terminal as the last program left it. */
+const starts: Readonly<Record<TypedShell | 'sh', { readonly args: readonly string[]; readonly prompt: string }>> = {
+  sh: { args: ['-i'], prompt: "PS1='rea''dy> '" },
+  bash: { args: ['--norc', '--noprofile', '-i'], prompt: "PS1='rea''dy> '" },
+  zsh: { args: ['-f', '-i'], prompt: "unsetopt prompt_sp; PS1='rea''dy> '" },
+  fish: { args: ['--no-config', '-i'], prompt: "function fish_prompt; echo -n 'rea''dy> '; end" },
 };
 
-/** Types into a new shell; gone at the end of the block that holds it with `await using`. */
-export interface ShellSession extends AsyncDisposable {
+const ready = 'ready> ';
+
+/**
+ * Starts a shell in a folder of its own, its home, where `listctl` is the built program. That leaves its process id in
+ * the file `pid` there.
+ */
+export async function openShell(
+  shell: TypedShell | 'sh',
+  home: string,
+  options: TerminalOptions = {},
+): Promise<ShellSession> {
+  const folder = join(home, 'bin');
+  mkdirSync(folder, { recursive: true });
+  writeProgram(join(folder, 'listctl'), `echo $$ > '${join(home, 'pid')}'\nexec '${testNode}' '${listctlFile}' "$@"\n`);
+  const { args, prompt } = starts[shell];
+  const terminal = openTerminal(shell, args, {
+    cwd: home,
+    ...options,
+    env: {
+      HOME: home,
+      PATH: `${folder}:${ownEnvironment['PATH']}`,
+      LANG: 'C.UTF-8',
+      ...options.env,
+    },
+  });
+  const session = sessionIn(terminal);
+  try {
+    await terminal.comesTo('a first prompt', () => terminal.cursor.column > 0);
+    await session.run(prompt);
+  } catch (error) {
+    await terminal[Symbol.asyncDispose]();
+    throw error;
+  }
+  return session;
+}
+
+function sessionIn(terminal: Terminal): ShellSession {
+  let enteredAt = 0;
+  const below = () =>
+    terminal
+      .lines(enteredAt + 1)
+      .join('\n')
+      .trimEnd();
+  const start = (line: string) => {
+    enteredAt = terminal.cursor.row;
+    terminal.type(`${line}\r`);
+  };
+  const ended = async () => {
+    // At once a line stands as it was entered: the next prompt is below.
+    await terminal.comesTo('a prompt', () => terminal.cursor.row > enteredAt && isAtPrompt(terminal));
+    return below().slice(0, -ready.trimEnd().length).trimEnd();
+  };
+  return {
+    terminal,
+    start,
+    shows: (sign) =>
+      terminal.comesTo(String(sign), () => (typeof sign === 'string' ? below().includes(sign) : sign.test(below()))),
+    ended,
+    run: (line) => {
+      start(line);
+      return ended();
+    },
+    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
+  };
+}
+
+/** Whether the cursor stands behind a prompt, and nothing was typed there. */
+function isAtPrompt({ screen, cursor: { row, column } }: Terminal): boolean {
+  return screen.buffer.active.getLine(row)?.translateToString(false, 0, column) === ready;
+}
+
+function writeProgram(file: string, script: string): void {
+  writeFileSync(file, `#!/bin/sh\n${script}`);
+  chmodSync(file, 0o755);
+}
+
+/** How each loads the completion. */
+const completions: Readonly<Record<TypedShell, string>> = {
+  bash: 'source <(listctl completion bash)',
+  zsh: 'autoload -U compinit; compinit -D; source <(listctl completion zsh)',
+  fish: 'listctl completion fish | source',
+};
+
+/** A shell in which `listctl` completes, and otherwise prints its words. */
+export interface CompletingShell extends AsyncDisposable {
   /**
    * Types a line, the tabs in it included, and enters it.
    *
    * @returns the words with which listctl was started
    */
   enter(keys: string): Promise<readonly string[]>;
-  /** Types keys and gives what the terminal shows of them, until it holds still; then takes them back. */
-  show(keys: string): Promise<string>;
+  /** Types keys and gives what the terminal shows below them, once that holds the sign. The keys stay: the last thing to do. */
+  show(keys: string, sign: string): Promise<string>;
 }
 
-/**
- * Starts a shell in which `listctl` completes as it does, and otherwise prints its words.
- *
- * @param home a folder of its own, in which it stands
- */
-export async function typedShell(
-  shell: TypedShell,
-  home: string,
-  more: Record<string, string> = {},
-): Promise<ShellSession> {
-  const { line, setUp } = starts[shell](home);
-  const running = execa('script', ['-qec', line, '/dev/null'], {
-    cwd: home,
-    extendEnv: false,
-    env: {
-      HOME: home,
-      PATH: `${programsIn(home)}:${env['PATH']}`,
-      TERM: 'xterm',
-      COLUMNS: '200',
-      LANG: 'C.UTF-8',
-      ...more,
-    },
-    stdin: 'pipe',
-    reject: false,
-    buffer: false,
-  });
-  let screen = '';
-  running.stdout.on('data', (chunk: Buffer) => {
-    screen += chunk.toString();
-  });
-  const type = (keys: string) => running.stdin.write(keys);
-  const until = async (sign: RegExp): Promise<RegExpExecArray> => {
-    for (let waitedMs = 0; waitedMs < 15_000; waitedMs += 20) {
-      const found = sign.exec(screen);
-      if (found !== null) return found;
-      await sleep(20);
-    }
-    throw new Error(`${shell} did not show ${sign}, but: ${JSON.stringify(screen)}`);
-  };
-  const ready = async () => {
-    await until(/ready> [^\n]*$/);
-    await still(() => screen, 100);
-  };
-  await still(() => screen, 400, 1);
-  type(`stty cols 200; ${setUp}\r`);
-  await ready();
-  return {
-    enter: async (keys) => {
-      screen = '';
-      // At once: a shell takes no key before it is done with the last one.
-      type(`${keys}\r`);
-      const [, words = ''] = await until(/\[listctl:(.*?):listctl\]/);
-      await ready();
-      return JSON.parse(words);
-    },
-    show: async (keys) => {
-      screen = '';
-      type(keys);
-      await still(() => screen, 500);
-      const shown = screen;
-      type('\u0003');
-      await ready();
-      return shown;
-    },
-    [Symbol.asyncDispose]: async () => {
-      running.kill('SIGKILL');
-      await running;
-    },
-  };
-}
-
-/** Until something has come, and then nothing new for a while. */
-async function still(look: () => string, forMs: number, atLeast = 0): Promise<void> {
-  let last = look();
-  for (let quietMs = 0, waitedMs = 0; (quietMs < forMs || last.length < atLeast) && waitedMs < 15_000; waitedMs += 20) {
-    await sleep(20);
-    quietMs = look() === last ? quietMs + 20 : 0;
-    last = look();
-  }
-}
-
-/** listctl, of which only the completion is real: its script, and what that asks for. */
-function programsIn(home: string): string {
-  const folder = join(home, 'bin');
-  mkdirSync(folder, { recursive: true });
-  const program = join(folder, 'listctl');
+/** Starts a shell in which of listctl the completion alone is real: its script, and what that asks for. */
+export async function completingShell(shell: TypedShell, home: string): Promise<CompletingShell> {
+  const session = await openShell(shell, home, { columns: 200 });
+  const { terminal } = session;
   const print = 'console.log("[listctl:" + JSON.stringify(process.argv.slice(1)) + ":listctl]")';
   const real = `case "$#$1" in 2completion|*__complete) exec '${testNode}' '${listctlFile}' "$@" ;; esac`;
-  writeFileSync(program, `#!/bin/sh\n${real}\nexec '${testNode}' -e '${print}' -- "$@"\n`);
-  chmodSync(program, 0o755);
-  return folder;
+  writeProgram(join(home, 'bin/listctl'), `${real}\nexec '${testNode}' -e '${print}' -- "$@"\n`);
+  await session.run(completions[shell]);
+  return {
+    enter: async (keys) => {
+      const [, words = ''] = /\[listctl:(.*?):listctl\]/.exec(await session.run(keys)) ?? [];
+      return JSON.parse(words);
+    },
+    show: async (keys, sign) => {
+      const { row } = terminal.cursor;
+      const shown = () => terminal.lines(row + 1).join('\n');
+      terminal.type(keys);
+      await terminal.comesTo(sign, () => shown().includes(sign));
+      return shown();
+    },
+    [Symbol.asyncDispose]: () => terminal[Symbol.asyncDispose](),
+  };
 }

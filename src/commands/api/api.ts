@@ -30,9 +30,9 @@ export const setUpApi: SetUp = (command, context) => {
     .option('-f, --field <key=value>', 'a member of a JSON body, as for items create; repeatable', collect)
     .option('--input <file>', 'the body, - for stdin')
     .option('--header <name:value>', 'one more header; repeatable', collect)
-    .option('--idempotency-key <key>', 'send a POST that was in doubt again, with its own key')
+    .option('--idempotency-key <key>', 'send what was in doubt again, with its own key')
     .option('--include', 'print the status and the headers of the answer too')
-    .option('--dry-run', 'print the request and send nothing')
+    .option('--dry-run', 'show what would be sent, and change nothing')
     .action((method: string, path: string, flags: ApiFlags) =>
       withSession(context, command, async (session) => {
         const request = await readRequest(method, path, flags, session);

@@ -176,7 +176,7 @@ async function makePlan(state: State, applying: Applying, session: Session): Pro
 async function askBefore({ file }: Planned, session: Session): Promise<void> {
   const { site, list, origin } = file.target;
   const question = applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
-  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
 }
 

@@ -13,7 +13,7 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--init', 'there is no state yet: the first time')
     .option('--prune', 'delete what the seed no longer names')
     .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'show the plan alone')
+    .option('--dry-run', 'show what would be sent, and change nothing')
     .option('--detailed-exitcode', 'with --dry-run: 12 when there are changes')
     .option('--out <file>', 'save the plan; apply FILE does exactly that')
     .option('--no-refresh', 'trust the state, and read no item first');

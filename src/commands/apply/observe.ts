@@ -52,7 +52,7 @@ export async function observe(state: State, pace: PaceFlags, session: Session): 
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, tellsLeft: false },
     });
-    const progress = await openProgress({ running, pace: found, report, toDo: rows.length }, session);
+    const progress = openProgress({ running, pace: found, report, toDo: rows.length }, session);
     const { stoppedBy } = await running.ended.finally(() => progress.end());
     if (refused !== undefined) throw refused;
     if (stoppedBy !== undefined) throw stoppedBy;

@@ -1,10 +1,11 @@
 /** The seed that a command line names: read, and whose list and which state it is. */
 import { resolve } from 'node:path';
-import { openInput } from '../../rows/input.ts';
+import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
 import type { Target } from '../../seed/state.ts';
 import { nearestName } from '../../settings/nearest-name.ts';
+import { whileShown } from '../many/display.ts';
 import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
 import { runOrigin } from '../many/run-origin.ts';
 import { runsFolder } from '../many/run-record.ts';
@@ -26,6 +27,9 @@ export interface NamedSeed {
   readonly statePath: string;
 }
 
+/** What takes longer than a moment to read, without a pause: a seed of one value is read as a whole. */
+const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
+
 /**
  * Reads a seed.
  *
@@ -39,12 +43,15 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const problems: string[] = [];
   const input = await openInput(name, { host, spoolFolder: runsFolder(host) });
   try {
-    const seed = await readSeed(input, {
-      rows: { ...reading, common: {}, nearestName },
-      ...(isYaml && { isYaml }),
-      key: flags.key,
-      onProblem: (line) => problems.push(line),
-    });
+    const read = () =>
+      readSeed(input, {
+        rows: { ...reading, common: {}, nearestName },
+        ...(isYaml && { isYaml }),
+        key: flags.key,
+        onProblem: (line) => problems.push(line),
+      });
+    const isLong = input.sizeBytes > (isYaml || /\.ya?ml/i.test(name) ? longBytes.yaml : longBytes.other);
+    const seed = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of seed.notices) await session.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...session.list(seed) };
     return { name, seed, target, statePath: resolve(host.cwd, flags.state ?? `${name}.state.json`) };

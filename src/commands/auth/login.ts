@@ -110,6 +110,6 @@ async function askForToken(address: Address, session: Session): Promise<string> 
       hint: 'pipe it in: listctl auth login --with-token < token.txt',
     });
   }
-  const answer = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session.host);
+  const answer = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
   return checkToken(answer, 'the prompt').value;
 }

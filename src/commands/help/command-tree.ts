@@ -1,10 +1,9 @@
 /** From the commands as they are declared to a value that tells of them. */
 import type { Argument, Command, Option } from 'commander';
-import { Failure } from '../../errors.ts';
-import { nearestName } from '../../settings/nearest-name.ts';
 import { declare, helpNotesOf } from '../command.ts';
 import type { ArgumentNode, CommandNode, OptionNode } from './command-node.ts';
 import { variablesOf } from './environment.ts';
+import { unknownWord } from './unknown-word.ts';
 
 /** Declares every command below one, and describes them. */
 export async function commandTree(command: Command): Promise<CommandNode> {
@@ -36,18 +35,16 @@ export async function commandTree(command: Command): Promise<CommandNode> {
 /**
  * The command that words name, by its names or its aliases.
  *
+ * @param topicNames what the first word may be, too: for who meant one of these
  * @throws {Failure} usage, naming the first word that is no command
  */
-export function findCommand(node: CommandNode, words: readonly string[]): CommandNode {
+export function findCommand(node: CommandNode, words: readonly string[], topicNames: readonly string[]): CommandNode {
   const [word, ...rest] = words;
   if (word === undefined) return node;
   const nameOf = ({ path }: CommandNode) => path.split(' ').at(-1) ?? '';
   const found = node.commands.find((each) => nameOf(each) === word || each.aliases.includes(word));
-  if (found !== undefined) return findCommand(found, rest);
-  const meant = nearestName(word, node.commands.map(nameOf));
-  throw new Failure('usage', `unknown command '${word.slice(0, 100)}'`, {
-    hint: meant === undefined ? 'listctl help --json names every command' : `Did you mean ${meant}?`,
-  });
+  if (found !== undefined) return findCommand(found, rest, topicNames);
+  throw unknownWord(word, node.commands.map(nameOf), node.path === '' ? topicNames : []);
 }
 
 function pathOf(command: Command): string {

@@ -32,7 +32,7 @@ const settingMeanings: Readonly<Record<string, string>> = {
   '--output': 'the format of results',
   '--timeout': 'seconds for one attempt (120)',
   '--retries': 'how often a request is tried again (4)',
-  '--max-wait': 'the longest wait that the service may ask for, in seconds (180)',
+  '--max-wait': 'the longest wait that the service may ask for, in seconds (180; 900 over many rows)',
   '--idempotency': 'what the service does with Idempotency-Key (unknown)',
 };
 

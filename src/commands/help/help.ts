@@ -46,7 +46,16 @@ async function describe(typed: readonly string[], newProgram: NewProgram, { vers
   // For a program `apply` is the command: of that there is more to tell.
   const isCommand = whole.commands.some(({ path }) => path === typed[0]);
   const topic = typed.length === 1 && !isCommand ? pages.find(({ name }) => name === typed[0]) : undefined;
-  return `${JSON.stringify(topic ?? findCommand(program, typed), undefined, 2)}\n`;
+  return `${JSON.stringify(
+    topic ??
+      findCommand(
+        program,
+        typed,
+        pages.map(({ name }) => name),
+      ),
+    undefined,
+    2,
+  )}\n`;
 }
 
 /** `listctl help items create` is `listctl items create --help`. */
@@ -59,10 +68,21 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
     const isUnknown = command.commands.length > 0 && depthOf(command) < typed.length;
     if (isUnknown) throw new UnknownWord(typed.slice(0, depthOf(command) + 1));
   });
-  await parse(words, program).catch((error: unknown) => {
+  await parse(words, program).catch(async (error: unknown) => {
     if (!(error instanceof UnknownWord)) throw error;
+    if (error.words.length === 1) throw await unknownFirstWord(error.words[0], program);
     return parse(error.words, newProgram(error.words));
   });
+}
+
+async function unknownFirstWord(word = '', program: Command): Promise<Failure> {
+  const [{ unknownWord }, { topics }] = await Promise.all([import('./unknown-word.ts'), import('./topics.ts')]);
+  const commands = program.createHelp().visibleCommands(program);
+  return unknownWord(
+    word,
+    commands.map((command) => command.name()),
+    topics.map(({ name }) => name),
+  );
 }
 
 /** Words of which the last is no command. */

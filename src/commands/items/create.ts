@@ -31,8 +31,8 @@ export const createCommand: CommandSpec = {
     await addFromOption(command, 'create', context);
     command
       .optionsGroup('Sending:')
-      .option('--idempotency-key <key>', 'send a create that was in doubt again, with its own key')
-      .option('--dry-run', 'print the request and send nothing')
+      .option('--idempotency-key <key>', 'send what was in doubt again, with its own key')
+      .option('--dry-run', 'show what would be sent, and change nothing')
       .action((flags: CreateFlags) =>
         withSession(context, command, async (session) => {
           if (flags.from !== undefined) return createMany(flags, flags.from, session);

@@ -28,7 +28,7 @@ export const deleteCommand: CommandSpec = {
       .optionsGroup('Sending:')
       .option('-y, --yes', 'do not ask')
       .option('--ignore-missing', 'an item that is not there counts as deleted')
-      .option('--dry-run', 'print the requests and send nothing')
+      .option('--dry-run', 'show what would be sent, and change nothing')
       .action((ids: readonly string[], flags: DeleteFlags) =>
         withSession(context, command, async (session) => {
           const { from } = flags;
@@ -89,7 +89,7 @@ async function askBefore(refs: readonly ItemRef[], session: Session): Promise<vo
   const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
   const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
-  if (await confirm(question, session.host)) return;
+  if (await confirm(question, session)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to delete without being asked',
   });

@@ -208,13 +208,13 @@ async function askToSend({ changes }: Edit, { ref: { id, list, site }, session }
   const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
   await host.stderr.write(`${style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
   const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;
-  if (await confirm(`Send ${what} to ${session.address()}?`, host)) return;
+  if (await confirm(`Send ${what} to ${session.address()}?`, session)) return;
   throw new Failure('usage', 'not confirmed: nothing was sent');
 }
 
 /** @throws the failure itself, where nobody wants to go on */
-async function askToOpenAgain(failure: Failure, { session: { host } }: Editing): Promise<void> {
-  if (!(await confirm(`${failure.message}. Open the text again?`, host))) throw failure;
+async function askToOpenAgain(failure: Failure, { session }: Editing): Promise<void> {
+  if (!(await confirm(`${failure.message}. Open the text again?`, session))) throw failure;
 }
 
 /** Keeps what somebody wrote, and says where; removes what nobody wrote. */

@@ -14,7 +14,7 @@ export const editCommand: CommandSpec = {
     command
       .argument('<id>', 'the item to edit')
       .optionsGroup('Sending:')
-      .option('--dry-run', 'print the request that the edit makes, and change nothing')
+      .option('--dry-run', 'show what would be sent, and change nothing')
       .action((id: string, { dryRun: isDryRun = false }: EditFlags) =>
         withSession(context, command, async (session) => {
           const { editItem } = await import('./edit-item.ts');

@@ -20,7 +20,7 @@ export const getCommand: CommandSpec = {
     await addFromOption(command, 'get', context);
     command
       .optionsGroup('Sending:')
-      .option('--dry-run', 'print the requests and send nothing')
+      .option('--dry-run', 'show what would be sent, and change nothing')
       .action((ids: readonly string[], flags: GetFlags) =>
         withSession(context, command, async (session) => {
           const { from } = flags;

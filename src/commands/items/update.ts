@@ -23,7 +23,7 @@ export const updateCommand: CommandSpec = {
     await addFromOption(command, 'update', context);
     command
       .optionsGroup('Sending:')
-      .option('--dry-run', 'print the requests and send nothing')
+      .option('--dry-run', 'show what would be sent, and change nothing')
       .action((ids: readonly string[], flags: UpdateFlags) =>
         withSession(context, command, async (session) => {
           const { from } = flags;

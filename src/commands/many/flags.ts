@@ -110,7 +110,7 @@ export function addPaceOptions(command: Command): void {
     .option('--max-errors <n>', 'stop after so many failed rows')
     .option('--fail-fast', 'stop after the first failed row')
     .option('--rejects <file>', 'the rows that were not done, with what went wrong')
-    .option('--lock-timeout <seconds>', 'wait for another run of it (0)')
+    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
     .option('--break-lock', 'take the lock of a host that is gone');
 }
 

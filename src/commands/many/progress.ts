@@ -1,9 +1,10 @@
 /** How far a run is, on stderr: a bar for a person, a line now and then for a log. */
 import type { Pace } from '../../bulk/pace.ts';
 import type { RunningRun } from '../../bulk/runner.ts';
-import { canRedraw, plainProgressLine, type RunProgressShown } from '../../output/progress-text.ts';
-import { timeText } from '../../output/quantity-text.ts';
+import { plainProgressLine, type RunProgressShown } from '../../output/progress-text.ts';
+import { countOf, timeText } from '../../output/quantity-text.ts';
 import type { Session } from '../session.ts';
+import { openDisplay } from './display.ts';
 import type { Settled } from './rows-plan.ts';
 
 /** Shows how far a run is. */
@@ -22,26 +23,15 @@ export interface Watched {
   readonly toDo: number;
 }
 
-const barMs = 200;
 const lineMs = 10_000;
+const foretellsAfterMs = 1000;
 
-/** Begins to show it. */
-export async function openProgress(watched: Watched, session: Session): Promise<Progress> {
-  const { host, isQuiet } = session;
-  const { clock, stderr, env } = host;
-  if (isQuiet) return nothingShown;
-  if (canRedraw(stderr, env)) {
-    const { openProgressBar } = await import('../../output/progress-bar.ts');
-    const bar = openProgressBar(stderr, await session.errorScreen());
-    const stop = clock.every(barMs, () => bar.show(shownOf(watched, clock.monotonicMs())));
-    return {
-      clear: bar.clear,
-      end: () => {
-        stop();
-        bar.end();
-      },
-    };
-  }
+/** Begins to show it: to a person soon, to a log after a while. */
+export function openProgress(watched: Watched, session: Session): Progress {
+  const { clock } = session.host;
+  if (session.isQuiet) return nothingShown;
+  const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
+  if (display !== undefined) return display;
   // What can't be written now will be said by who writes next.
   const say = () => session.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
   return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
@@ -51,12 +41,19 @@ const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
 function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunProgressShown {
   const { settled, failed, inDoubt } = report;
-  const ratePerSecond = settled / Math.max(0.001, running.elapsedMs / 1000);
+  const { elapsedMs } = running;
+  const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);
   return {
     ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
-    leftMs: settled === 0 ? undefined : ((toDo - settled) / ratePerSecond) * 1000,
-    reason: reasonOf(pace, nowMs),
+    // The first rows wait for a connection: what they foretell is wrong many times over.
+    leftMs: settled === 0 || elapsedMs < foretellsAfterMs ? undefined : ((toDo - settled) / ratePerSecond) * 1000,
+    reason: running.isStopping ? stoppingText(running.underWay) : reasonOf(pace, nowMs),
   };
+}
+
+/** What is done after the first Ctrl-C, so that nobody has to guess. */
+function stoppingText(underWay: number): string {
+  return `stopping: waiting for ${countOf(underWay, 'answer')}`;
 }
 
 /** Why it does not go on. */

@@ -71,7 +71,8 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   constructor(plan: RowsPlan<R>, session: Session) {
     this.#plan = plan;
     this.#session = session;
-    const isResult = plan.prints === 'results' && session.format(true) !== 'pretty';
+    const format = session.format(true);
+    const isResult = plan.prints === 'results' && format !== 'pretty';
     this.#tellsFailures = !isResult;
     this.#isSilent = !isResult && plan.prints !== 'items';
   }
@@ -79,10 +80,12 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   async printing(work: () => Promise<void>): Promise<void> {
     const { prints } = this.#plan;
     if (prints === 'nothing') return work();
-    await this.#session.printing<Printed>(prints === 'items' ? readView : rowResultView, true, async (print) => {
+    const view = prints === 'items' ? readView : rowResultView;
+    const printAll = async (print: Print<Printed>) => {
       this.#print = print;
       await work();
-    });
+    };
+    await this.#session.printing<Printed>(view, true, printAll, undefined, () => this.#progress?.clear());
   }
 
   readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
@@ -136,7 +139,6 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   }
 
   #put(shown: Printed): Promise<void> | undefined {
-    if (this.#session.host.stdout.isTTY) this.#progress?.clear();
     return this.#print(shown);
   }
 

@@ -5,8 +5,8 @@ import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
-import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
-import { contentHash, type Input, nameOf, openInput } from '../../rows/input.ts';
+import { badRowLines, badRowsFailure, type Check } from '../../rows/check-rows.ts';
+import { contentHash, type Input, nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import { nearestName } from '../../settings/nearest-name.ts';
@@ -26,12 +26,13 @@ import {
   skipDoubts,
   tasksOf,
 } from './going-on.ts';
+import { checkShown, openShown } from './reading.ts';
 import { openRejectsFile } from './rejects-file.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
 import { nextSteps } from './run-failure.ts';
 import { runOrigin } from './run-origin.ts';
-import { identityOf, openRecord, type Recorded, type RunRecord, runsFolder } from './run-record.ts';
+import { identityOf, openRecord, type Recorded, type RunRecord } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
 
 /** What is done with each row, beside what the flags of `--from` say. */
@@ -74,7 +75,7 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   refuseContradictions(verb, many);
   if (from === '-') takeStdin(host);
   refuseSameFile(filesOf(from, many, host));
-  const input = await openInput(from, { host, spoolFolder: runsFolder(host) });
+  const input = await openShown(from, session);
   try {
     const file = await openRows(input, { ...many, action, common, nearestName });
     const work = async (record?: RunRecord) => {
@@ -142,7 +143,7 @@ function ofAnother({ journal }: ManyOptions, { before }: RunRecord): Failure {
 
 /** Reads the file to its end, and says what is wrong with it. */
 async function checkFile(file: RowsFile, { skipsInvalid }: ManyOptions, session: Session): Promise<Check> {
-  const check = await checkRows(file);
+  const check = await checkShown(file, session);
   for (const notice of check.notices) await session.say(`listctl: ${notice}`);
   if (check.badCount === 0 || skipsInvalid) return check;
   const lines = badRowLines(check);
@@ -186,7 +187,7 @@ async function askBefore({ check, verb, file }: FileRun, session: Session): Prom
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} of ${from} from list ${list} (site ${site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of the ${count} of ${from} was ${verb.done}`, {
     hint: 'pass --yes to delete without being asked',
   });

@@ -100,7 +100,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       onResult: report.take,
       tellsLeft: plan.rejects !== undefined,
     });
-    const progress = await openProgress({ running, pace, report, toDo }, session);
+    const progress = openProgress({ running, pace, report, toDo }, session);
     report.attach(progress, recorded?.run);
     try {
       return { ...(await running.ended), run: recorded?.run };

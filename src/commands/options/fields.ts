@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../../json.ts';
 import type { Session } from '../session.ts';
-import { readJsonFile, readTextFile } from './files.ts';
+import { absolutePath, readJsonFile, readTextFile } from './files.ts';
 
 /** The field flags as they were typed. */
 export interface FieldFlags {
@@ -96,7 +96,11 @@ function splitField(text: string): { key: string; operator: Operator; value: str
 async function readValue(key: string, operator: Operator, value: string, session: Session): Promise<JsonValue> {
   switch (operator) {
     case '=':
-      if (value.startsWith('@') && session.host.stderr.isTTY && existsSync(value.slice(1))) {
+      if (
+        value.startsWith('@') &&
+        session.host.stderr.isTTY &&
+        existsSync(absolutePath(value.slice(1), session.host))
+      ) {
         await session.notice(
           `note: ${key} is the text "${value}"; for what is in the file pass ${key}@=${value.slice(1)}`,
         );

@@ -1,6 +1,7 @@
 /** Files that are named on the command line: `-` is stdin. */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Failure } from '../../errors.ts';
 import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
@@ -37,9 +38,14 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
   }
 }
 
-function readBytes(file: string): Buffer {
+/** The path of a file or a folder as it was typed, seen from the folder that listctl was started in. */
+export function absolutePath(typed: string, { cwd }: Pick<Host, 'cwd'>): string {
+  return cwd === '' ? typed : resolve(cwd, typed);
+}
+
+function readBytes(file: string, host: Host): Buffer {
   try {
-    return readFileSync(file);
+    return readFileSync(absolutePath(file, host));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const reason = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' }[
@@ -57,7 +63,7 @@ function readBytes(file: string): Buffer {
  * @throws {Failure} as `readTextFile`, but for what is in it
  */
 export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
-  return file === '-' ? readStdin(host) : readBytes(file);
+  return file === '-' ? readStdin(host) : readBytes(file, host);
 }
 
 /** The inputs that were read to their end: a second reader would take an empty text for what was piped in. */

@@ -49,7 +49,7 @@ const rows: readonly (readonly [group: string, flags: string, description: strin
   ['Service:', '-l, --list <id>', 'the list'],
   ['Service:', '--timeout <seconds>', 'for one attempt, from connecting to the last byte (120)'],
   ['Service:', '--retries <n>', 'how often a request is tried again (4)'],
-  ['Service:', '--max-wait <seconds>', 'the longest wait that the service may ask for (180)'],
+  ['Service:', '--max-wait <seconds>', 'the longest wait that the service may ask for (180; 900 over many rows)'],
   ['Service:', '--idempotency <mode>', 'what the service does with Idempotency-Key: honoured, unknown, none (unknown)'],
   ['Service:', '--allow-http', 'allow http to a host that is not this machine'],
   ['Service:', '--ca-file <file>', 'more authorities to trust over TLS, in PEM'],
@@ -66,7 +66,7 @@ const rows: readonly (readonly [group: string, flags: string, description: strin
   ['Output:', '--csv-safe', 'csv and tsv for spreadsheets: no text runs as a formula'],
   ['Output:', '--color <when>', 'auto, always, never'],
   ['Output:', '--no-color', 'the same as --color never'],
-  ['Output:', '--quiet', 'no notices'],
+  ['Output:', '--quiet', 'no progress, no notices and no summary'],
   ['Output:', '-v, --verbose', 'a line for each attempt on stderr; -vv headers and bodies too'],
   ['Other:', '--no-input', 'never prompt: fail with what to pass instead'],
 ];

@@ -72,7 +72,7 @@ async function askBefore(runs: readonly LeavingRun[], session: Session): Promise
   const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
   const question = `Forget ${what}? Rows that are not done can't be gone on with then.`;
-  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not wholly done: ${what}; once forgotten, rows can't be gone on with`, {
     hint: 'pass --yes to forget all the same; nothing was forgotten',
   });

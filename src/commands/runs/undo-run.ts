@@ -139,7 +139,7 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
 async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const what = `the ${countOf(left, 'item')} that run ${of.header.run} created`;
   const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await confirm(question, session.host))) return;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
     hint: 'pass --yes to delete without being asked',
   });

@@ -7,6 +7,6 @@ export function addStateOptions(command: Command): void {
   addSeedOptions(command);
   command
     .optionsGroup('Locking:')
-    .option('--lock-timeout <seconds>', 'wait for another command on it (0)')
+    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
     .option('--break-lock', 'take the lock of a host that is gone');
 }

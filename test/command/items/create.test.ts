@@ -169,11 +169,11 @@ test('a file that is not UTF-8 is refused with the place, and so is a terminal w
 
 test('on a terminal a text that names a file is pointed out, and sent as the text it is', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
-  const env = environmentFor(service);
+  const world = { env: environmentFor(service), cwd: join(import.meta.dirname, '../../..') };
 
-  const noted = await run(['items', 'create', '-f', 'Body=@package.json'], { env, terminal: 80 });
-  const quiet = await run(['items', 'create', '--quiet', '-f', 'Body=@package.json'], { env, terminal: 80 });
-  const piped = await run(['items', 'create', '-f', 'Body=@package.json'], { env });
+  const noted = await run(['items', 'create', '-f', 'Body=@package.json'], { ...world, terminal: 80 });
+  const quiet = await run(['items', 'create', '--quiet', '-f', 'Body=@package.json'], { ...world, terminal: 80 });
+  const piped = await run(['items', 'create', '-f', 'Body=@package.json'], world);
 
   expect(noted.stderr).toContain('Body@=package.json');
   expect([quiet.stderr, piped.stderr]).toEqual(['', '']);
@@ -185,6 +185,7 @@ test('what a notice quotes does not drive the terminal', async () => {
 
   const { stderr } = await run(['items', 'create', '-f', 'a\u001b[31mb=@package.json'], {
     env: environmentFor(service),
+    cwd: join(import.meta.dirname, '../../..'),
     terminal: 80,
   });
 

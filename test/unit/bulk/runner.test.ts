@@ -1,7 +1,7 @@
 /** The loop of a run, with a clock that jumps, a sender and a journal that tests look into. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Pace } from '../../../src/bulk/pace.ts';
+import { type Pace, startPace } from '../../../src/bulk/pace.ts';
 import type { RowStep, Task } from '../../../src/bulk/task.ts';
 import { Failure, Stopped } from '../../../src/errors.ts';
 import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
@@ -171,6 +171,17 @@ describe('how many', () => {
     await run.settle();
     expect(run.results).toHaveLength(2);
   }, 20_000);
+
+  test('at a slow rate a row that is not answered holds none of the others back', async () => {
+    const pace = startPace({ limitMax: 8, ratePerSecond: 10, maxWaitMs: 900_000 }, () => 0.5);
+    const run = watchedRun({ rows: 8, pace, syncMs: 1, takesMs: (row) => (row === 5 ? 5000 : 10) });
+
+    await run.end();
+
+    const moments = run.events.flatMap((event) => ('row' in event ? [`${event.row} ${event.what}`] : []));
+    expect(moments.indexOf('8 answered')).toBeLessThan(moments.indexOf('5 answered'));
+    expect(run.counts.done).toBe(8);
+  });
 
   test('the first row goes alone, until something has answered', async () => {
     const run = watchedRun({ rows: 40, limitMax: 8, takesMs: () => 100 });

@@ -78,6 +78,20 @@ test('what is shown first is drawn at once, and what comes later over it', () =>
   bar.end();
 });
 
+test('what is read before there are rows to send is told in a line of its own', () => {
+  const { output, writes } = terminalOf(80);
+  const bar = openProgressBar(output, terminal);
+
+  bar.show({ doing: 'checking tasks.csv', rows: 1000, bytes: 10, sizeBytes: 100 });
+  expect(seen(writes)).toEqual(['checking tasks.csv: 1,000 rows, 10 %']);
+
+  bar.show({ doing: 'checking tasks.csv', rows: 9000, bytes: 90, sizeBytes: 100 });
+  vi.advanceTimersByTime(1000);
+  expect(seen(writes)).toEqual(['checking tasks.csv: 9,000 rows, 90 %']);
+  bar.end();
+  expect(seen(writes)).toEqual(['']);
+});
+
 test('however often it is told, it is drawn a few times a second, each time in one write', () => {
   const { output, writes } = terminalOf(80);
   const bar = openProgressBar(output, terminal);

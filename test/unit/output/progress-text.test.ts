@@ -1,7 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainProgressLine, progressBarLine, type RunProgressShown } from '../../../src/output/progress-text.ts';
+import {
+  plainProgressLine,
+  progressBarLine,
+  type RunProgressShown,
+  readingLine,
+} from '../../../src/output/progress-text.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 
@@ -90,4 +95,27 @@ test('whatever is told, the line is narrower than the terminal', () => {
       expect(line).not.toMatch(/\n|, $/);
     }),
   );
+});
+
+test.each([
+  [{ doing: 'reading rows.fifo' }, 'reading rows.fifo'],
+  [{ doing: 'reading standard input', bytes: 12_345_678 }, 'reading standard input: 12.3 MB'],
+  [{ doing: 'checking a.csv', rows: 1, bytes: 99, sizeBytes: 100 }, 'checking a.csv: 1 row, 99 %'],
+  [{ doing: 'checking a.csv', rows: 430_000, bytes: 999, sizeBytes: 1000 }, 'checking a.csv: 430,000 rows, 99 %'],
+  [{ doing: 'checking a.csv', rows: 0, bytes: 0, sizeBytes: 0 }, 'checking a.csv: 0 rows'],
+])('the reading of %o is told as %j', (reading, line) => {
+  expect(readingLine(reading, 80)).toBe(line);
+});
+
+test('of a reading the name is cut first, and how far it is last', () => {
+  const reading = { doing: `checking ${'long/'.repeat(30)}rows.csv`, rows: 430_000, bytes: 43, sizeBytes: 100 };
+
+  expect(readingLine(reading, 40)).toBe('checking long/long…: 430,000 rows, 43 %');
+  for (let width = 0; width < 60; width += 1) {
+    expect(readingLine(reading, width).length).toBeLessThanOrEqual(Math.max(1, width - 1));
+  }
+});
+
+test.each(hostileTexts)('the name of a file moves no cursor: %s', (_name, name) => {
+  expect(readingLine({ doing: `checking ${name}`, rows: 3 }, 200)).not.toMatch(forbidden);
 });

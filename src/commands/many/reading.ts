@@ -1,0 +1,52 @@
+/** The reading of a file before anything is sent, as a person sees it who waits for it. */
+import type { Readable } from 'node:stream';
+import { type Check, checkRows } from '../../rows/check-rows.ts';
+import { type Input, nameOf, openInput } from '../../rows/input.ts';
+import type { RowsFile } from '../../rows/open-rows.ts';
+import type { Session } from '../session.ts';
+import { whileShown } from './display.ts';
+import { runsFolder } from './run-record.ts';
+
+/** Sockets and files count what they read; other streams need not. */
+type Counting = Readable & { readonly bytesRead?: number };
+
+/** Opens the file that `--from` names; what has to be copied first is shown as it comes. */
+export function openShown(from: string, session: Session): Promise<Input> {
+  const { host } = session;
+  const doing = `reading ${nameOf(from)}`;
+  // Whoever names a file pays for no stream.
+  const stdin: Counting | undefined = from === '-' ? host.stdin.stream : undefined;
+  const shown = () => {
+    if (stdin === undefined) return { doing };
+    const { bytesRead: bytes = 0 } = stdin;
+    // The terminal may still be in use by the program that is to write: an editor, a menu, a question for a password.
+    return bytes === 0 ? undefined : { doing, bytes };
+  };
+  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: runsFolder(host) }));
+}
+
+/** Reads a file to its end, as `checkRows`. */
+export function checkShown(file: RowsFile, session: Session): Promise<Check> {
+  const doing = `checking ${nameOf(file.input.name)}`;
+  const { sizeBytes } = file.input;
+  let rows = 0;
+  let bytes = 0;
+  const watched: RowsFile = {
+    ...file,
+    blocks: (pass) => {
+      const onBytes = (block: Uint8Array) => {
+        bytes += block.length;
+        pass?.onBytes?.(block);
+      };
+      return file.blocks({ ...pass, onBytes });
+    },
+  };
+  const count = ({ number }: { readonly number: number }) => {
+    rows = number;
+  };
+  return whileShown(
+    () => ({ doing, rows, bytes, sizeBytes }),
+    session,
+    () => checkRows(watched, count),
+  );
+}

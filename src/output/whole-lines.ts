@@ -1,0 +1,34 @@
+import type { Output } from '../host.ts';
+
+/** Where results are printed. */
+export type ResultOutput = Pick<Output, 'write' | 'isClosed'>;
+
+/**
+ * A screen on which a line is drawn meanwhile that is not of the text: it is taken away before each write, and comes back
+ * only below whole lines, since it would be drawn over half of one.
+ *
+ * @param takeAway takes that line away
+ */
+export function wholeLines(output: ResultOutput, takeAway: () => void): ResultOutput & { flush(): Promise<void> } {
+  let begun = '';
+  const write = async (text: string) => {
+    takeAway();
+    await output.write(text);
+  };
+  return {
+    get isClosed() {
+      return output.isClosed;
+    },
+    write: async (text) => {
+      const all = begun + Buffer.from(text).toString();
+      const end = all.lastIndexOf('\n') + 1;
+      begun = all.slice(end);
+      if (end > 0) await write(all.slice(0, end));
+    },
+    flush: async () => {
+      const rest = begun;
+      begun = '';
+      if (rest !== '') await write(rest);
+    },
+  };
+}

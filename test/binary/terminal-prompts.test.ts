@@ -1,0 +1,234 @@
+/** Questions on a real terminal: what is shown, what each answer does, and how the terminal is left. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { listctlFile, testNode } from '../support/listctl.ts';
+import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
+import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { listctlInTerminal, openTerminal, type Terminal, type TerminalOptions } from '../support/terminal.ts';
+
+const missing = { status: 404, body: { error: 'there is no such item' } };
+const milk = { id: '17', fields: { Title: 'Buy milk' } };
+const token = 'canary-0123456789-abcdefghij';
+const clear = '\u0015';
+
+describe('init', () => {
+  test('asks for everything, one question after the other, and shows every answer but the token', async () => {
+    await using service = await scriptedService(missing);
+    await using folder = await settingsFolder();
+    await using terminal = listctlInTerminal(['init'], { env: folder.env });
+
+    await terminal.shows('? Address of the service, version segment included');
+    terminal.type(`${service.url}\r`);
+    await terminal.shows('? Site');
+    terminal.type('home\r');
+    await terminal.shows('? List');
+    terminal.type('tasks\r');
+    await terminal.shows('? Token for');
+    terminal.type(`${token}\r`);
+
+    expect(await terminal.ended).toEqual({ exitCode: 0, signal: undefined });
+    expect(terminal.lines().slice(0, 5)).toEqual([
+      `✔ Address of the service, version segment included ${service.url}`,
+      '✔ Site home',
+      '✔ List tasks',
+      `✔ Token for ${service.url}`,
+      'the service answers, and takes the token',
+    ]);
+    expect(withoutEscapes(terminal)).not.toContain('canary');
+    expect(folder.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
+    expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
+  });
+
+  test('says below the question what is wrong with an answer, and takes a better one', async () => {
+    await using service = await scriptedService(missing);
+    await using folder = await settingsFolder();
+    await using terminal = listctlInTerminal(['init'], { env: folder.env, columns: 40 });
+
+    await terminal.shows('Address of');
+    terminal.type('lists.example\r');
+    await terminal.shows('> expected an address');
+    terminal.type(`${clear}${service.url}\r`);
+    await terminal.shows('? Site');
+    terminal.type('..\r');
+    await terminal.shows('> ');
+    terminal.type('\u0003');
+
+    expect(await terminal.ended).toMatchObject({ signal: 2 });
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe('delete', () => {
+  test.each([
+    { keys: 'y\r', shown: 'Yes', exitCode: 0, sent: 1 },
+    { keys: 'n\r', shown: 'No', exitCode: 2, sent: 0 },
+    { keys: '\r', shown: 'No', exitCode: 2, sent: 0 },
+    { keys: '\u0004', shown: '(y/N)', exitCode: 2, sent: 0 },
+  ])('asks, and answered by $keys ends with $exitCode', async ({ keys, shown, exitCode, sent }) => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.open(['items', 'delete', '17']);
+
+    await terminal.shows(world.question);
+    terminal.type(keys);
+
+    expect(await terminal.ended).toEqual({ exitCode, signal: undefined });
+    expect(world.service.requests).toHaveLength(sent);
+    expect(terminal.lines()[0]).toBe(`${keys === '\u0004' ? '?' : '✔'} ${world.question} ${shown}`);
+    expect(terminal.lines()[1]).toBe(sent === 1 ? 'deleted 17' : 'listctl: not confirmed: nothing was deleted');
+    expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
+  });
+
+  test.each([
+    { how: 'painted', words: [], paints: true },
+    { how: 'plain with --no-color', words: ['--no-color'], paints: false },
+    { how: 'plain with --color never', words: ['--color', 'never'], paints: false },
+  ])('is $how', async ({ words, paints }) => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.open(['items', 'delete', '17', ...words]);
+
+    await terminal.shows(world.question);
+    terminal.type('what\r');
+    await terminal.shows('> You must answer with "Yes" or "No"');
+    terminal.type(`${clear}y\r`);
+    await terminal.ended;
+
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a look is set by an escape sequence that ends with m.
+    expect(/\u001b\[[0-9;]*m/.test(terminal.written)).toBe(paints);
+  });
+
+  test('takes no other word for an answer, and none that was typed before it asked', async () => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.open(['items', 'delete', '17']);
+
+    terminal.type('y\r');
+    await terminal.shows(world.question);
+    terminal.type('what\r');
+    await terminal.shows('You must answer with "Yes" or "No"');
+    terminal.type(`${clear}no\r`);
+
+    expect(await terminal.ended).toMatchObject({ exitCode: 2 });
+    expect(world.service.requests).toHaveLength(0);
+    expect(terminal.text()).toContain(`✔ ${world.question} No\n`);
+  });
+
+  test('asks in words that wrap where the terminal is narrow, and leaves one question there', async () => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.open(['items', 'delete', '17'], { columns: 40 });
+
+    await terminal.shows('(y/N)');
+    for (const key of ['n', '\u007f', 'y']) terminal.type(key);
+    await terminal.shows('(y/N) y');
+    terminal.type('\r');
+
+    expect(await terminal.ended).toMatchObject({ exitCode: 0 });
+    const rows = terminal.rows().map(({ text }) => text);
+    expect(`${rows[0]}${rows[1]}`).toBe(`✔ ${world.question} Yes`);
+    expect(rows.slice(2)).toEqual(['deleted 17']);
+  });
+
+  test('asks on the terminal where the results go into a file', async () => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.openShell('items delete 17 > result');
+
+    await terminal.shows(world.question);
+    terminal.type('y\r');
+
+    expect(await terminal.ended).toMatchObject({ exitCode: 0 });
+    expect(readFileSync(join(world.home, 'result'), 'utf8')).toBe('{\n  "id": "17"\n}\n');
+  });
+});
+
+test('auth login asks for the token: it is stored, and seen nowhere', async () => {
+  await using service = await scriptedService(missing);
+  await using folder = await settingsFolder();
+  const env = { ...folder.env, LISTCTL_BASE_URL: service.url };
+  await using terminal = listctlInTerminal(['auth', 'login'], { env });
+
+  await terminal.shows(`Token for ${service.url} [input is masked]`);
+  const before = terminal.text();
+  // One after the other, as they come from a person; and Ctrl-T, which may show them.
+  for (const key of `${token}x\u007f\u0014`) terminal.type(key);
+  terminal.type('\r');
+
+  expect(await terminal.ended).toMatchObject({ exitCode: 0 });
+  expect(withoutEscapes(terminal)).not.toMatch(/canary|anary-|0123|abcdef/);
+  expect(before.replace(' [input is masked]', '').slice(1)).toBe(terminal.lines()[0]?.slice(1));
+  expect(folder.tokens()['default']?.token).toBe(token);
+});
+
+test.each([
+  { keys: 'y\r', exitCode: 0, sent: 1 },
+  { keys: '\r', exitCode: 2, sent: 0 },
+])('a protected profile names what is written to, and $keys ends with $exitCode', async ({ keys, exitCode, sent }) => {
+  await using service = await scriptedService({ status: 201, body: milk });
+  await using folder = await settingsFolder(keptFor(service, { protected: true }));
+  await using terminal = listctlInTerminal(['items', 'create', '-f', 'Title=x'], { env: folder.env, columns: 200 });
+
+  await terminal.shows(/\? Write to list "tasks" of site "home" at \S+ through the protected profile prod\? \(y\/N\)/);
+  expect(service.requests).toHaveLength(0);
+  terminal.type(keys);
+
+  expect(await terminal.ended).toMatchObject({ exitCode });
+  expect(service.requests).toHaveLength(sent);
+  expect(terminal.text()).toContain(sent === 1 ? 'Buy milk' : 'pass --confirm prod to write to it; nothing was sent');
+});
+
+describe('where nobody may be asked', () => {
+  const silent = [
+    { name: '--no-input', words: ['--no-input'], env: {} },
+    { name: 'CI=1', words: [], env: { CI: '1' } },
+  ];
+  const commands = [
+    { command: ['init'], hint: 'instead: listctl auth login --with-token' },
+    { command: ['auth', 'login'], hint: 'pipe it in: listctl auth login --with-token' },
+    { command: ['items', 'edit', '17'], hint: 'instead: listctl items update ID' },
+    { command: ['items', 'create', '-f', 'Title=x', '-p', 'prod'], hint: 'pass --confirm prod to write to it' },
+    { command: ['items', 'delete', '--from', 'ids.txt'], hint: 'pass --yes to delete without being asked' },
+  ];
+  const both = silent.flatMap((each) => commands.map((command) => ({ ...each, ...command })));
+
+  test.each(both)('$name: $command is told what to do instead', async ({ words, env, command, hint }) => {
+    await using service = await scriptedService({ status: 201, body: milk });
+    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+    const ids = join(folder.path, 'ids.txt');
+    writeFileSync(ids, '17\n');
+    await using terminal = listctlInTerminal([...command.map((word) => (word === 'ids.txt' ? ids : word)), ...words], {
+      env: { ...folder.env, LISTCTL_STATE_DIR: folder.path, ...env },
+      columns: 200,
+    });
+
+    expect(await terminal.ended).toEqual({ exitCode: 2, signal: undefined });
+    expect(terminal.text()).toContain(hint);
+    expect(terminal.text()).not.toContain('?');
+    expect(service.requests).toHaveLength(0);
+  });
+});
+
+/** A service, a home of its own, and listctl in terminals between them. */
+async function atService(...answers: readonly ScriptedAnswer[]) {
+  const service = await scriptedService(...answers);
+  const folder = await temporaryFolder();
+  const home = folder.path;
+  const env = { ...environmentFor(service), HOME: home, PATH: process.env['PATH'] ?? '' };
+  return {
+    ...{ service, home },
+    question: `Delete item 17 of list tasks (site home, ${service.url})?`,
+    open: (words: readonly string[], more: TerminalOptions = {}) =>
+      listctlInTerminal(words, { env, columns: 120, ...more }),
+    /** The same through a shell, for what only its words can say. */
+    openShell: (line: string) =>
+      openTerminal('sh', ['-c', `'${testNode}' '${listctlFile}' ${line}`], { env, cwd: home, columns: 120 }),
+    [Symbol.asyncDispose]: async () => {
+      await service[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What was written, without what moves and paints: a secret might stand between the colours. */
+function withoutEscapes({ written }: Terminal): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
+  return written.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
+}

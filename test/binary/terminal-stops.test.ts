@@ -1,0 +1,190 @@
+/** Who stops listctl at a terminal gets it back as it was: echo, lines, the cursor. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kill } from 'node:process';
+import { describe, expect, test } from 'vitest';
+import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { openShell, type ShellSession } from '../support/typed-shell.ts';
+
+const ctrlC = '\u0003';
+const ctrlZ = '\u001a';
+const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGKILL: 137 } as const;
+
+/** Every kind of question, and the words that lead to it. */
+const questions = [
+  { kind: 'a yes or no', line: 'listctl items delete 17', sign: 'Delete item 17', typed: 'y' },
+  { kind: 'a text', line: 'listctl init', sign: 'Address of', typed: 'https://half' },
+  { kind: 'a secret', line: 'listctl auth login', sign: 'Token for', typed: 'half-canary' },
+] as const;
+
+describe.each(questions)('at the question for $kind', ({ line, sign, typed }) => {
+  test('Ctrl-C ends listctl by its signal, and the terminal is as it was', async () => {
+    await using world = await inShell();
+    const { session, service } = world;
+    const before = await session.run('stty -a');
+
+    session.start(line);
+    await session.shows(sign);
+    session.terminal.type(`${typed}${ctrlC}`);
+    await session.ended();
+
+    await expectUsable(session, before, exitCodes.SIGINT);
+    expect(service.requests).toHaveLength(0);
+    expect(world.kept()).toEqual([]);
+    expect(session.terminal.written).not.toContain('canary');
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s from elsewhere does the same', async (signal) => {
+    await using world = await inShell();
+    const { session, service } = world;
+    const before = await session.run('stty -a');
+
+    session.start(line);
+    await session.shows(sign);
+    world.kill(signal);
+    await session.ended();
+
+    await expectUsable(session, before, exitCodes[signal]);
+    expect(service.requests).toHaveLength(0);
+    expect(world.kept()).toEqual([]);
+  });
+});
+
+test.each(questions)('Ctrl-Z gives the shell back, and fg asks anew for $kind', async ({ line, sign, typed }) => {
+  await using world = await inShell();
+  const { session, service } = world;
+  const before = await session.run('stty -a');
+
+  session.start(line);
+  await session.shows(sign);
+  session.terminal.type(`${typed}${ctrlZ}`);
+  await session.ended();
+  expect(await session.run('stty -a')).toBe(before);
+  session.start('fg');
+  await session.shows(sign);
+  session.terminal.type(ctrlC);
+  await session.ended();
+
+  await expectUsable(session, before, exitCodes.SIGINT);
+  expect(service.requests).toHaveLength(0);
+  expect(world.kept()).toEqual([]);
+});
+
+test('a question that was left with Ctrl-Z takes its answer after fg, and no half of one from before', async () => {
+  await using world = await inShell();
+  const { session, service } = world;
+
+  session.start('listctl items delete 17');
+  await session.shows('Delete item 17');
+  session.terminal.type(`n${ctrlZ}`);
+  await session.ended();
+  session.start('fg');
+  await session.shows('Delete item 17');
+  session.terminal.type('y\r');
+
+  expect(await session.ended()).toContain('deleted 17');
+  expect(service.requests.map(({ method }) => method)).toEqual(['DELETE']);
+});
+
+describe('while a run shows its bar', () => {
+  test('Ctrl-C waits for what is under way, and leaves a summary, the way to go on and the terminal', async () => {
+    let answer = () => {};
+    const after = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await using world = await inShell({ after });
+    const { session, service } = world;
+    const before = await session.run('stty -a');
+
+    session.start('listctl items create --from rows.csv --concurrency 4 -o jsonl > results');
+    await session.shows(/^\[-+\] 0 of 50/m);
+    await session.terminal.comesTo('requests', () => service.requests.length > 0);
+    session.terminal.type(ctrlC);
+    await session.shows('stopping: waiting for 1 answer');
+    answer();
+    const shown = await session.ended();
+
+    const done = service.requests.length;
+    expect(shown).toContain(`50 rows: ${done} created, ${50 - done} still to do`);
+    expect(shown).toContain('go on with: listctl items create --from rows.csv');
+    expect(shown).not.toMatch(/\[[-=]+\]/);
+    await expectUsable(session, before, exitCodes.SIGINT);
+  });
+
+  test('twice does not wait, and the terminal is usable all the same', async () => {
+    await using world = await inShell({ silent: true });
+    const { session, service } = world;
+    const before = await session.run('stty -a');
+
+    session.start('listctl items create --from rows.csv --concurrency 4 -o jsonl > results');
+    await session.shows(/^\[-+\] 0 of 50/m);
+    await session.terminal.comesTo('requests', () => service.requests.length > 0);
+    session.terminal.type(ctrlC);
+    // Two that come at once may count as one.
+    await session.shows('stopping: waiting for 1 answer');
+    session.terminal.type(ctrlC);
+    const shown = await session.ended();
+
+    expect(shown).toContain('in doubt');
+    await expectUsable(session, before, exitCodes.SIGINT);
+  });
+
+  test('kill -9, which nobody can tidy up after, leaves it usable too', async () => {
+    await using world = await inShell({ silent: true });
+    const { session } = world;
+    const before = await session.run('stty -a');
+
+    session.start('listctl items create --from rows.csv -o jsonl > results');
+    await session.shows(/^\[-+\] 0 of 50/m);
+    world.kill('SIGKILL');
+    await session.ended();
+
+    await expectUsable(session, before, exitCodes.SIGKILL);
+  });
+});
+
+interface ShellWorld extends AsyncDisposable {
+  readonly session: ShellSession;
+  readonly service: ScriptedService;
+  /** Sends a signal to the listctl that was started last, and to nothing else. */
+  kill(signal: NodeJS.Signals): void;
+  /** The settings that are kept. */
+  kept(): readonly string[];
+}
+
+/** A shell that leaves the terminal as it finds it, a file of rows, and a service that answers like this. */
+async function inShell(answer: { after?: Promise<unknown>; silent?: boolean } = {}): Promise<ShellWorld> {
+  const service = await scriptedService({ status: 201, body: { id: '1', fields: {} }, ...answer });
+  const folder: TemporaryFolder = await temporaryFolder();
+  const home = folder.path;
+  const rows = Array.from({ length: 50 }, (_, at) => `row ${at + 1}\n`);
+  writeFileSync(join(home, 'rows.csv'), `Title\n${rows.join('')}`);
+  const settings = join(home, 'settings');
+  const { LISTCTL_TOKEN: token, ...env } = environmentFor(service);
+  const session = await openShell('sh', home, {
+    columns: 120,
+    env: { ...env, LISTCTL_TOKEN: token ?? '', LISTCTL_CONFIG_DIR: settings },
+  });
+  return {
+    ...{ session, service },
+    kill: (signal) => kill(Number(readFileSync(join(home, 'pid'), 'utf8')), signal),
+    kept: () => readdirSync(home).filter((name) => name === 'settings'),
+    [Symbol.asyncDispose]: async () => {
+      await session[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What is typed next is shown and taken as a line, and the cursor is there. */
+async function expectUsable({ terminal, run }: ShellSession, sttyBefore: string, exitCode: number): Promise<void> {
+  expect(terminal.cursor.isVisible).toBe(true);
+  expect(terminal.screen.modes.wraparoundMode).toBe(true);
+  expect(await run('echo "it was $?"')).toBe(`it was ${exitCode}`);
+  expect(terminal.text()).toContain('ready> echo "it was $?"\n');
+  const sttyAfter = await run('stty -a');
+  expect(sttyAfter).toBe(sttyBefore);
+  expect(sttyAfter.split(/[\s;]+/)).toEqual(expect.arrayContaining(['isig', 'icanon', 'echo']));
+}

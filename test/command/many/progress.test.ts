@@ -1,0 +1,144 @@
+/** What a person sees of a run before there are results, and what a log is spared. */
+import { PassThrough } from 'node:stream';
+import { expect, test, vi } from 'vitest';
+import { main } from '../../../src/main.ts';
+// Loaded before it is asked for, so that a line that should not be drawn would be there at once.
+import '../../../src/output/progress-bar.ts';
+import { type TestHost, testHost } from '../../support/test-host.ts';
+import { listService } from './list-service.ts';
+import { create, type ManyWorld, manyWorld, titles } from './many-world.ts';
+
+const onTerminal = { terminal: 80, env: { TERM: 'xterm' } };
+const reading = create('-', '--input-format', 'csv', '-o', 'none');
+
+// Nothing here is about time: on a machine with much else to do, it takes as long as it takes.
+vi.setConfig({ testTimeout: 40_000 });
+const patiently = { timeout: 20_000 };
+
+/** How a line is taken away. */
+const lineGone = '\u001b[1G\u001b[2K';
+
+test('stdin is shown as it comes, and not before: until then its writer may need the terminal', async () => {
+  await using service = await listService();
+  await using world = await manyWorld(service);
+  const { host, tick, everyMs } = ticking(world, onTerminal);
+  const stdin = Object.assign(new PassThrough(), { bytesRead: 0 });
+  const running = main(reading, { ...host, stdin: { isTTY: false, stream: stdin } });
+
+  await vi.waitFor(() => expect(everyMs).toHaveLength(1), patiently);
+  await tick();
+  await new Promise(setImmediate);
+  expect(host.printed.stderr).toBe('');
+  stdin.write(titles(3));
+  stdin.bytesRead = 4_200_000;
+  await tick(/reading standard input: 4\.2 MB/);
+  stdin.end();
+
+  expect(await running).toBe(0);
+  expect(host.printed.stderr.split(lineGone).at(-1)).toMatch(/^3 rows: 3 created/);
+});
+
+test('the bar is there before the first answer, well within 100 ms', async () => {
+  const { open, opened } = closedGate();
+  await using service = await listService(() => ({ status: 201, after: opened, body: { id: '1', fields: {} } }));
+  await using world = await manyWorld(service);
+  const { host, tick, everyMs } = ticking(world, onTerminal);
+  const running = main(create(world.file('tasks.csv', titles(2)), '-o', 'none'), host);
+
+  await vi.waitFor(() => expect(service.requests).toHaveLength(1), patiently);
+  await tick(/\[-+\] 0 of 2, 0 rows\/s/);
+  open();
+
+  expect(await running).toBe(0);
+  expect(everyMs[0]).toBeLessThanOrEqual(80);
+});
+
+test.each([
+  { output: 'id', gone: true, because: 'results are printed in its place' },
+  { output: 'none', gone: false, because: 'nothing is' },
+])('with -o $output on a terminal a result takes the bar away: $gone, $because', async ({ output, gone }) => {
+  const gates = [closedGate(), closedGate()];
+  const answer = { status: 201, body: { id: '1', fields: {} } };
+  await using service = await listService(({ nth }) => ({
+    ...answer,
+    after: gates[nth - 1]?.opened ?? Promise.resolve(),
+  }));
+  await using world = await manyWorld(service);
+  const { host, tick } = ticking(world, onTerminal);
+  const running = main(create(world.file('a.csv', titles(2)), '-o', output, '--concurrency', '1'), host);
+
+  await vi.waitFor(() => expect(service.requests).toHaveLength(1), patiently);
+  await tick(/0 of 2/);
+  const before = host.printed.stderr.split(lineGone).length;
+  gates[0]?.open();
+  await vi.waitFor(() => expect(service.requests).toHaveLength(2), patiently);
+  expect(host.printed.stderr.split(lineGone).length > before).toBe(gone);
+  gates[1]?.open();
+
+  expect(await running).toBe(0);
+});
+
+test('a long seed is named before it is read, since reading it lets no clock tick', async () => {
+  await using service = await listService();
+  await using world = await manyWorld(service);
+  const seed = (count: number) => ['items:', ...Array.from({ length: count }, (_, at) => `- Title: t${at}`)].join('\n');
+  const apply = (file: string) => ['apply', file, '--key', 'Title', '--dry-run', '-o', 'none'];
+  world.file('short.yaml', seed(10));
+  world.file('long.yaml', seed(8000));
+
+  const short = await world.run(apply('short.yaml'), onTerminal);
+  const long = await world.run(apply('long.yaml'), onTerminal);
+
+  expect([short.exitCode, long.exitCode]).toEqual([0, 0]);
+  expect(short.stderr).not.toContain('reading');
+  expect(long.stderr).toMatch(/reading long\.yaml/);
+});
+
+test.each([
+  { where: 'off a terminal', words: [], world: { env: { TERM: 'xterm' } } },
+  { where: 'on one that moves no cursor', words: [], world: { terminal: 80, env: { TERM: 'dumb' } } },
+  { where: 'with --quiet', words: ['--quiet'], world: onTerminal },
+])('$where nothing is drawn of a run that is short', async ({ words, world: how }) => {
+  await using service = await listService();
+  await using world = await manyWorld(service);
+  const { host, everyMs } = ticking(world, how);
+  const stdin = Object.assign(new PassThrough(), { bytesRead: 4_200_000 });
+  const running = main([...reading, ...words], { ...host, stdin: { isTTY: false, stream: stdin } });
+
+  stdin.end(titles(3));
+
+  expect(await running).toBe(0);
+  expect(host.printed.stderr).toMatch(words.length === 0 ? /^3 rows: 3 created[^\n]*\n$/ : /^$/);
+  expect(everyMs.filter((ms) => ms < 10_000)).toEqual([]);
+});
+
+function closedGate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
+
+/** A world whose clock ticks when it is told to. */
+function ticking(
+  world: ManyWorld,
+  { env, ...how }: { readonly terminal?: number; readonly env: Record<string, string> },
+) {
+  const works = new Set<() => void>();
+  const everyMs: number[] = [];
+  const made = testHost({ cwd: world.path, ...how, env: { ...world.env, ...env } });
+  const every = (ms: number, work: () => void) => {
+    everyMs.push(ms);
+    works.add(work);
+    return () => works.delete(work);
+  };
+  const host: TestHost = { ...made, clock: { ...made.clock, every } };
+  /** Ticks until stderr shows it. */
+  const tick = (sign = /(?:)/) =>
+    vi.waitFor(() => {
+      for (const work of [...works]) work();
+      expect(host.printed.stderr).toMatch(sign);
+    }, patiently);
+  return { host, tick, everyMs };
+}
