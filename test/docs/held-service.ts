@@ -1,0 +1,49 @@
+/** A service that answers creates row by row of docs/examples/tasks.csv, as far as it is let: a run can be held anywhere. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+/** A service on a loopback port. */
+export interface HeldService extends AsyncDisposable {
+  /** Its base address, with the version segment. */
+  readonly url: string;
+  /** The rows whose creates wait for an answer. */
+  readonly waiting: ReadonlySet<number>;
+  /** Answers the rows up to this one from now on, also those that wait. */
+  letThrough(lastRow: number): void;
+}
+
+/** The first row of the file has this code, the next one the next. */
+const firstCode = 417;
+
+/** Starts a service that answers nothing yet. */
+export async function heldService(): Promise<HeldService> {
+  let last = 0;
+  const waiting = new Map<number, () => void>();
+  const server = createServer(async (request, response) => {
+    const { fields } = (await json(request)) as { readonly fields: { readonly Code: string } };
+    const row = Number(fields.Code) - firstCode + 1;
+    if (row > last) await new Promise<void>((resolve) => waiting.set(row, resolve));
+    response.writeHead(201, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: String(row), fields }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    get waiting() {
+      return new Set(waiting.keys());
+    },
+    letThrough: (lastRow) => {
+      last = lastRow;
+      for (const [row, answer] of [...waiting].filter(([each]) => each <= lastRow)) {
+        waiting.delete(row);
+        answer();
+      }
+    },
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makePictures } from './pictures.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'docs/pictures');
+
+test('docs/pictures shows what the program does: npm run pictures makes it anew', { timeout: 120_000 }, async () => {
+  const shown = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]);
+
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(await makePictures()));
+});
+
+test('every picture stands in the README, with words for who does not see it', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+  const images = [...readme.matchAll(/^!\[(?<words>[^\]]*)\]\(docs\/pictures\/(?<file>[^)]+)\)$/gm)];
+
+  expect(images.map(({ groups }) => groups?.['file']).toSorted()).toEqual(readdirSync(folder).toSorted());
+  for (const { groups } of images) expect(groups?.['words']).toMatch(/\w+ \w+ \w+/);
+});

@@ -1,0 +1,169 @@
+/** The pictures of docs/pictures: real runs of the program, typed into a shell in a terminal. */
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { newcomer, typeAll } from '../support/console-blocks.ts';
+import { environmentFor } from '../support/scripted-service.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { openTerminal, type Terminal } from '../support/terminal.ts';
+import { heldService } from './held-service.ts';
+import { type Caption, type CellRow, replaced, rowsOf, terminalPicture, textOf } from './terminal-picture.ts';
+
+const docs = join(import.meta.dirname, '../../docs');
+
+/** Wide enough for the longest line of them, and not too wide for a page to show at its own size. */
+const columns = 88;
+
+/** What is another in each run and on each machine, and what stands in its place: times and rates alone. */
+const everChanging = [
+  [/(?<=; )[^,;]+, [\d.,]+ rows\/s$/g, '2.1 s, 8.6 rows/s'],
+  [/(?<=; )[^,;]+, [\d.,]+ steps\/s$/g, '0.3 s, 10 steps/s'],
+  [/(?<=, )[\d.,]+ rows\/s, .+ left$/g, '8.5 rows/s, 1 s left'],
+] as const;
+
+/** Makes every picture, from the name of its file to its text: the same from run to run, on any machine. */
+export async function makePictures(): Promise<ReadonlyMap<string, string>> {
+  return new Map([
+    ['items.svg', await itemsPicture()],
+    ['many.svg', await manyPicture()],
+    ['apply.svg', await applyPicture()],
+  ]);
+}
+
+/** An item is created, and shown with others in a table. */
+async function itemsPicture(): Promise<string> {
+  await using home = await newHome();
+  const environment = { ...home.environment, ...localList };
+  await typeAll(
+    [
+      'listctl items create -f Title="Buy milk" -o none',
+      'listctl items delete 1 -o none',
+      // One at a time, so that their ids have the order of the rows.
+      'listctl items create --from docs/examples/tasks.csv --concurrency 1 -o none',
+    ],
+    home.path,
+    environment,
+  );
+
+  await using shell = await openShell(home, environment);
+  await enter(shell, 'listctl items create -f Title="Buy milk" -f Due=2026-12-07 -f Priority:=2');
+  await enter(shell, 'listctl items get 4 5 6 8 42');
+
+  return pictureOf(shell, {
+    title: 'listctl items create and listctl items get',
+    description: 'A terminal: an item is created and shown field by field, then five items are shown as a table.',
+  });
+}
+
+/** A run over a file is interrupted, and goes on; the picture is taken in the middle of that. */
+async function manyPicture(): Promise<string> {
+  await using service = await heldService();
+  await using home = await newHome();
+  await using shell = await openShell(home, { ...home.environment, ...environmentFor(service) });
+  const command = 'listctl items create --from docs/examples/tasks.csv --concurrency 4';
+
+  service.letThrough(14);
+  shell.type(`${command}\r`);
+  await shell.shows('14 of 40');
+  await until(() => service.waiting.size === 4);
+  shell.type('\u0003');
+  await until(() => shell.written.includes('^C'));
+  // By now it has the signal; what it draws in a later turn than the next, it draws after hearing of it.
+  const drawn = countOf(shell.written, '14 of 40');
+  await until(() => countOf(shell.written, '14 of 40') >= drawn + 2);
+  service.letThrough(18);
+  await shell.shows(/--resume\n\s*\$$/);
+  service.letThrough(32);
+  shell.type(`${command} --resume\r`);
+  await shell.shows(/ 14 of 22, .* left$/);
+
+  const picture = pictureOf(shell, {
+    title: 'listctl items create --from, interrupted and resumed',
+    description:
+      'A terminal: a run over a file of 40 rows was interrupted after 18 and says how to go on with it; resumed, it ' +
+      'shows a bar at 14 of the 22 rows that were left.',
+  });
+  // A run that ends well leaves nothing behind that still writes to its folder.
+  service.letThrough(40);
+  await shell.shows(/\n40 rows: 40 created; .*\n\$$/);
+  return picture;
+}
+
+/** A seed, the plan of what makes the list match it, and that carried out. */
+async function applyPicture(): Promise<string> {
+  await using home = await newHome();
+  const environment = { ...home.environment, LISTCTL_BASE_URL: 'local:' };
+  const writeSeed = (...items: readonly string[]) => {
+    const lines = ['site: home', 'list: tasks', 'key: Title', 'items:', ...items.map((item) => `  - ${item}`), ''];
+    writeFileSync(join(home.path, 'seed.yaml'), lines.join('\n'));
+  };
+  writeSeed('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Salt}');
+  await typeAll(
+    ['listctl apply seed.yaml --init --yes -o none', 'listctl items update 1 -s home -l tasks -f Count:=9 -o none'],
+    home.path,
+    environment,
+  );
+  writeSeed('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Olives, Count: 2}');
+
+  await using shell = await openShell(home, environment);
+  await enter(shell, 'cat seed.yaml');
+  await enter(shell, 'listctl apply seed.yaml --prune --dry-run');
+  await enter(shell, 'listctl apply seed.yaml --prune --yes -o none');
+
+  return pictureOf(shell, {
+    title: 'listctl apply',
+    description:
+      'A terminal: a seed of three items; the plan that makes the list match it, with an item to set back in yellow, ' +
+      'one to create in green and one to delete in red; and the plan carried out.',
+  });
+}
+
+const localList = { LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
+
+/** The home of somebody who has just installed listctl, with these docs in it. */
+async function newHome(): Promise<TemporaryFolder & { readonly environment: Record<string, string> }> {
+  const home = await temporaryFolder();
+  symlinkSync(docs, join(home.path, 'docs'));
+  return { ...home, environment: newcomer(home.path) };
+}
+
+async function openShell(home: TemporaryFolder, environment: Record<string, string>): Promise<Terminal> {
+  const prompt = '\x1b[32m$\x1b[39m ';
+  const shell = openTerminal('sh', ['-i'], { columns, cwd: home.path, env: { ...environment, PS1: prompt } });
+  await shell.shows(/^\$$/);
+  return shell;
+}
+
+/** Types a line that was not typed before, and waits for the prompt after what it prints. */
+async function enter(shell: Terminal, line: string): Promise<void> {
+  shell.type(`${line}\r`);
+  const literal = line.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  await shell.shows(new RegExp(`\\$ ${literal}\\n(?:.*\\n)*\\$$`));
+}
+
+/** Waits for what nothing tells of. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (let looks = 0; !isSo(); looks += 1) {
+    if (looks === 3000) throw new Error(`waited in vain for ${isSo}`);
+    await sleep(5);
+  }
+}
+
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** The picture of what stands there now: what was typed and printed, not what the shell adds of itself. */
+function pictureOf({ screen }: Terminal, caption: Caption): string {
+  const rows = rowsOf(screen);
+  const texts = rows.map(textOf);
+  const isShells = (at: number) =>
+    // The prompt that waits, and the empty line after a program that was interrupted.
+    (texts[at] === '$' && at === rows.length - 1) || (texts[at] === '' && texts[at + 1]?.startsWith('$ '));
+  const shown = rows.filter((_, at) => !isShells(at));
+  return terminalPicture(shown.map(withoutChange), columns, caption);
+}
+
+function withoutChange(row: CellRow): CellRow {
+  return everChanging.reduce((made, [pattern, text]) => replaced(made, pattern, text), row);
+}
