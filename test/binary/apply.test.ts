@@ -3,23 +3,24 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { itemService } from '../command/apply/item-service.ts';
-import { applyCrashLoop } from '../seed-model/apply-crash-loop.ts';
+import { crashLoop } from '../crash/crash-loop.ts';
 import { listctl } from '../support/listctl.ts';
 import { environmentFor } from '../support/scripted-service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-test('P05: killed again and again, with its service or without, it doubles and loses nothing', {
-  timeout: 120_000,
-}, async () => {
-  const seed = Date.now() % 1_000_000;
+test.each(['apply', 'apply-keyed'] as const)(
+  'P05: %s is killed again and again, with its service or without: it doubles and loses nothing, and ends with no changes',
+  { timeout: 120_000 },
+  async (mode) => {
+    const seed = Date.now() % 1_000_000;
 
-  const { kills, folded, broken } = await applyCrashLoop({ seed, kills: 40 });
+    const [end] = await crashLoop({ seed, kills: 2, rows: [40, 60], modes: [mode] });
 
-  expect({ seed, broken }).toEqual({ seed, broken: [] });
-  expect(kills).toBeGreaterThanOrEqual(40);
-  // Else it was never killed in the middle of its work.
-  expect(folded).toBeGreaterThan(0);
-});
+    expect({ seed, broken: end?.broken }).toEqual({ seed, broken: [] });
+    expect(end?.counts).toMatchObject({ lost: 0, doubled: 0, phantom: 0 });
+    expect((end?.kills.client ?? 0) + (end?.kills.service ?? 0)).toBeGreaterThanOrEqual(2);
+  },
+);
 
 test('P23: of two at once on one state, one works, and the other waits for it or is 11: nothing is doubled', async () => {
   const count = 40;

@@ -9,6 +9,7 @@ import { bootId } from '../../src/commands/many/run-record.ts';
 import { listctl, testNode } from '../support/listctl.ts';
 import type { Job } from './modes.ts';
 import { token } from './served-folder.ts';
+import type { ProxiedRequest } from './wire.ts';
 
 /** Where a session works. */
 export interface SessionPlace {
@@ -16,9 +17,11 @@ export interface SessionPlace {
   /** The address of the service. */
   readonly url: string;
   readonly list: string;
-  /** A folder of its own, with `rows.csv` and `rows.jsonl` in it. */
+  /** A folder of its own, with the input's files in it. */
   readonly folder: string;
   readonly concurrency: number;
+  /** All that came by so far. */
+  readonly requests: readonly ProxiedRequest[];
 }
 
 /** A process that sends rows. */
@@ -33,7 +36,12 @@ export interface RunRecorded {
   readonly left: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
+  /** Of a state file that is kept beside: which version it is, or why it is none. */
+  readonly state?: StateSeen | undefined;
 }
+
+/** A state file, as it was between two sessions. */
+export type StateSeen = { readonly lineage: string; readonly serial: number } | { readonly damage: string };
 
 /** A client, and the record that it keeps. */
 export interface Client {
@@ -49,16 +57,17 @@ export function listctlWith(...more: readonly string[]): Client {
   return {
     start: ({ job, url, list, folder, concurrency }) => {
       const words = [...job.words, '--from', join(folder, 'rows.csv'), '--resume', '-o', 'jsonl', ...more];
-      return listctl([...words, '--concurrency', String(concurrency)], {
-        HOME: folder,
-        LISTCTL_STATE_DIR: folder,
-        LISTCTL_BASE_URL: url,
-        LISTCTL_TOKEN: token,
-        LISTCTL_SITE: 'crash',
-        LISTCTL_LIST: list,
-      });
+      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, list, folder }));
     },
     recordedIn: recordedByJournal,
+  };
+}
+
+/** What a session of listctl finds around it. */
+export function environmentOf({ url, list, folder }: Pick<SessionPlace, 'url' | 'list' | 'folder'>) {
+  return {
+    ...{ HOME: folder, LISTCTL_STATE_DIR: folder, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
+    ...{ LISTCTL_SITE: 'crash', LISTCTL_LIST: list },
   };
 }
 

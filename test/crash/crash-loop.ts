@@ -2,13 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Client, listctlClient } from './client.ts';
+import type { Kills } from './act.ts';
+import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
-import { type ModeName, modeNames } from './modes.ts';
-import { type RoundEnd, runRound } from './round.ts';
+import { isSeedMode, type ModeName, modeNames } from './modes.ts';
+
+import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
 import { seededRandom } from './seeded-random.ts';
 import { serveFolder } from './served-folder.ts';
+import { sumOf, sumOfMaps } from './sum-of.ts';
 
 /** What a loop is asked for. */
 export interface LoopOptions {
@@ -20,6 +23,8 @@ export interface LoopOptions {
   readonly client?: Client;
   /** The rows of a round: at least, and at most. */
   readonly rows?: readonly [min: number, max: number];
+  /** Does something to a list at the end of its round, to see whether that is seen. */
+  readonly meddle?: RoundOptions['meddle'];
   /** Goes on after a round that breaks, to count how many do. */
   readonly goesOn?: boolean;
   /** Told what each mode came to. */
@@ -32,7 +37,7 @@ export interface LoopEnd {
   readonly rounds: number;
   readonly sessions: number;
   readonly rows: number;
-  readonly kills: { readonly client: number; readonly service: number };
+  readonly kills: Kills;
   readonly counts: RoundCounts;
   readonly causes: ReadonlyMap<string, number>;
   readonly tookMs: number;
@@ -56,27 +61,24 @@ export async function crashLoop(options: LoopOptions): Promise<readonly LoopEnd[
 }
 
 async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions): Promise<LoopEnd> {
-  const { seed, client = listctlClient, rows: [rowsMin, rowsMax] = [200, 400], goesOn = false } = options;
+  const { goesOn = false } = options;
   const startedAtMs = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'listctl-crash-'));
   const service = await serveFolder(join(folder, 'items'));
   const times = quickestTimes();
   let end: LoopEnd = { ...nothing, mode };
   try {
-    while (end.kills.client + end.kills.service < killsMax && (goesOn || end.broken.length === 0)) {
+    while (killsOf(end) < killsMax && (goesOn || end.broken.length === 0)) {
       const name = `${mode}-${end.rounds}`;
-      const random = seededRandom(seed).branch(name);
-      const rows = rowsMin + random.whole(rowsMax - rowsMin + 1);
-      const concurrency = 8 + random.whole(9);
-      const throttles = random.next() < throttledShare;
-      const left = killsMax - end.kills.client - end.kills.service;
-      const round = await runRound({
-        ...{ client, service, mode, rows, concurrency, throttles, random, list: name, folder: join(folder, name) },
-        killsMax: Math.min(left, 2 + random.whole(7)),
-        time: times.of(throttles, rows),
+      const drawn = drawRound(mode, name, options);
+      const kills = Math.min(killsMax - killsOf(end), drawn.killsMax);
+      const round = await roundOrFault({
+        ...{ ...drawn, service, mode, list: name, folder: join(folder, name), killsMax: kills },
+        ...{ client: options.client, meddle: options.meddle },
+        times: (act) => times.of(act, drawn),
       });
-      times.learn(throttles, rows, round.time);
-      end = added(end, round, rows, name);
+      for (const [act, time] of round.times.entries()) times.learn(act, drawn, time);
+      end = added(end, round, name);
       if (round.broken.length === 0 || goesOn) await rm(join(folder, name), { recursive: true });
     }
   } finally {
@@ -87,49 +89,65 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
   return { ...end, evidence, tookMs: performance.now() - startedAtMs };
 }
 
+/** A round; one that does not come to its end is broken. */
+async function roundOrFault(options: RoundOptions): Promise<RoundEnd> {
+  try {
+    return await runRound(options);
+  } catch (error) {
+    return { ...noRound, broken: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+  }
+}
+
+function killsOf({ kills }: LoopEnd): number {
+  return kills.client + kills.service;
+}
+
+type DrawnRound = Pick<RoundOptions, 'rows' | 'concurrency' | 'throttles' | 'killsMax' | 'random'>;
+
+/** What a round is like; the same for the same seed, mode and number. */
+function drawRound(mode: ModeName, name: string, { seed, rows: [min, max] = [200, 400] }: LoopOptions): DrawnRound {
+  const random = seededRandom(seed).branch(name);
+  const rows = min + random.whole(max - min + 1);
+  const concurrency = 8 + random.whole(9);
+  const throttles = random.next() < throttledShare && !isSeedMode(mode) && mode !== 'service';
+  const killsMax = 2 + random.whole(7);
+  // Each session of apply looks at every item first.
+  return { rows: isSeedMode(mode) ? Math.ceil(rows / 4) : rows, concurrency, throttles, killsMax, random };
+}
+
 /** So many of the rounds are throttled: those take ten times as long. */
 const throttledShare = 0.1;
 
-/** How long runs take at least, with and without being throttled: undefined until one was seen to its end. */
+/** How long runs take at least, for each act, throttled or not: undefined until one was seen to its end. */
 function quickestTimes() {
-  const known = new Map<boolean, { readonly startMs: number; readonly rowMs: number }>();
+  const known = new Map<string, { readonly startMs: number; readonly rowMs: number }>();
+  const nameOf = (act: number, { throttles }: DrawnRound) => `${act} ${throttles}`;
   return {
-    of: (throttles: boolean, rows: number): RunTime | undefined => {
-      const time = known.get(throttles);
-      return time && { startMs: time.startMs, workMs: time.rowMs * rows };
+    of: (act: number, drawn: DrawnRound): RunTime | undefined => {
+      const time = known.get(nameOf(act, drawn));
+      return time && { startMs: time.startMs, workMs: time.rowMs * drawn.rows };
     },
-    learn: (throttles: boolean, rows: number, time: RunTime | undefined) => {
-      const rowMs = time === undefined ? Number.POSITIVE_INFINITY : time.workMs / rows;
-      if (time !== undefined && rowMs < (known.get(throttles)?.rowMs ?? Number.POSITIVE_INFINITY)) {
-        known.set(throttles, { startMs: time.startMs, rowMs });
+    learn: (act: number, drawn: DrawnRound, time: RunTime | undefined) => {
+      const name = nameOf(act, drawn);
+      const rowMs = time === undefined ? Number.POSITIVE_INFINITY : time.workMs / drawn.rows;
+      if (time !== undefined && rowMs < (known.get(name)?.rowMs ?? Number.POSITIVE_INFINITY)) {
+        known.set(name, { startMs: time.startMs, rowMs });
       }
     },
   };
 }
 
-const nothing: Omit<LoopEnd, 'mode'> = {
-  ...{ rounds: 0, sessions: 0, rows: 0, tookMs: 0, broken: [], evidence: undefined, causes: new Map() },
-  kills: { client: 0, service: 0 },
-  counts: { lost: 0, doubled: 0, phantom: 0, inDoubt: 0, inDoubtApplied: 0, unanswered: 0 },
-};
+const nothing: Omit<LoopEnd, 'mode'> = { ...noRound, rounds: 0, tookMs: 0, evidence: undefined };
 
-function added(end: LoopEnd, round: RoundEnd, rows: number, name: string): LoopEnd {
+function added(end: LoopEnd, round: RoundEnd, name: string): LoopEnd {
   return {
     ...end,
     rounds: end.rounds + 1,
     sessions: end.sessions + round.sessions,
-    rows: end.rows + rows,
+    rows: end.rows + round.rows,
     kills: sumOf(end.kills, round.kills),
     counts: sumOf(end.counts, round.counts),
-    causes: new Map(Object.entries(sumOf(Object.fromEntries(end.causes), Object.fromEntries(round.causes)))),
+    causes: sumOfMaps(end.causes, round.causes),
     broken: [...end.broken, ...round.broken.map((sentence) => `round ${name}: ${sentence}`)],
   };
-}
-
-function sumOf<T extends object>(one: T, other: T): T {
-  const sums: Record<string, number> = {};
-  for (const [name, count] of [...Object.entries(one), ...Object.entries(other)]) {
-    sums[name] = (sums[name] ?? 0) + count;
-  }
-  return sums as T;
 }

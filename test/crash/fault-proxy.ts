@@ -7,9 +7,7 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SeededRandom } from './seeded-random.ts';
-
-/** What goes wrong with a request; each is drawn for every request anew (reliability, E3). */
-type Fault = 'reset-before' | 'reset-after' | 'throttled' | 'failed-before' | 'failed-after';
+import { type Fault, type ProxiedRequest, type Wire, writeCount } from './wire.ts';
 
 const shares: readonly (readonly [Fault, number])[] = [
   ['reset-before', 0.02],
@@ -19,38 +17,10 @@ const shares: readonly (readonly [Fault, number])[] = [
   ['throttled', 0.02],
 ];
 
-/** One request, as it went through. */
-export interface ProxiedRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly key: string | undefined;
-  /** The first 16 hex digits of the SHA-256 of its body. */
-  readonly bodyHash: string;
-  readonly fault: Fault | undefined;
-  /** When it came, by `performance.now()`. */
-  readonly atMs: number;
-  /** Whether the service was sent it. */
-  isForwarded: boolean;
-  /** What the service said, and the id in that; undefined where it said nothing. */
-  said: { readonly status: number; readonly id: string | undefined } | undefined;
-  /** The status that the client was sent, whole; undefined where it was not. */
-  answered: number | undefined;
-}
-
 /** A proxy at work. */
-export interface FaultProxy {
-  /** The address of the service for clients, version segment included. */
-  readonly url: string;
-  readonly requests: readonly ProxiedRequest[];
-  /** Refuses connections and breaks those that there are, as where the service is gone. */
-  goDown(): Promise<void>;
-  /** Takes them again, at the same address. */
-  comeUp(): Promise<void>;
+export interface FaultProxy extends Wire {
   /** From now on, the answers to all but so many requests are held back until their clients go. */
   holdAfter(count: number): void;
-  /** Resolves when the service owes nothing any more. */
-  settled(): Promise<void>;
-  close(): Promise<void>;
 }
 
 /** How the service behind a proxy seems to be. */
@@ -70,13 +40,15 @@ export async function faultProxy(service: string, random: SeededRandom, options:
   const agent = new Agent({ keepAlive: true });
   const requests: ProxiedRequest[] = [];
   const underWay = new Set<Promise<void>>();
-  let heldAfter = Number.POSITIVE_INFINITY;
+  const writes = writeCount();
+  let [heldAfter, isCalm] = [Number.POSITIVE_INFINITY, false];
   const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
     const luck = random.next();
     const body = await bodyOf(incoming);
     if (body === undefined) return;
-    const logged = loggedOf(incoming, body, faultFor(luck, throttles));
+    const logged = loggedOf(incoming, body, isCalm ? undefined : faultFor(luck, throttles));
     const isHeld = requests.push(logged) > heldAfter;
+    if (logged.method !== 'GET') writes.add();
     if (ignoresKeys) delete incoming.headers['idempotency-key'];
     const answer = await answerTo(logged, () => forward(incoming, body, service, agent));
     if (isHeld && !response.destroyed) await once(response, 'close');
@@ -95,6 +67,10 @@ export async function faultProxy(service: string, random: SeededRandom, options:
     requests,
     goDown: door.shut,
     comeUp: door.open,
+    writesCame: writes.more,
+    setCalm: (isSoNow) => {
+      isCalm = isSoNow;
+    },
     holdAfter: (count) => {
       heldAfter = count;
     },

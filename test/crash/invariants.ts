@@ -1,8 +1,9 @@
-/** What must hold when a run that was killed again and again has come to its end (reliability, E3: J1 to J7). */
+/** What must hold when a run that was killed again and again has come to its end (reliability, E3: J1 to J7; and J8, J9 of ours). */
 import type { RowState } from '../../src/bulk/journal-rows.ts';
-import type { ProxiedRequest } from './fault-proxy.ts';
-import type { TextFields } from './list-contents.ts';
+import type { StateSeen } from './client.ts';
+import { isSame, type TextFields } from './list-contents.ts';
 import { holdsDoubt, type Job } from './modes.ts';
+import type { ProxiedRequest } from './wire.ts';
 
 /** What is known at the end of a round. */
 export interface RoundFacts {
@@ -18,6 +19,8 @@ export interface RoundFacts {
   /** What the list holds, by id. */
   readonly items: ReadonlyMap<string, TextFields>;
   readonly requests: readonly ProxiedRequest[];
+  /** The state file as it was after each session, where one is kept. */
+  readonly statesSeen: readonly StateSeen[];
   readonly concurrency: number;
   /**
    * How often listctl or the service was killed. With the service its connections go, and what was on them unread is no
@@ -32,7 +35,7 @@ export interface RoundCounts {
   readonly lost: number;
   /** Rows with more than one item. */
   readonly doubled: number;
-  /** Items of no row, or of one that is neither done nor in doubt. */
+  /** Items of no row, or of one that is neither done nor in doubt; and items of others that were changed. */
   readonly phantom: number;
   readonly inDoubt: number;
   /** Rows in doubt that had been carried out. */
@@ -67,13 +70,15 @@ export function judge(facts: RoundFacts): Judgement {
   }
   check('J7 printed, and not done by that id', found.overstated);
   check('J7 were done once, and are not now', found.reverted);
-  const { lost, forgotten, doubled, phantom, inDoubt, inDoubtApplied, unanswered } = found;
+  check('J8 the service gave one id twice, or one key two', found.reused);
+  check('J9 the state file', found.stateFaults);
+  const { lost, forgotten, doubled, phantom, touched, inDoubt, inDoubtApplied, unanswered } = found;
   return {
     broken,
     counts: {
       lost: lost.length + forgotten.length,
       doubled: doubled.length,
-      phantom: phantom.length,
+      phantom: phantom.length + touched.length,
       inDoubt: inDoubt.length,
       inDoubtApplied: inDoubtApplied.length,
       unanswered,
@@ -101,6 +106,8 @@ function foundIn(facts: RoundFacts) {
     inDoubt,
     inDoubtApplied: inDoubt.filter((number) => isApplied(facts, number, idsOf)),
     unanswered: requests.filter(({ answered }) => answered === undefined || answered >= 500).length,
+    reused: reusedIn(facts),
+    stateFaults: stateFaultsIn(facts.statesSeen),
     overstated: [...printed].filter((entry) => !isDoneBy(entry)).map(([number]) => number),
     reverted: doneBefore.flatMap((before) => [...before].filter((entry) => !isDoneBy(entry)).map(([number]) => number)),
   };
@@ -140,16 +147,44 @@ function forgottenIn({ job, items, requests }: RoundFacts): readonly string[] {
 /** What was done to the list by no row that is done or in doubt. */
 function phantomsIn(facts: RoundFacts, idsOf: ReadonlyMap<number, readonly string[]>): readonly string[] {
   const { job, states, doneIds } = facts;
-  if (job.idMax === 0) {
-    return [...idsOf].flatMap(([number, ids]) => {
-      const state = states[number - 1];
-      if (state === 'in-doubt') return [];
-      return ids.filter((id) => state !== 'done' || doneIds.get(number) !== id);
-    });
-  }
-  const numbers = job.rows.map((_, at) => at + 1);
-  const isUntold = (number: number) => !isTold(states[number - 1] ?? 'pending');
-  return numbers.filter((number) => isUntold(number) && isApplied(facts, number, idsOf)).map(String);
+  const isOf = (number: number, id: string) => {
+    const [row, state] = [job.rows[number - 1], states[number - 1] ?? 'pending'];
+    if (row === undefined) return false;
+    if (row.id !== undefined) return row.id === id && (isTold(state) || !isApplied(facts, number, idsOf));
+    return state === 'in-doubt' || (state === 'done' && doneIds.get(number) === id);
+  };
+  const unasked = [...idsOf].flatMap(([number, ids]) => ids.filter((id) => !isOf(number, id)));
+  const goneUntold = job.rows.flatMap(({ id, becomes }, at) => {
+    const isGone = id !== undefined && becomes === undefined && !facts.items.has(id);
+    return isGone && !isTold(states[at] ?? 'pending') ? [id] : [];
+  });
+  return [...unasked, ...goneUntold];
+}
+
+/** The ids that the service gave to two creates; and keys, where it honours them, that it gave two. */
+function reusedIn({ job, requests }: RoundFacts): readonly string[] {
+  const creates = requests.filter(({ method, said }) => method === 'POST' && said?.status === 201);
+  const pairs = new Set(
+    creates.map(({ key, said }, at) => JSON.stringify([said?.id, holdsDoubt(job.mode) ? at : (key ?? at)])),
+  );
+  const known = [...pairs].map((pair) => JSON.parse(pair) as readonly [string, string | number]);
+  return [...twiceIn(known.map(([id]) => id)), ...twiceIn(known.map(([, key]) => `key ${key}`))];
+}
+
+function twiceIn(values: readonly string[]): readonly string[] {
+  return values.filter((value, at) => values.indexOf(value) !== at);
+}
+
+/** It is whole at any moment, one and the same, and no older than it was. */
+function stateFaultsIn(seen: readonly StateSeen[]): readonly string[] {
+  const [first] = seen;
+  return seen.flatMap((state, at) => {
+    if ('damage' in state) return [`is damaged: ${state.damage}`];
+    const before = seen[at - 1];
+    if (before === undefined || first === undefined || 'damage' in before || 'damage' in first) return [];
+    if (state.lineage !== first.lineage) return [`is another one: ${state.lineage} after ${first.lineage}`];
+    return state.serial < before.serial ? [`is older: serial ${state.serial} after ${before.serial}`] : [];
+  });
 }
 
 function isTold(state: RowState): boolean {
@@ -160,12 +195,4 @@ function isApplied({ job, items }: RoundFacts, number: number, idsOf: ReadonlyMa
   const row = job.rows[number - 1];
   if (row?.id === undefined) return idsOf.has(number);
   return isSame(items.get(row.id), row.becomes);
-}
-
-function isSame(one: TextFields | undefined, other: TextFields | undefined): boolean {
-  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
-}
-
-function sorted(fields: TextFields | undefined) {
-  return fields === undefined ? undefined : Object.entries(fields).sort();
 }

@@ -1,11 +1,12 @@
 /** When a session of a run is killed, and who is. */
-import type { SeededRandom } from './seeded-random.ts';
+import type { ModeName } from './modes.ts';
+import { pick, type SeededRandom } from './seeded-random.ts';
 
 /** A kill; `both` are killed at the same moment, `service-first` the client while the service is down or just back. */
 export interface KillPlan {
   readonly kind: 'client' | 'service' | 'both' | 'service-first';
-  /** After the start of the session. */
-  readonly atMs: number;
+  /** So long after the start of the session, or after so many writes of it have come to the service. */
+  readonly at: { readonly ms: number } | { readonly writes: number; readonly thenMs: number };
   /** After that, until the client is killed as well. */
   readonly laterMs: number;
 }
@@ -18,26 +19,48 @@ export interface RunTime {
   readonly workMs: number;
 }
 
+/** What is known of the session that is to be killed. */
+export interface SessionAhead {
+  readonly mode: ModeName;
+  readonly time: RunTime;
+  /** The share of the rows that are still to do. */
+  readonly left: number;
+  /** How many writes that may be. */
+  readonly writes: number;
+}
+
+type Shares = readonly (readonly [KillPlan['kind'], number])[];
+
 /** A service that is killed alone holds a run up for 5 s, so that is the rare one. */
-const shares: readonly (readonly [KillPlan['kind'], number])[] = [
-  ['client', 0.78],
+const shares: Shares = [
+  ['client', 0.7],
   ['service', 0.04],
-  ['both', 0.12],
-  ['service-first', 0.06],
+  ['both', 0.18],
+  ['service-first', 0.08],
 ];
 
-/**
- * Plans the kill of one session, at a moment that is uniform over the time that it will take.
- *
- * @param left the share of the rows that are still to do
- */
-export function planKill({ startMs, workMs }: RunTime, left: number, random: SeededRandom): KillPlan {
-  const [luck, moment, later] = [random.next(), random.next(), random.next()];
-  let below = 0;
-  const [kind] = shares.find(([, share]) => {
-    below += share;
-    return luck < below;
-  }) ?? ['client'];
-  const tookMs = startMs + workMs * left;
-  return { kind, atMs: moment * tookMs, laterMs: later * tookMs };
+/** Here it is the service that is looked at, and nobody waits for it. */
+const sharesOfService: Shares = [
+  ['client', 0.25],
+  ['service', 0.3],
+  ['both', 0.35],
+  ['service-first', 0.1],
+];
+
+/** By the clock many kills hit a start, a look or a wait: those among the writes tell more, and come out the same again. */
+const shareByClock = 0.4;
+
+/** From a request's coming to what its answer leaves behind. */
+const oneWriteMs = 6;
+
+/** Plans the kill of one session, at a moment that is uniform over its time, or over its writes. */
+export function planKill({ mode, time, left, writes }: SessionAhead, random: SeededRandom): KillPlan {
+  const [luck, clock, moment, later] = [random.next(), random.next(), random.next(), random.next()];
+  const kind = pick(luck, mode === 'service' ? sharesOfService : shares) ?? 'client';
+  const tookMs = time.startMs + time.workMs * left;
+  const at =
+    clock < shareByClock
+      ? { ms: moment * tookMs }
+      : { writes: 1 + Math.floor(moment * writes), thenMs: later * oneWriteMs };
+  return { kind, at, laterMs: later * tookMs };
 }

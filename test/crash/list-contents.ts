@@ -9,11 +9,15 @@ export type TextFields = Readonly<Record<string, string>>;
 /** So many requests at once. */
 const underWayMax = 16;
 
+/** So many ids without an item tell that there is none after them. */
+const beyond = 32;
+
 /** A list of the service at this address. */
 export interface ListContents {
   /** Adds an item for each of these, and gives their ids in the same order. */
   add(items: readonly TextFields[]): Promise<readonly string[]>;
-  /** Every item whose id is at most that number, by its id: the service counts them from 1. */
+  remove(id: string): Promise<void>;
+  /** Every item whose id is at most that number, by its id: the service counts them from 1. And those right after. */
   upTo(idMax: number): Promise<ReadonlyMap<string, TextFields>>;
 }
 
@@ -54,14 +58,26 @@ export function listContents(service: string, path: string): ListContents {
       });
       return ids;
     },
+    remove: (id) =>
+      each(1, async (_, agent) => {
+        const { status, body } = await send(agent, 'DELETE', `${service}${path}/${id}`);
+        if (status !== 204) throw new Error(`the service does not remove an item: ${status} ${body}`);
+      }),
     upTo: async (idMax) => {
       const items = new Map<string, TextFields>();
-      await each(idMax, async (at, agent) => {
-        const { status, body } = await send(agent, 'GET', `${service}${path}/${at + 1}`);
-        if (status === 404) return;
-        if (status !== 200) throw new Error(`the service does not give an item: ${status} ${body}`);
-        items.set(String(at + 1), JSON.parse(body).fields);
-      });
+      const read = (from: number, count: number) =>
+        each(count, async (at, agent) => {
+          const id = String(from + at);
+          const { status, body } = await send(agent, 'GET', `${service}${path}/${id}`);
+          if (status === 404) return;
+          if (status !== 200) throw new Error(`the service does not give an item: ${status} ${body}`);
+          items.set(id, JSON.parse(body).fields);
+        });
+      await read(1, idMax);
+      for (let [from, before] = [idMax + 1, -1]; items.size > before; from += beyond) {
+        before = items.size;
+        await read(from, beyond);
+      }
       return items;
     },
   };
@@ -70,4 +86,13 @@ export function listContents(service: string, path: string): ListContents {
 interface Answer {
   readonly status: number;
   readonly body: string;
+}
+
+/** Whether two items hold the same; undefined is one that is not there. */
+export function isSame(one: TextFields | undefined, other: TextFields | undefined): boolean {
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+function sorted(fields: TextFields | undefined) {
+  return fields === undefined ? undefined : Object.entries(fields).sort();
 }

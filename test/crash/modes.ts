@@ -1,11 +1,25 @@
 /** What the loop does with rows: each mode is a verb, an input, and what the list must hold in the end. */
 import type { ListContents, TextFields } from './list-contents.ts';
 
-/** A way of running listctl under the loop. */
-export type ModeName = 'create' | 'create-keyed' | 'update' | 'delete';
+/**
+ * A way of running listctl under the loop. In `service` the embedded service itself is what is killed: a `listctl serve`
+ * and a run with `--local` share one store, and both are written to.
+ */
+export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'service';
+
+/** Those whose input is a file of rows. */
+export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete';
 
 /** The modes. */
-export const modeNames: readonly ModeName[] = ['create', 'create-keyed', 'update', 'delete'];
+export const modeNames: readonly ModeName[] = [
+  'create',
+  'create-keyed',
+  'update',
+  'delete',
+  'apply',
+  'apply-keyed',
+  'service',
+];
 
 /** One row of the input. */
 export interface InputRow {
@@ -17,34 +31,46 @@ export interface InputRow {
   readonly becomes: TextFields | undefined;
 }
 
-/** What a round is to do. */
+/** What a run is to do. */
 export interface Job {
   readonly mode: ModeName;
   /** The words behind `listctl`, the input's path left out. */
   readonly words: readonly string[];
-  /** The input, as CSV. */
-  readonly csv: string;
+  /** The input's files, by their names. */
+  readonly files: Readonly<Record<string, string>>;
   /** By the row's number, less 1. */
   readonly rows: readonly InputRow[];
   /** What the list holds beside them: it must still be there. */
   readonly bystanders: ReadonlyMap<string, TextFields>;
-  /** The highest id before the run. */
+  /** The highest id before the first request of the round. */
   readonly idMax: number;
 }
 
-/** Whether rows may be left in doubt: a create that nobody knows about is never sent again. */
-export function holdsDoubt(mode: ModeName): boolean {
-  return mode === 'create';
+/** A job whose input is a file of rows. */
+export interface RowJob extends Job {
+  /** The input, as CSV. */
+  readonly csv: string;
 }
 
-/** Makes the input of a round, and the items that it is about. */
-export async function makeJob(mode: ModeName, count: number, list: ListContents): Promise<Job> {
+/** Whether rows may be left in doubt: a create that nobody knows about is never sent again. Its service knows no keys. */
+export function holdsDoubt(mode: ModeName): boolean {
+  return mode === 'create' || mode === 'apply';
+}
+
+/** Whether it is `listctl apply` that is run. */
+export function isSeedMode(mode: ModeName): boolean {
+  return mode === 'apply' || mode === 'apply-keyed';
+}
+
+/** Makes a file of rows, and the items that it is about. */
+export async function makeJob(mode: RowModeName | 'service', count: number, list: ListContents): Promise<RowJob> {
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
-  if (mode === 'create' || mode === 'create-keyed') {
+  if (mode !== 'update' && mode !== 'delete') {
     const rows = numbers.map((number) => ({ id: undefined, fields: fieldsOf(number), becomes: fieldsOf(number) }));
-    const keys = mode === 'create' ? 'unknown' : 'honoured';
-    const words = ['items', 'create', '--idempotency', keys];
-    return { mode, words, rows, csv: csvOf(rows), bystanders: new Map(), idMax: 0 };
+    // The embedded service is known to honour keys: nobody says so.
+    const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honoured'];
+    const words = ['items', 'create', ...keys];
+    return { mode, words, rows, ...filesOf(rows), bystanders: new Map(), idMax: 0 };
   }
   const old = [...numbers, 'bystander', 'another'].map((word) => ({
     Row: String(word),
@@ -55,7 +81,7 @@ export async function makeJob(mode: ModeName, count: number, list: ListContents)
   const rows = numbers.map((number, at) => rowOf(mode, ids[at] ?? '', number));
   const bystanders = new Map(old.map((fields, at) => [ids[at] ?? '', fields] as const).slice(count));
   const words = mode === 'update' ? ['items', 'update'] : ['items', 'delete', '--yes'];
-  return { mode, words, rows, csv: csvOf(rows), bystanders, idMax: ids.length };
+  return { mode, words, rows, ...filesOf(rows), bystanders, idMax: ids.length };
 }
 
 function rowOf(mode: 'update' | 'delete', id: string, number: number): InputRow {
@@ -66,6 +92,12 @@ function rowOf(mode: 'update' | 'delete', id: string, number: number): InputRow 
 /** The row's number is among them, so that an item tells which row it is of. */
 function fieldsOf(number: number): TextFields {
   return { Row: String(number), Title: `Grüße, "row" ${number}`, Note: number % 7 === 0 ? 'two\nlines' : '007' };
+}
+
+function filesOf(rows: readonly InputRow[]): Pick<RowJob, 'csv' | 'files'> {
+  const lines = rows.map(({ fields }) => `${JSON.stringify(fields)}\n`);
+  const csv = csvOf(rows);
+  return { csv, files: { 'rows.csv': csv, 'rows.jsonl': lines.join('') } };
 }
 
 function csvOf(rows: readonly InputRow[]): string {

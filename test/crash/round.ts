@@ -1,18 +1,26 @@
-/** One round of the loop: a run over an input of its own, killed some times, gone on with to its end, and judged. */
+/** One round of the loop: a list of its own, the runs that write to it, and what they come to. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Client, ClientProcess, RunRecorded, SessionPlace } from './client.ts';
-import { type FaultProxy, faultProxy } from './fault-proxy.ts';
-import { type Judgement, judge } from './invariants.ts';
-import { type KillPlan, planKill, type RunTime } from './kill-plan.ts';
-import { listContents } from './list-contents.ts';
-import { holdsDoubt, type ModeName, makeJob } from './modes.ts';
+import { type Kills, runAct } from './act.ts';
+import { type Client, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
+import { faultProxy } from './fault-proxy.ts';
+import { type Judgement, judge, type RoundFacts } from './invariants.ts';
+import type { RunTime } from './kill-plan.ts';
+import { judgeLedger, markOf } from './ledger.ts';
+import { type ListContents, listContents, type TextFields } from './list-contents.ts';
+import { holdsDoubt, isSeedMode, type Job, type ModeName, makeJob, type RowModeName } from './modes.ts';
+import { seedClient, settleSeed } from './seed-client.ts';
+import { makeFirstSeed, makeSecondSeed } from './seed-jobs.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { ServedFolder } from './served-folder.ts';
+import { sumOf, sumOfMaps } from './sum-of.ts';
+import type { Wire } from './wire.ts';
+import { startWriters, type Writers } from './writers.ts';
 
 /** What a round is made of. */
 export interface RoundOptions {
-  readonly client: Client;
+  /** Undefined for listctl itself. */
+  readonly client: Client | undefined;
   readonly service: ServedFolder;
   /** A folder of its own. */
   readonly folder: string;
@@ -25,173 +33,162 @@ export interface RoundOptions {
   readonly throttles: boolean;
   /** Somebody is killed so often at most. */
   readonly killsMax: number;
-  /** Undefined where nobody is to be killed. */
-  readonly time: RunTime | undefined;
+  /** By the number of the act; undefined where nobody is to be killed. */
+  readonly times: (act: number) => RunTime | undefined;
   readonly random: SeededRandom;
+  /** Does something to the list before it is looked at. */
+  readonly meddle: ((list: ListContents, job: Job) => Promise<void>) | undefined;
 }
 
 /** What a round came to. */
 export interface RoundEnd extends Judgement {
-  readonly kills: { readonly client: number; readonly service: number };
+  readonly kills: Kills;
   readonly sessions: number;
+  readonly rows: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
-  /** Of a first session that nobody killed. */
-  readonly time: RunTime | undefined;
+  /** Of the first session of each act, where nobody killed it. */
+  readonly times: readonly (RunTime | undefined)[];
 }
 
-/** A round that nobody kills any more ends by itself in so many sessions, or never. */
-const lastSessionsMax = 8;
+/** What its jobs share. */
+interface Stage extends RoundOptions {
+  readonly contents: ListContents;
+  readonly wire: Wire;
+  /** How many creates may have been carried out on it. */
+  readonly created: () => number;
+}
 
 /** Runs one. */
 export async function runRound(options: RoundOptions): Promise<RoundEnd> {
-  const { client, service, folder, list, mode, rows, concurrency, throttles, random } = options;
+  const { service, folder, list, mode, rows, throttles, random } = options;
   await mkdir(folder, { recursive: true });
-  const contents = listContents(service.url, `/sites/crash/lists/${list}/items`);
-  const job = await makeJob(mode, rows, contents);
-  await writeFile(join(folder, 'rows.csv'), job.csv);
-  await writeFile(join(folder, 'rows.jsonl'), job.rows.map(({ fields }) => `${JSON.stringify(fields)}\n`).join(''));
-  const proxy = await faultProxy(service.url, random.branch('faults'), {
-    throttles,
-    ignoresKeys: mode === 'create',
-  });
+  const path = `/sites/crash/lists/${list}/items`;
+  const contents = listContents(service.url, path);
+  const writers = mode === 'service' ? startWriters(service, path, random) : undefined;
+  const faults = { throttles, ignoresKeys: holdsDoubt(mode) };
+  const wire = writers ?? (await faultProxy(service.url, random.branch('faults'), faults));
+  const created = writers === undefined ? () => forwardedIn(wire) : () => writers.created() + 2 * rows;
+  const stage: Stage = { ...options, contents, wire, created };
   try {
-    const place: SessionPlace = { job, url: proxy.url, list, folder, concurrency };
-    const told = await runSessions({ ...options, place, proxy });
-    await proxy.settled();
-    const { requests } = proxy;
-    const created = requests.filter(({ method, isForwarded }) => method === 'POST' && isForwarded).length;
-    const items = await contents.upTo(job.idMax + created);
-    const { doneIds, causes, stateOf } = await client.recordedIn(place);
-    const states = job.rows.map((_, at) => stateOf(at + 1));
-    const { doneBefore, printed, kills } = told;
-    const end = { states, doneIds, items };
-    const judgement = judge({
-      job,
-      ...end,
-      doneBefore,
-      printed,
-      requests,
-      concurrency,
-      kills: kills.client + kills.service,
-    });
-    if (judgement.broken.length > 0) await writeFile(join(folder, 'requests.json'), JSON.stringify(requests, null, 1));
-    return { ...judgement, ...told, causes };
+    if (isSeedMode(mode)) return await runSeeds(stage);
+    const job = await makeJob(mode as RowModeName | 'service', rows, contents);
+    const ended = await runJob(stage, job, 0, options.killsMax);
+    return writers === undefined ? ended.end : await withLedger(ended, writers, stage);
   } finally {
-    await proxy.close();
+    await wire.close();
   }
 }
 
-interface Round extends RoundOptions {
+function forwardedIn({ requests }: Wire): number {
+  return requests.filter(({ method, isForwarded }) => method === 'POST' && isForwarded).length;
+}
+
+/** A job at its end. */
+interface EndedJob {
+  readonly end: RoundEnd;
   readonly place: SessionPlace;
-  readonly proxy: FaultProxy;
+  readonly facts: RoundFacts;
+  /** All that the list holds. */
+  readonly found: ReadonlyMap<string, TextFields>;
 }
 
-/** What its sessions told on their way. */
-interface Told {
-  readonly kills: { readonly client: number; readonly service: number };
-  readonly sessions: number;
-  readonly printed: ReadonlyMap<number, string>;
-  readonly doneBefore: readonly ReadonlyMap<number, string>[];
-  /** Of a first session that nobody killed. */
-  readonly time: RunTime | undefined;
-}
-
-async function runSessions(round: Round): Promise<Told> {
-  const { client, place, proxy, mode } = round;
-  const startedAtMs = performance.now();
-  const told = { kills: { client: 0, service: 0 }, sessions: 0, printed: new Map<number, string>() };
-  const doneBefore: ReadonlyMap<number, string>[] = [];
-  let time: RunTime | undefined;
-  let [left, quiet] = [place.job.rows.length, 0];
-  for (let last: Session | undefined; quiet < lastSessionsMax; quiet += last.wasKilled ? 0 : 1) {
-    last = await runSession(round, nextKill(round, told.kills, left));
-    time ??= timeOf(startedAtMs, proxy);
-    told.sessions += 1;
-    told.kills.client += last.wasKilled ? 1 : 0;
-    told.kills.service += last.serviceKills;
-    for (const [row, id] of last.printed) told.printed.set(row, id);
-    const recorded = await client.recordedIn(place);
-    doneBefore.push(recorded.doneIds);
-    left = recorded.left;
-    if (last.wasKilled || !isAtItsEnd(last, recorded, mode)) continue;
-    const isQuiet = told.sessions === 1 && last.serviceKills === 0;
-    return { ...told, doneBefore, time: isQuiet ? time : undefined };
+async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Promise<EndedJob> {
+  const { wire, folder, list, concurrency, contents, mode } = stage;
+  const client = stage.client ?? (isSeedMode(mode) ? seedClient : listctlClient);
+  for (const [name, text] of Object.entries(job.files)) await writeFile(join(folder, name), text);
+  const place: SessionPlace = { job, url: wire.url, list, folder, concurrency, requests: wire.requests };
+  const sent = wire.requests.length;
+  const random = stage.random.branch('act', act);
+  const told = await runAct({ ...stage, ...{ client, place, killsMax, random, time: stage.times(act) } });
+  await wire.settled();
+  await stage.meddle?.(contents, job);
+  const found = await contents.upTo(job.idMax + stage.created());
+  const { printed, kills, sessions, time } = told;
+  const facts: RoundFacts = {
+    ...{ job, printed, concurrency, requests: wire.requests.slice(sent), kills: kills.client + kills.service },
+    ...factsOf(told.recorded, job),
+    items: new Map([...found].filter(([, fields]) => markOf(fields) === undefined)),
+  };
+  const judgement = judge(facts);
+  if (judgement.broken.length > 0) {
+    await writeFile(join(folder, 'requests.json'), JSON.stringify(wire.requests, null, 1));
   }
-  throw new Error(`it comes to no end in ${told.sessions} sessions`);
+  const causes = told.recorded.at(-1)?.causes ?? new Map();
+  return { place, facts, found, end: { ...judgement, kills, sessions, rows: job.rows.length, causes, times: [time] } };
 }
 
-/** When the next session is killed; undefined where it is let finish. */
-function nextKill({ time, killsMax, place, random }: Round, kills: Told['kills'], left: number): KillPlan | undefined {
-  if (time === undefined || kills.client + kills.service >= killsMax) return undefined;
-  return planKill(time, left / place.job.rows.length, random);
+/** What the records of all sessions, the last one among them, tell. */
+function factsOf(recorded: readonly RunRecorded[], { rows }: Job) {
+  const last = recorded.at(-1);
+  return {
+    states: rows.map((_, at) => last?.stateOf(at + 1) ?? 'pending'),
+    doneIds: last?.doneIds ?? new Map<number, string>(),
+    doneBefore: recorded.slice(0, -1).map(({ doneIds }) => doneIds),
+    statesSeen: recorded.flatMap(({ state }) => state ?? []),
+  };
 }
 
-/** Of a session that began then, was the first one, and has just ended. */
-function timeOf(startedAtMs: number, { requests }: FaultProxy): RunTime {
-  const firstAtMs = requests[0]?.atMs ?? startedAtMs;
-  return { startMs: firstAtMs - startedAtMs, workMs: performance.now() - firstAtMs };
+/** A seed, and another one after it; each is brought to rest, and looked at again then. */
+async function runSeeds(stage: Stage): Promise<RoundEnd> {
+  const { mode, rows, contents, killsMax } = stage;
+  const first = await makeFirstSeed(mode, rows, contents);
+  const made = await runJob(stage, first, 0, Math.ceil(killsMax / 2));
+  const settled = await settle(stage, made);
+  const second = makeSecondSeed(first, settled.facts.doneIds);
+  const changed = await runJob(stage, second, 1, killsMax - made.end.kills.client - made.end.kills.service);
+  const last = await settle(stage, changed);
+  return [newIn(settled.end, made.end), changed.end, newIn(last.end, changed.end)].reduce(together, made.end);
 }
 
-/** Whether there is nothing more to do; whatever else a session ends in must not be. */
-function isAtItsEnd({ exitCode, stderr }: Session, { left }: RunRecorded, mode: ModeName): boolean {
-  if (exitCode === 0) return true;
-  if (exitCode === 8 && left === 0) return holdsDoubt(mode);
-  // The service was gone for too long: the run says so, and is gone on with.
-  if (exitCode === 6 || exitCode === 7 || exitCode === 8) return false;
-  throw new Error(`it ended with ${exitCode}: ${stderr}`);
+async function settle(stage: Stage, { place, found, facts }: EndedJob) {
+  const { wire, contents } = stage;
+  wire.setCalm(true);
+  const broken = await settleSeed(place, found);
+  wire.setCalm(false);
+  const recorded = await seedClient.recordedIn(place);
+  const items = await contents.upTo(place.job.idMax + stage.created());
+  // Now all of it is to be there: nothing is in doubt any more, and nobody was killed.
+  const job: Job = { ...place.job, mode: 'apply-keyed' };
+  const seen = { ...factsOf([recorded], job), requests: [], kills: 0, items };
+  const judgement = judge({ ...facts, ...seen, job });
+  const end: RoundEnd = { ...noRound, ...judgement, broken: [...broken, ...judgement.broken] };
+  return { end, facts: { ...facts, ...seen } };
 }
 
-interface Session {
-  readonly wasKilled: boolean;
-  readonly serviceKills: number;
-  readonly exitCode: number;
-  readonly stderr: string;
-  /** The ids of what was said to be done. */
-  readonly printed: ReadonlyMap<number, string>;
+/** What a round came to that did nothing. */
+export const noRound: RoundEnd = {
+  ...{ sessions: 0, rows: 0, times: [], broken: [], causes: new Map() },
+  kills: { client: 0, service: 0, atOnce: 0 },
+  counts: { lost: 0, doubled: 0, phantom: 0, inDoubt: 0, inDoubtApplied: 0, unanswered: 0 },
+};
+
+/** What is counted at the second look at a list, and was not at the first. */
+function newIn(later: RoundEnd, before: RoundEnd): RoundEnd {
+  const more = (name: 'lost' | 'doubled' | 'phantom') => Math.max(0, later.counts[name] - before.counts[name]);
+  const counts = { ...noRound.counts, lost: more('lost'), doubled: more('doubled'), phantom: more('phantom') };
+  return { ...later, counts };
 }
 
-async function runSession(round: Round, plan: KillPlan | undefined): Promise<Session> {
-  const running = round.client.start(round.place);
-  let hasEnded = false;
-  const ended = running.finally(() => {
-    hasEnded = true;
-  });
-  const serviceKills = plan === undefined ? 0 : await carryOut(plan, round, running, () => hasEnded);
-  const { exitCode = -1, signal, stdout, stderr } = await ended;
-  return { wasKilled: signal === 'SIGKILL', serviceKills, exitCode, stderr, printed: printedIn(stdout) };
+function together(one: RoundEnd, other: RoundEnd): RoundEnd {
+  return {
+    kills: sumOf(one.kills, other.kills),
+    sessions: one.sessions + other.sessions,
+    rows: one.rows + other.rows,
+    causes: sumOfMaps(one.causes, other.causes),
+    counts: sumOf(one.counts, other.counts),
+    broken: [...one.broken, ...other.broken],
+    times: [...one.times, ...other.times],
+  };
 }
 
-/** Kills whom the plan says, unless the session is at its end before; gives how often the service was killed. */
-async function carryOut(
-  { kind, atMs, laterMs }: KillPlan,
-  { service, proxy }: Round,
-  running: ClientProcess,
-  hasEnded: () => boolean,
-): Promise<number> {
-  await Promise.race([sleep(atMs), running]);
-  if (hasEnded()) return 0;
-  if (kind === 'client' || kind === 'both') running.kill('SIGKILL');
-  if (kind === 'client') return 0;
-  await Promise.all([service.kill(), proxy.goDown()]);
-  const killed = kind === 'service-first' ? sleep(laterMs).then(() => running.kill('SIGKILL')) : undefined;
-  await service.start();
-  await proxy.comeUp();
-  await killed;
-  return 1;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** The rows that were said to be done; a last line that was cut off says nothing. */
-function printedIn(stdout: string): ReadonlyMap<number, string> {
-  const printed = new Map<number, string>();
-  for (const line of stdout.split('\n')) {
-    if (!line.endsWith('}')) continue;
-    const { row, status, id } = JSON.parse(line) as Readonly<Record<string, unknown>>;
-    if (status === 'done') printed.set(Number(row), String(id));
-  }
-  return printed;
+/** The round, with what became of those who wrote to the same list. */
+async function withLedger({ end, facts, found }: EndedJob, writers: Writers, { folder }: Stage): Promise<RoundEnd> {
+  const { ledger } = writers;
+  const { counts, broken } = judgeLedger(ledger, found, facts.doneIds.values());
+  if (broken.length > 0) await writeFile(join(folder, 'ledger.json'), JSON.stringify(ledger.items, null, 1));
+  const causes: ReadonlyMap<string, number> = new Map(
+    counts.inDoubt > 0 ? [['without a key and an answer', counts.inDoubt]] : [],
+  );
+  return together(end, { ...noRound, rows: ledger.items.length, causes, counts, broken });
 }

@@ -24,6 +24,16 @@ export function seededRandom(seed: number): SeededRandom {
   };
 }
 
+/** What a number from 0 up to 1 falls on, where each has its share; the first where the shares are no whole. */
+export function pick<T>(luck: number, shares: readonly (readonly [T, number])[]): T | undefined {
+  let below = 0;
+  const found = shares.find(([, share]) => {
+    below += share;
+    return luck < below;
+  });
+  return (found ?? shares[0])?.[0];
+}
+
 /** FNV-1a (Fowler, Noll, Vo). */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;

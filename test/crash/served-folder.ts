@@ -10,6 +10,8 @@ export const token = 'the-token-of-the-crash-loop';
 export interface ServedFolder {
   /** The address, version segment included. */
   readonly url: string;
+  /** Where its items are. */
+  readonly folder: string;
   /** Ends the process by SIGKILL. */
   kill(): Promise<void>;
   /** Serves the same folder at the same port again. */
@@ -25,7 +27,7 @@ export async function serveFolder(folder: string, args: readonly string[] = []):
   let running: Awaited<ReturnType<typeof startServe>> | undefined = await startServe(folder, 0, args);
   const { url } = running;
   return {
-    url,
+    ...{ url, folder },
     kill: async () => {
       running?.process.kill('SIGKILL');
       await running?.process;

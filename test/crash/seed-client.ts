@@ -1,0 +1,115 @@
+/** `listctl apply` in the loop: how a session of it is started, what its state tells, and how it comes to rest. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJournal } from '../../src/bulk/journal-replay.ts';
+import { bootId } from '../../src/commands/many/run-record.ts';
+import { journalOf } from '../../src/seed/fold.ts';
+import type { State, StateItem } from '../../src/seed/state.ts';
+import { readState } from '../../src/seed/state-file.ts';
+import { listctl } from '../support/listctl.ts';
+import { type Run, run } from '../support/test-host.ts';
+import { type Client, environmentOf, type RunRecorded, type SessionPlace } from './client.ts';
+import { isSame, type TextFields } from './list-contents.ts';
+import type { InputRow } from './modes.ts';
+
+/** `listctl apply`, as it is built. */
+export const seedClient: Client = {
+  start: (place) => listctl(wordsOf(place, 'none'), environmentOf(place), { cwd: place.folder }),
+  recordedIn: recordedByState,
+};
+
+function wordsOf({ job, folder, concurrency }: SessionPlace, format: 'none' | 'pretty'): readonly string[] {
+  const init = existsSync(statePathIn(folder)) ? [] : ['--init'];
+  return [...job.words, ...init, '-o', format, '--concurrency', String(concurrency)];
+}
+
+function statePathIn(folder: string): string {
+  return join(folder, 'seed.json.state.json');
+}
+
+async function recordedByState(place: SessionPlace): Promise<RunRecorded> {
+  const { job, folder } = place;
+  const path = statePathIn(folder);
+  const found = stateAt(path);
+  const state = 'damage' in found ? undefined : found.state;
+  const ends = job.rows.map((row, at) => endOf(row, state?.items.get(String(at + 1))));
+  const doneIds = new Map<number, string>();
+  for (const [at, end] of ends.entries()) if (end.id !== undefined) doneIds.set(at + 1, end.id);
+  const replay = state?.run && (await readJournal(journalOf(path), { boot: bootId() }));
+  return {
+    stateOf: (row) => ends[row - 1]?.state ?? 'pending',
+    doneIds,
+    left: replay?.counts.left ?? ends.filter((end) => end.state === 'pending').length,
+    causes: causesOf(state, place),
+    state: 'damage' in found ? found : state && { lineage: state.lineage, serial: state.serial },
+  };
+}
+
+function stateAt(path: string): { readonly state: State | undefined } | { readonly damage: string } {
+  try {
+    return { state: readState(path) };
+  } catch (error) {
+    return { damage: String(error) };
+  }
+}
+
+/** How a row stands by what the state has under its key. */
+function endOf({ id, becomes }: InputRow, known: StateItem | undefined) {
+  if (known?.inDoubt !== undefined) return { state: 'in-doubt', id: undefined } as const;
+  const isDone = becomes === undefined ? known === undefined : isSame(known?.fields as TextFields | undefined, becomes);
+  return isDone ? ({ state: 'done', id: known?.id ?? id } as const) : ({ state: 'pending', id: undefined } as const);
+}
+
+/** Why items are in doubt, as the log of the wire has it: the state keeps no causes. */
+function causesOf(state: State | undefined, { requests }: SessionPlace): ReadonlyMap<string, number> {
+  const causes = new Map<string, number>();
+  for (const { inDoubt } of state?.items.values() ?? []) {
+    if (inDoubt === undefined) continue;
+    const sent = requests.findLast(({ key }) => key === JSON.stringify(inDoubt.idempotencyKey));
+    const cause = sent?.fault === undefined ? 'killed on its way' : `the wire's ${sent.fault}`;
+    causes.set(cause, (causes.get(cause) ?? 0) + 1);
+  }
+  return causes;
+}
+
+/**
+ * Brings a list to rest, where the wire is calm: says of each create in doubt what became of it, as a person would who
+ * looks, and applies the seed twice more.
+ *
+ * @returns what was not as it must be: the second one has nothing to do, sends nothing but reads, and leaves the state
+ *   as it is
+ */
+export async function settleSeed(place: SessionPlace, items: ReadonlyMap<string, TextFields>) {
+  const broken: string[] = [...(await resolveDoubts(place, items))];
+  const path = statePathIn(place.folder);
+  const last = await runIn(place, wordsOf(place, 'none'));
+  if (last.exitCode !== 0) broken.push(`J9 the last apply ended with ${last.exitCode}: ${last.stderr}`);
+  const [before, sent] = [readFileSync(path, 'utf8'), place.requests.length];
+  const { exitCode, stdout, stderr } = await runIn(place, wordsOf(place, 'pretty'));
+  const saysSo = exitCode === 0 && `${stdout}${stderr}`.includes('No changes');
+  if (!saysSo) broken.push(`J9 it does not say "No changes": ${exitCode} ${stdout}${stderr}`);
+  const isIdle = place.requests.slice(sent).every(({ method }) => method === 'GET');
+  if (!isIdle) broken.push('J9 an apply without changes writes to the list');
+  if (readFileSync(path, 'utf8') !== before) broken.push('J9 an apply without changes changes the state');
+  return broken;
+}
+
+/** In this process: nobody is to be killed any more, and a start takes a while. */
+function runIn(place: SessionPlace, words: readonly string[]): Promise<Run> {
+  return run(words, { cwd: place.folder, env: environmentOf(place) });
+}
+
+async function resolveDoubts(place: SessionPlace, items: ReadonlyMap<string, TextFields>): Promise<readonly string[]> {
+  const { folder, job } = place;
+  const state = readState(statePathIn(folder));
+  const known = [...(state?.items ?? [])];
+  const taken = new Set([...job.bystanders.keys(), ...known.flatMap(([, { id }]) => id ?? [])]);
+  const broken: string[] = [];
+  for (const [key] of known.filter(([, { inDoubt }]) => inDoubt !== undefined)) {
+    const [id = 'none'] = [...items].find(([other, fields]) => fields['Row'] === key && !taken.has(other)) ?? [];
+    const words = ['state', 'resolve', 'seed.json', `${key}=${id}`];
+    const { exitCode, stderr } = await runIn(place, words);
+    if (exitCode !== 0) broken.push(`J9 ${words.join(' ')} ended with ${exitCode}: ${stderr}`);
+  }
+  return broken;
+}
