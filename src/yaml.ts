@@ -97,17 +97,34 @@ export function readYaml(text: string): YamlDocument {
 function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
   // Names that stand twice are looked for here: the library compares each with every other one.
   const kept = { uniqueKeys: false, prettyErrors: false, lineCounter };
-  const document = parseDocument(text, {
-    version: '1.2',
-    schema: 'core',
-    merge: false,
-    resolveKnownTags: false,
-    ...kept,
-  });
+  const document = withoutStacks(() =>
+    parseDocument(text, { version: '1.2', schema: 'core', merge: false, resolveKnownTags: false, ...kept }),
+  );
   const [fault] = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
   if (fault === undefined) return document;
-  const isSecond = fault.code === 'MULTIPLE_DOCS';
-  throw new YamlSyntaxError(isSecond ? 'another document begins' : fault.message, placeAt(fault.pos[0]));
+  const { code, message } = fault;
+  // Some of the library's sentences repeat all that they are about.
+  const reason = message.length > 200 ? `${message.slice(0, 200)}…` : message;
+  throw new YamlSyntaxError(code === 'MULTIPLE_DOCS' ? 'another document begins' : reason, placeAt(fault.pos[0]));
+}
+
+/**
+ * Does the work without the stacks of its errors: a text of brackets alone has as many faults as bytes, and to remember
+ * for each how it was come by takes most of the time.
+ *
+ * @throws {YamlSyntaxError} when the library ran out of stack, which it does on some texts that nest
+ */
+function withoutStacks<T>(work: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RangeError) throw new YamlSyntaxError('it nests too deep', { line: 1, column: 1 });
+    throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 type PlaceAt = (offset: number) => YamlPlace;

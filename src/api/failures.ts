@@ -191,7 +191,10 @@ function detailsOf({ hide }: Asked, answer: Answer | undefined): FailureDetails 
   return { status: answer.status, serviceCode: code, requestId };
 }
 
-/** A failure without the token, whatever the service said. */
+/** What a failure may say: a service's headers and error codes are as long as it likes. In UTF-16 units. */
+const lengths = { message: 4000, detail: 500 } as const;
+
+/** A failure without the token, whatever the service said, and however much. */
 function failed(
   { hide = (text) => text }: Asked,
   kind: FailureKind,
@@ -199,7 +202,8 @@ function failed(
   details: FailureDetails,
 ): Failure {
   const { hint, serviceCode, requestId } = details;
-  const hidden = (text: string | undefined) => text && hide(text);
+  // Hidden before it is cut: half a token is one too many.
+  const hidden = (text: string | undefined) => text && hide(text).slice(0, lengths.detail);
   const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
-  return new Failure(kind, hide(message), { ...details, ...texts });
+  return new Failure(kind, hide(message).slice(0, lengths.message), { ...details, ...texts });
 }

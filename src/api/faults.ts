@@ -41,8 +41,9 @@ export function faultOf(error: unknown, wasSent: boolean): Fault {
   const isOfParser = parserCodes.test(code) || name === 'HTTPParserError';
   if (isOfParser && /EOF/.test(code + message)) return { kind: 'lost', reason: reasons['UND_ERR_SOCKET'] ?? '', cause };
   if (isOfParser) return notHttp(error);
-  // undici says so of what no request asked for, and of a 100 that nobody waits for.
-  if (/^bad (response|upgrade)$/.test(message)) return { kind: 'unusable', reason: unasked, cause };
+  // undici says so of what no request asked for, and of a 100 that nobody waits for; or, of a 101, that it never thought of it.
+  if (/^bad (response|upgrade)$/.test(message) || code === 'ERR_ASSERTION')
+    return { kind: 'unusable', reason: unasked, cause };
   const reason = notTls.test(message)
     ? 'it does not speak TLS; this may be a port for http'
     : (reasons[code] ?? (message || code));

@@ -141,8 +141,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: unknown, error: NodeJS.ErrnoException): void {
+    const isOfLength = error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+    // The head is all of a 204 and a 304, whatever length it announces (RFC 9112, section 6.3).
+    if (isOfLength && [204, 304].includes(this.#reader?.head.status ?? 0)) {
+      this.onResponseEnd();
+      return;
+    }
     // undici says so of a broken head, too, where that announces a length.
-    const isBrokenHead = this.#reader === undefined && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+    const isBrokenHead = this.#reader === undefined && isOfLength;
     this.#fail(isBrokenHead ? notHttp(error) : faultOf(error, this.#controller !== undefined));
   }
 

@@ -13,6 +13,28 @@ const numberTag: ScalarTag = {
   stringify: ({ value }) => (value as NumberToken).digits,
 };
 
+/**
+ * A text with hidden characters, in quotes and escaped. As the library sees it when it counts how long a name is: one of
+ * more than 1,024 characters has to stand behind a `?` (YAML 1.2, section 7.4), escapes included.
+ */
+class HidingText {
+  readonly quoted: string;
+
+  constructor(text: string) {
+    this.quoted = JSON.stringify(text)
+      .replace(hiddenCharacters(), escaped)
+      .replace(/[\ufffe\uffff]/g, escaped);
+  }
+}
+
+const hidingTag: ScalarTag = {
+  identify: (value) => value instanceof HidingText,
+  default: true,
+  tag: 'tag:yaml.org,2002:str',
+  resolve: (text) => text,
+  stringify: ({ value }) => (value as HidingText).quoted,
+};
+
 const options = { lineWidth: 0, doubleQuotedAsJSON: true } as const;
 
 /** Letters, digits and blanks that nobody reads as anything but text: no number, date or indicator begins like this. */
@@ -26,11 +48,7 @@ const reserved = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i;
  * alike; numbers with the digits they came with; what steers a terminal or hides text as escapes.
  */
 export function yamlDocument(value: JsonValue): string {
-  const document = new Document(nodeOf(value), { customTags: [numberTag] });
-  return document
-    .toString(options)
-    .replace(hiddenCharacters(), escaped)
-    .replace(/[\ufffe\uffff]/g, escaped);
+  return new Document(nodeOf(value), { customTags: [numberTag, hidingTag] }).toString(options);
 }
 
 /** A value as one element of a YAML sequence; elements behind each other are one document. */
@@ -55,15 +73,16 @@ function nodeOf(value: JsonValue): YAMLMap | YAMLSeq | YamlScalar {
 
 /** Text without quotes where nobody can misread it, lines as lines; else in quotes, as JSON writes it. */
 function textNode(text: string, mayBeBlock: boolean): YamlScalar {
+  if (isHiding(text)) return new YamlScalar(new HidingText(text));
   const node = new YamlScalar(text);
-  if (plain.test(text) && !reserved.test(text) && !isHiding(text)) node.type = YamlScalar.PLAIN;
+  if (plain.test(text) && !reserved.test(text)) node.type = YamlScalar.PLAIN;
   else if (mayBeBlock && isBlock(text)) node.type = YamlScalar.BLOCK_LITERAL;
   else node.type = YamlScalar.QUOTE_DOUBLE;
   return node;
 }
 
 function isBlock(text: string): boolean {
-  return /^\S.*\n/.test(text) && !/ (?:\n|$)|\n\n$|[^\P{Cc}\n]/u.test(text) && !isHiding(text);
+  return /^\S.*\n/.test(text) && !/ (?:\n|$)|\n\n$|[^\P{Cc}\n]/u.test(text);
 }
 
 function isHiding(text: string): boolean {

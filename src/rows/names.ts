@@ -28,7 +28,10 @@ export function unknownName(
   nearestName: RowsOptions['nearestName'],
 ): Failure {
   const nearest = nearestName(name, names);
-  const shown = names.slice(0, 10).join(', ');
+  const shown = names
+    .slice(0, 10)
+    .map((each) => (each.length > 100 ? `${each.slice(0, 100)}…` : each))
+    .join(', ');
   const known = names.length > 10 ? `${shown}, … (${names.length})` : shown;
   return new Failure('usage', `${option} ${name}: there is no ${what} ${quoted(name)}`, {
     hint: nearest === undefined ? `the ${what}s are: ${known}` : `did you mean ${quoted(nearest)}?`,

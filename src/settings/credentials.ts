@@ -1,5 +1,5 @@
 /** Stored tokens, as `credentials.json` keeps them: apart from the profiles, so that those can be shown. */
-import { damaged, isStoredObject, type StoredObject } from './stored-file.ts';
+import { damaged, isStoredObject, nameShown, type StoredObject } from './stored-file.ts';
 
 /** A token that `auth login` stored, and the only place that it may be sent to. */
 export interface Credential {
@@ -23,7 +23,7 @@ export function credentialsFrom(content: StoredObject, file: string): Credential
     Object.entries(tokens).map(([name, entry]) => {
       const { origin, token } = isStoredObject(entry) ? entry : {};
       if (typeof origin === 'string' && typeof token === 'string') return [name, { origin, token }];
-      throw damaged(file, `tokens.${name} has no origin and token`);
+      throw damaged(file, `tokens.${nameShown(name)} has no origin and token`);
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** Profiles: named addresses and defaults, as `config.json` keeps them. */
 import { Failure } from '../errors.ts';
 import { nearestName } from './nearest-name.ts';
-import { damaged, isStoredObject, type StoredObject } from './stored-file.ts';
+import { damaged, isStoredObject, nameShown, type StoredObject } from './stored-file.ts';
 
 /** What a profile sets, by the name of the setting: `baseUrl`, `site`. */
 export type ProfileValues = Readonly<Record<string, string | boolean>>;
@@ -69,7 +69,7 @@ export function profilesFrom(content: StoredObject, file: string): Profiles {
   if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current is no text');
   if (!isStoredObject(profiles)) throw damaged(file, 'profiles is no object');
   const byName = new Map(
-    Object.entries(profiles).map(([name, values]) => [name, valuesOf(values, `profiles.${name}`, file)]),
+    Object.entries(profiles).map(([name, values]) => [name, valuesOf(values, `profiles.${nameShown(name)}`, file)]),
   );
   return { current, byName };
 }

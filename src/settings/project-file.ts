@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
-import { readStoredFile, writableByOthers } from './stored-file.ts';
+import { nameShown, readStoredFile, writableByOthers } from './stored-file.ts';
 
 /** What a project file sets, and which one it is. */
 export interface ProjectFile {
@@ -49,7 +49,7 @@ function readProjectFile(file: string, uid: number | undefined): ProjectFile {
   const values: [string, string][] = [];
   for (const [name, value] of Object.entries(content)) {
     if (!allowed.has(name)) {
-      throw new Failure('usage', `${file} sets "${name}", which a project file may not`, {
+      throw new Failure('usage', `${file} sets "${nameShown(name)}", which a project file may not`, {
         hint: 'it may set site, list and output; the rest belongs in a profile: listctl profile set',
       });
     }

@@ -87,6 +87,11 @@ export function resolved(file: string): string {
   }
 }
 
+/** A name out of a file, as a message has it: no longer than a profile's may be. */
+export function nameShown(name: string): string {
+  return name.length > 64 ? `${name.slice(0, 64)}…` : name;
+}
+
 /** Whether a value of JSON has members. */
 export function isStoredObject(value: unknown): value is StoredObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -27,7 +27,7 @@ const locked = Object.entries(packages).filter(([place, { os, cpu }]) => place !
  * As many as there are. Whoever adds a dependency sees here what comes with it, judges that, and sets the new number
  * in the same commit, with the reason.
  */
-const counts = { bundled: 39, withTheStore: 9, all: 323 };
+const counts = { bundled: 39, withTheStore: 9, all: 325 };
 
 describe('the tree of packages has not grown unseen:', () => {
   test('in the bundle, which everybody runs', () => {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type JsonValue, objectFrom, parseJson } from '../../../src/json.ts';
 import { yamlDocument, yamlElement } from '../../../src/output/yaml-text.ts';
+import { parseYaml } from '../../../src/yaml.ts';
 
 const yaml = (json: string) => yamlDocument(parseJson(json));
 /** Readers of YAML 1.2 and 1.1; the second takes `yes`, `0o7`, `1:20` and dates for something else. */
@@ -141,4 +142,12 @@ test('text reads back equal for readers of YAML 1.1, too', () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+test('a long name is read back, also where only its escapes make it long', () => {
+  for (const name of ['n'.repeat(1025), '\u00e9 '.repeat(600), '\u202e'.repeat(200), `${'\u{e0041}'.repeat(110)}: -`]) {
+    const value = { [name]: 1, next: { [name]: [{ [name]: '\u202e' }] } };
+    for (const version of versions) expect(parse(yamlDocument(value), { version })).toEqual(value);
+    expect(parseYaml(yamlDocument([value]))).toEqual([value]);
+  }
 });

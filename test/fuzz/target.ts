@@ -1,0 +1,48 @@
+import type { FailureKind } from '../../src/errors.ts';
+import { Failure } from '../../src/errors.ts';
+import type { SeededRandom } from '../crash/seeded-random.ts';
+
+/** What is given damaged bytes: a reader of ours. */
+export interface FuzzTarget {
+  /** Its inputs are in `corpus/NAME/`. */
+  readonly name: string;
+  /** Pieces that mean something in its format. */
+  readonly words: readonly string[];
+  /** Puts right what stands for the whole, a checksum or a length, so that the damage comes further in. */
+  readonly mend?: (bytes: Buffer, random: SeededRandom) => Buffer;
+  /** How many runs `npm test` makes. */
+  readonly testRuns: number;
+  /** @param folder an empty one, for its files */
+  open(folder: string): Promise<OpenTarget> | OpenTarget;
+}
+
+/** A target at work. */
+export interface OpenTarget {
+  /**
+   * Reads the bytes.
+   *
+   * @returns what came of it in a few words, by which one kind of end is told from another
+   * @throws what nobody foresaw: a finding
+   */
+  run(bytes: Buffer): Promise<string> | string;
+  close?(): Promise<void>;
+}
+
+/** What must hold, and does not. */
+export class Broken extends Error {
+  override readonly name = 'Broken';
+}
+
+/** @throws {Broken} */
+export function mustHold(holds: boolean, sentence: string): asserts holds {
+  if (!holds) throw new Broken(sentence);
+}
+
+/** A typed failure in a few words; anything else is thrown again. */
+export function failureWords(error: unknown, kinds: readonly FailureKind[]): string {
+  if (!(error instanceof Failure) || !kinds.includes(error.kind)) throw error;
+  mustHold(error.message !== '' && error.message.length < 5000, 'a failure has a message, and no endless one');
+  const { hint = '', serviceCode = '', requestId = '' } = error.details;
+  mustHold(Math.max(hint.length, serviceCode.length, requestId.length) < 5000, 'nor is what stands beside it endless');
+  return `${error.kind}: ${error.message}`;
+}

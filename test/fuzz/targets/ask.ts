@@ -1,0 +1,77 @@
+import { createQuestion, deleteQuestion, getQuestion, updateQuestion } from '../../../src/api/items.ts';
+import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
+import { wireOver } from '../../../src/api/wire.ts';
+import { Failure } from '../../../src/errors.ts';
+import type { Item } from '../../../src/item.ts';
+import { parseJson, printJson } from '../../../src/json.ts';
+import { failureJson, failureText } from '../../../src/output/failure-text.ts';
+import { jsonText } from '../../../src/output/json-text.ts';
+import { plainStyle } from '../../../src/output/style.ts';
+import { failureWords, mustHold } from '../target.ts';
+
+/** What is asked of a service. */
+export const verbs = ['get', 'create', 'update', 'delete'] as const;
+export type Verb = (typeof verbs)[number];
+
+const list = { site: 'home', list: 'tasks' };
+const ref = { ...list, id: '17' };
+const kinds = ['refused', 'credentials', 'not-found', 'conflict', 'unavailable', 'unreachable', 'in-doubt'] as const;
+
+/**
+ * Asks once over a transport: the item that came, or the failure, in a few words. No time passes in a wait.
+ *
+ * @throws what is no failure, and where what a person would be shown could steer a terminal
+ */
+export async function answerWords(
+  transport: Transport,
+  verb: Verb,
+  limits: Partial<AttemptLimits> = {},
+): Promise<string> {
+  const wire = wireOver(transport, {
+    ...{
+      timeoutMs: 5000,
+      signal: new AbortController().signal,
+      retries: 1,
+      maxWaitMs: 10_000,
+      honoursKeys: false,
+      ...limits,
+    },
+    random: () => 0.5,
+    clock: { now: Date.now, monotonicMs: () => performance.now(), sleep: checkedSleep, every: () => () => {} },
+  });
+  const ask: Readonly<Record<Verb, () => Promise<Item | undefined>>> = {
+    get: () => wire.ask(getQuestion(ref)),
+    create: () => wire.ask(createQuestion(list, { Title: 'a' }, 'key')),
+    update: () => wire.ask(updateQuestion(ref, { Title: 'a' }, '"1"')),
+    delete: async () => {
+      await wire.ask(deleteQuestion(ref));
+      return undefined;
+    },
+  };
+  try {
+    return itemWords(await ask[verb]());
+  } catch (error) {
+    const words = failureWords(error, kinds);
+    if (error instanceof Failure) checkShown(error);
+    return `${verb} ${words}`;
+  }
+}
+
+async function checkedSleep(ms: number): Promise<void> {
+  mustHold(ms > 0 && ms <= 20_000, `a wait is neither none nor endless: ${ms} ms`);
+}
+
+function itemWords(item: Item | undefined): string {
+  if (item === undefined) return 'done';
+  mustHold(item.id !== '', 'no item is without an id');
+  const printed = printJson(item.members);
+  mustHold(printJson(parseJson(jsonText(item.members))) === printed, 'what is shown of an item is the same');
+  return `item ${printed.slice(0, 60)}`;
+}
+
+function checkShown(failure: Failure): void {
+  const text = failureText(failure, plainStyle);
+  mustHold(Buffer.byteLength(text) <= 1000, 'what is said of a failure has at most 1,000 bytes');
+  mustHold(!/(?!\n)[\p{Cc}\u202a-\u202e\u2066-\u2069\ud800-\udfff]/u.test(text), 'no failure steers a terminal');
+  JSON.parse(failureJson(failure));
+}

@@ -1,0 +1,62 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { findProjectFile } from '../../../src/settings/project-file.ts';
+import { openUserSettings } from '../../../src/settings/user-settings.ts';
+import { type FuzzTarget, failureWords } from '../target.ts';
+import { jsonWords } from './words.ts';
+
+const words = [
+  '"version":1,',
+  '"version":2',
+  '"current":"',
+  '"profiles":{',
+  '"tokens":{',
+  '"origin":"http://a"',
+  '"token":"t"',
+].concat([
+  '"site":"',
+  '"list":',
+  '"baseUrl":"',
+  '"tokenCommand":"',
+  '"protected":true',
+  '"allowHttp":',
+  '"timeout":5',
+  '"output":"json"',
+]);
+
+/** The same bytes as each file that settings are kept in: profiles, tokens, and what a project sets. */
+export const settingsTarget: FuzzTarget = {
+  name: 'settings',
+  words: [...jsonWords, ...words],
+  testRuns: 600,
+  open: (folder) => {
+    const host = {
+      env: { LISTCTL_CONFIG_DIR: folder },
+      platform: 'linux' as const,
+      uid: process.geteuid?.(),
+      cwd: folder,
+    };
+    return {
+      run: (bytes) => {
+        for (const name of ['config.json', 'credentials.json', '.listctl.json']) {
+          writeFileSync(join(folder, name), bytes, { mode: 0o600 });
+        }
+        const user = openUserSettings(host);
+        return [
+          ended(() => `${user.profiles().byName.size} profiles`),
+          ended(() => `${user.credentials().size} tokens`),
+          ended(() => `${Object.keys(findProjectFile(host)?.values ?? {}).join(' ')}`),
+        ].join('; ');
+      },
+    };
+  },
+};
+
+function ended(work: () => string): string {
+  try {
+    return work();
+  } catch (error) {
+    return failureWords(error, ['local-file', 'usage']).replace(/\/\S+\//g, '');
+  }
+}

@@ -1,0 +1,118 @@
+/** What fuzzing has found, one case each; the inputs are in test/fuzz/corpus, too. */
+import { type AddressInfo, createServer } from 'node:net';
+import process from 'node:process';
+import { describe, expect, test, vi } from 'vitest';
+import { failureOf } from '../../src/api/failures.ts';
+import { httpTransport } from '../../src/api/http.ts';
+import type { Attempt, Transport } from '../../src/api/transport.ts';
+import { undiciTransport } from '../../src/api/undici.ts';
+import type { Way } from '../../src/api/way.ts';
+import { readHeader } from '../../src/bulk/journal-lines.ts';
+import { unknownName } from '../../src/rows/names.ts';
+import { credentialsFrom } from '../../src/settings/credentials.ts';
+import { profilesFrom } from '../../src/settings/profile.ts';
+import { parseYaml, YamlSyntaxError } from '../../src/yaml.ts';
+import { powerLossDisk } from '../support/power-loss.ts';
+
+// On a busy machine it takes its time.
+vi.setConfig({ testTimeout: 60_000 });
+
+test('YAML on which the library runs out of stack is refused as any other', () => {
+  const read = () => parseYaml(`[${'a: '.repeat(8000)}]`);
+
+  expect(read).toThrow(YamlSyntaxError);
+  expect(read).toThrow('line 1, column 1: it nests too deep');
+});
+
+test('YAML with a fault in each byte costs no stack for each of them', () => {
+  const { stackTraceLimit } = Error;
+  const busyMs = busy(() => {
+    expect(() => parseYaml(`a: 1\n${'}'.repeat(40_000)}`)).toThrow(YamlSyntaxError);
+  });
+
+  expect(busyMs).toBeLessThan(2000);
+  expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+});
+
+test('what YAML is refused for is said in a sentence, whatever it is about', () => {
+  expect(() => parseYaml(`| ${'9'.repeat(20_000)}`)).toThrow(/^line 1, column 3: Not a YAML token: 9{100,200}…$/);
+});
+
+test('a name out of a file of settings is cut in what is said of it', () => {
+  const name = 'n'.repeat(9000);
+
+  expect(() => profilesFrom({ profiles: { [name]: 1 } }, 'config.json')).toThrow(/: profiles\.n{64}… is no object$/);
+  expect(() => credentialsFrom({ tokens: { [name]: 1 } }, 'x')).toThrow(/: tokens\.n{64}… has no origin and token$/);
+});
+
+test('a header that was torn, with a lost block in it and more behind that, is told from a whole one at once', () => {
+  const { io, put } = powerLossDisk();
+  put('a.journal', Buffer.from(`26a3be75 {"listctl":"journal","version":1,${'\0'.repeat(60_000)}"tool"`));
+
+  expect(busy(() => expect(readHeader('a.journal', io)).toBeUndefined())).toBeLessThan(1000);
+});
+
+describe.each([
+  { name: 'http', open: httpTransport },
+  { name: 'undici', open: undiciTransport },
+])('over $name', ({ open }) => {
+  test.each([204, 304])('a %i that announces a length is whole with its head', async (status) => {
+    const { answer } = await answered(open, `HTTP/1.1 ${status} Fine\r\nContent-Length: 5\r\n\r\n`);
+
+    expect(answer).toMatchObject({ status, body: new Uint8Array() });
+  });
+
+  test('a 101 without an upgrade is told in our words', async () => {
+    const attempt = await answered(open, 'HTTP/1.1 101 Switching Protocols\r\nX: y\r\n\r\nabc');
+
+    expect(attempt.answer?.status ?? attempt.fault?.reason).toEqual(
+      open === httpTransport ? 101 : 'the answer is none to the request',
+    );
+  });
+});
+
+test('the names of columns are cut in a hint', () => {
+  const { details } = unknownName('--id-column', 'column', 'id', ['n'.repeat(9000), 'b'], () => undefined);
+
+  expect(details.hint).toBe(`the columns are: ${'n'.repeat(100)}…, b`);
+});
+
+test('what a failure says of an answer has an end, whatever the service said', () => {
+  const asked = { task: 'read it', target: 'it', address: 'https://lists.example', method: 'GET' } as const;
+  const long = 'x'.repeat(9000);
+  const headers = { location: `http://a/${long}`, 'retry-after': long, 'request-id': long };
+  const failures = [302, 429].map((status) =>
+    failureOf(asked, { answer: { status, headers, body: Buffer.from(`{"code":"${long}"}`) } }, 'refused'),
+  );
+
+  for (const { message, details } of failures) {
+    expect(message.length).toBeLessThanOrEqual(4000);
+    for (const text of [details.hint, details.serviceCode, details.requestId]) {
+      expect(text?.length ?? 0).toBeLessThanOrEqual(500);
+    }
+  }
+  expect(failures.map(({ details }) => details.serviceCode?.length)).toEqual([500, 500]);
+});
+
+/** What comes of asking for something, where these bytes are the answer and the connection ends behind them. */
+async function answered(open: (way: Way) => Promise<Transport>, answer: string): Promise<Attempt> {
+  const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(answer)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`);
+  const transport = await open({ base, token: 'secret-token', headers: {} });
+  try {
+    const signal = new AbortController().signal;
+    return await transport.send({ method: 'DELETE', path: '/x', headers: {} }, { timeoutMs: 5000, signal });
+  } finally {
+    await transport.close();
+    server.close();
+  }
+}
+
+/** How long it keeps the processor, which no other process takes from it. */
+function busy(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
