@@ -39,7 +39,8 @@ export function makeSettingsFolder(folder: string): void {
  * Replaces a settings file, mode 0600; a link to it stays one. The caller holds the lock and has seen that what is
  * there now is good.
  *
- * @throws {Failure} local-file, when it could not be written; the file is then byte for byte what it was
+ * @throws {Failure} local-file, when it could not be written, and the file is then byte for byte what it was; or when
+ *   it was, and the copy of the version before can't be removed
  */
 export function replaceKeptFile(file: string, content: StoredObject, { keepsBackup }: KeepOptions): void {
   const target = resolved(file);
@@ -54,12 +55,31 @@ export function replaceKeptFile(file: string, content: StoredObject, { keepsBack
       syncFolder(dirname(target));
     } catch (error) {
       putBack(target, backup, hadBefore);
+      tidy(target);
+      if (!keepsBackup) quietly(() => rmSync(backup, { force: true }));
       throw error;
-    } finally {
-      removeStrays(target);
-      if (!keepsBackup) rmSync(backup, { force: true });
     }
   });
+  tidy(target);
+  if (!keepsBackup) removeCopy(file, backup);
+}
+
+/** What is left lying is no reason to call a file unwritten that is written: the next writer takes it away. */
+function tidy(target: string): void {
+  quietly(() => removeStrays(target));
+}
+
+/** The file is the new one by now, and says so, whatever becomes of the copy; but nobody keeps one unknowingly. */
+function removeCopy(file: string, backup: string): void {
+  try {
+    rmSync(backup, { force: true });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Failure('local-file', `${file} was written, but the version before it stays: ${code ?? message}`, {
+      hint: `remove it, since it is a second copy of what is secret: ${backup}`,
+      cause: error,
+    });
+  }
 }
 
 /** Copies a file so that the copy is whole and on the disk, or is not there; false where there is nothing to copy. */
@@ -127,6 +147,14 @@ function readIfThere(file: string): Buffer | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // What matters has been done, or is told.
   }
 }
 

@@ -1,0 +1,61 @@
+/** What is tortured: a command in a prepared place, and what must hold whatever becomes of its system calls. */
+import type { Ended, Place } from './place.ts';
+
+/** A scenario. */
+export interface Scenario {
+  readonly name: string;
+  /** Whether the service makes one item only of a key that comes again. */
+  readonly honoursKeys?: boolean;
+  /** Makes the place what it is before the command; nothing fails in it. */
+  prepare(place: Place): Promise<void> | void;
+  /** The command that is tortured. */
+  words(place: Place): readonly string[];
+  readonly input?: string;
+  /** Exit codes that are right without a fault: 9 where a row is refused. */
+  readonly usual?: number;
+  /**
+   * Begins to judge a run that is about to start in the place as it was prepared.
+   *
+   * @returns tells what does not hold, a sentence for each thing
+   */
+  judge(place: Place): (ended: Ended) => Promise<readonly string[]> | readonly string[];
+  /**
+   * The fault is gone: what was asked for is got, and everything is there once.
+   *
+   * @returns what does not hold
+   */
+  goOn(place: Place): Promise<readonly string[]>;
+}
+
+/** What is never said, and never the end, whatever fails. */
+export function alwaysBroken({ exitCode, stdout, stderr, otherwise }: Ended, usual: number): readonly string[] {
+  const allowed = [usual, 8, 10];
+  // With JSON on stdout, failures are JSON too.
+  const told = stderr.split('\n').filter((line) => /^(listctl: |\{"error":)/.test(line));
+  return [
+    ...(otherwise === undefined ? [] : [otherwise]),
+    ...(exitCode === undefined || allowed.includes(exitCode) ? [] : [`it ended with ${exitCode}: ${stderr}`]),
+    ...(/\n {4}at |is a bug/.test(stderr + stdout) ? [`it shows its inside: ${stderr}`] : []),
+    ...(exitCode === 10 && told.length === 0 ? [`it does not say what failed: ${stderr}`] : []),
+  ];
+}
+
+/**
+ * Half files, copies and locks, which a run takes away at its end.
+ *
+ * @param before what lay there before the run: of a process that was killed
+ */
+export function straysIn(place: Place, before: readonly string[] = []): readonly string[] {
+  const isStray = (file: string) => /\.tmp-|(^|\/)spool-|\.lock\/|^tmp\//.test(file);
+  return place.files().filter((file) => isStray(file) && !before.includes(file));
+}
+
+/** Says it where it is so. */
+export function brokenIf(isBroken: boolean, sentence: string): readonly string[] {
+  return isBroken ? [sentence] : [];
+}
+
+/** That a run ended as it does without a fault. */
+export function brokenEnd(what: string, { exitCode, stderr, otherwise }: Ended, usual = 0): readonly string[] {
+  return brokenIf(exitCode !== usual, `${what}: ${otherwise ?? exitCode}: ${stderr}`);
+}

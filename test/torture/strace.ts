@@ -1,0 +1,103 @@
+/** System calls that fail where they are told to: `strace -e inject`. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Ended, Place, RunOptions } from './place.ts';
+
+/** How a system call fails. */
+export type ErrorCode = 'ENOSPC' | 'EIO' | 'EINTR';
+
+/** The n-th call of that name fails so, in each thread; with `goesOn` every later one too. */
+export interface Injection {
+  readonly call: string;
+  readonly code: ErrorCode;
+  readonly nth: number;
+  readonly goesOn: boolean;
+}
+
+/** A run under strace. */
+export interface TracedRun extends Ended {
+  /** Every traced call, in the order in which they ended. */
+  readonly calls: readonly TracedCall[];
+}
+
+/** One system call. */
+export interface TracedCall {
+  readonly call: string;
+  /** Which call of that name in its thread, from 1. */
+  readonly nth: number;
+  /** As strace prints it. */
+  readonly text: string;
+  /** Whether it is about something below the place's folder. */
+  readonly isInside: boolean;
+  readonly isInjected: boolean;
+  /** Its places in the order of all that was seen: calls of several threads overlap. */
+  readonly beganAt: number;
+  readonly endedAt: number;
+}
+
+/** The calls that are made to fail: what opens, writes, syncs and names files. Each architecture has some of them. */
+const tortured = [
+  ...['openat', 'write', 'writev', 'pwrite64', 'pwritev', 'fdatasync', 'fsync', 'ftruncate', 'flock'],
+  ...['rename', 'renameat', 'renameat2', 'unlink', 'unlinkat', 'rmdir', 'mkdir', 'mkdirat', 'chmod', 'fchmodat'],
+];
+
+/** Whether calls can be made to fail here, by trying it; else why not. */
+export function whyNoStrace(): string | undefined {
+  const words = ['-f', '--seccomp-bpf', '-qq', '-o', '/dev/null', '-e', 'inject=mkdir,mkdirat:error=EIO:when=1'];
+  const { error, status } = spawnSync('strace', [...words, 'mkdir', '/tmp/listctl-strace-probe']);
+  if (error !== undefined) return 'strace is not installed';
+  return status === 1 ? undefined : 'strace may not trace here';
+}
+
+/**
+ * Runs listctl under strace.
+ *
+ * @param log a file for what strace tells, outside the place
+ * @param injection undefined for a look at what it calls
+ */
+export async function runTraced(
+  place: Place,
+  words: readonly string[],
+  { log, injection, input }: { readonly log: string; readonly injection?: Injection } & Pick<RunOptions, 'input'>,
+): Promise<TracedRun> {
+  const file = join(log);
+  const inject = injection === undefined ? [] : ['-e', injectionText(injection)];
+  // A thread that is no main one writes to wake the others up, and dies where it can't.
+  const threads = injection?.call === 'write' ? [] : ['-f', '--seccomp-bpf'];
+  const traced = ['-e', `trace=${tortured.map((call) => `?${call}`).join(',')}`];
+  const wrapper = ['strace', ...threads, '-qq', '-y', '-s', '4096', '-o', file, ...traced, ...inject];
+  // With one worker, its calls come in one order.
+  const ended = await place.run(words, { input, wrapper, environment: { UV_THREADPOOL_SIZE: '1' } });
+  return { ...ended, calls: callsIn(readFileSync(file, 'utf8'), place.root) };
+}
+
+/** The injection as strace takes it. */
+export function injectionText({ call, code, nth, goesOn }: Injection): string {
+  return `inject=${call}:error=${code}:when=${nth}${goesOn ? '+' : ''}`;
+}
+
+function callsIn(log: string, root: string): readonly TracedCall[] {
+  const counts = new Map<string, number>();
+  const begun = new Map<string, { readonly text: string; readonly at: number }>();
+  const calls: TracedCall[] = [];
+  for (const [at, line] of log.split('\n').entries()) {
+    const [, thread = '', rest = ''] = /^(\d+ +)?(.*)$/.exec(line) ?? [];
+    const [, start] = /^(.*) <unfinished \.\.\.>$/.exec(rest) ?? [];
+    if (start !== undefined) {
+      begun.set(thread, { text: start, at });
+      continue;
+    }
+    const [, end] = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest) ?? [];
+    const before = end === undefined ? undefined : begun.get(thread);
+    // The folder that it starts in is no file that it touches.
+    const text = `${before?.text ?? ''}${end ?? rest}`.replaceAll(/AT_FDCWD<[^>]*>/g, 'AT_FDCWD');
+    const [, call] = /^(\w+)\(/.exec(text) ?? [];
+    if (call === undefined) continue;
+    const nth = (counts.get(thread + call) ?? 0) + 1;
+    counts.set(thread + call, nth);
+    const [isInside, isInjected] = [text.includes(`${root}/`), text.endsWith('(INJECTED)')];
+    calls.push({ call, nth, text, isInside, isInjected, beganAt: before?.at ?? at, endedAt: at });
+  }
+  return calls;
+}
