@@ -18,19 +18,18 @@ export function waitAskedMs({ headers }: AnswerHead, nowMs: number): number | un
   return longestMs > 0 ? longestMs : undefined;
 }
 
-/** From here on, 31 years, a number of seconds is a point in time, which some services send in `RateLimit-Reset`. */
-const epochSeconds = 1_000_000_000;
+/** From here on, 31 years, it is a point in time, which some services send in `RateLimit-Reset`. */
+const epochMs = 1_000_000_000_000;
 
 function resetMs(value: string): number | undefined {
   const ms = secondsMs(value);
-  return ms !== undefined && ms < epochSeconds * 1000 ? ms : undefined;
+  return (ms ?? 0) < epochMs ? ms : undefined;
 }
 
 /** The values of a header that was repeated, or is a list; a comma in a date belongs to its day of the week. */
 function valuesIn(header: string | undefined): readonly string[] {
-  return (
-    (header ?? '').match(/(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, *)?[^,]+/g)?.map((value) => value.trim()) ?? []
-  );
+  const values = (header ?? '').matchAll(/(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, )?[^,]+/g);
+  return Array.from(values, ([value]) => value.trim());
 }
 
 function secondsMs(value: string): number | undefined {
@@ -39,9 +38,10 @@ function secondsMs(value: string): number | undefined {
   return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER);
 }
 
+/** The time until a date; none, or less, where it is past. */
 function untilMs(value: string, answeredMs: number): number | undefined {
   const ms = dateMs(value);
-  return ms === undefined || ms <= answeredMs ? undefined : ms - answeredMs;
+  return ms === undefined ? undefined : ms - answeredMs;
 }
 
 /** The three forms of a date that HTTP knows (RFC 9110, section 5.6.7): other texts that JavaScript reads are none. */

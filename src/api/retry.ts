@@ -42,12 +42,14 @@ export function mayRepeat({ method, attempt, outcome, isKeyHonoured }: Judged): 
   const { answer, fault } = attempt;
   if (fault && hopeless.has(fault.kind)) return false;
   if (outcome === 'not-sent') return true;
-  if (outcome === 'refused') return isThrottled(answer) || answer?.status === 408 || answer?.status === 425;
+  if (outcome === 'refused') return isThrottled(answer) || early.has(answer?.status);
   if (method === 'POST' && !isKeyHonoured) return false;
   return answer === undefined || passing.has(answer.status) || (answer.status >= 200 && answer.status < 300);
 }
 
 const hopeless: ReadonlySet<string> = new Set(['untrusted', 'too-large', 'stopped']);
+/** Statuses that say only that it was too slow or too soon. */
+const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 /** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body can't be used. */
 const passing: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 

@@ -4,7 +4,7 @@ import type { Clock } from '../host.ts';
 import { isHtml, isJson } from './answers.ts';
 import { type Concern, concernOf, type Sign, signOf } from './concern.ts';
 import { decodedAttempt, isPlain } from './decoding.ts';
-import { failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
+import { type Doubt, failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
 import { outcomeOf } from './outcome.ts';
 import type { Proof } from './proof.ts';
 import { delayMs, isDoubtful, isThrottled, keyWindowMs, mayRepeat, type RetryPolicy } from './retry.ts';
@@ -173,7 +173,7 @@ class Asking<T> implements Exchange<T> {
   #firstSentAtMs = 0;
   #isFresh = false;
   /** The last attempt of a write that may have happened: what the whole is, unless a later one proves it. */
-  #doubt: Judged | undefined;
+  #doubt: Omit<Doubt, 'times'> | undefined;
 
   constructor(question: Question<T>, shared: Shared) {
     this.#question = question;
@@ -209,9 +209,9 @@ class Asking<T> implements Exchange<T> {
 
   async #notDone(ended: Judged, tookMs: number, mayRepeat: boolean): Promise<Step<T>> {
     this.#isFresh = ended.unusable !== undefined;
-    const wasInDoubt = this.#doubt !== undefined;
+    const wasInDoubt = this.isInDoubt;
     if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
-    const wait: Wait = mayRepeat ? this.#waitAfter(ended, wasInDoubt) : {};
+    const wait: Wait = mayRepeat ? this.#waitAfter(ended) : {};
     await this.#report(ended, tookMs, wait.ms);
     const told = { outcome: ended.outcome, sign: signOf(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
@@ -236,25 +236,23 @@ class Asking<T> implements Exchange<T> {
   }
 
   /** The wait before the next attempt; none, where there is to be none. */
-  #waitAfter(ended: Judged, wasInDoubt: boolean): Wait {
+  #waitAfter(ended: Judged): Wait {
     const { maxWaitMs, random, clock } = this.#shared.options;
-    if (!this.#mayRepeat(ended, wasInDoubt)) return {};
+    if (!this.#mayRepeat(ended)) return {};
     const { answer } = ended.attempt;
     const askedMs = answer && waitAskedMs(answer, clock.now());
     if (askedMs !== undefined && askedMs > maxWaitMs) return { tooLongMs: askedMs };
     const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(answer), askedMs }, random);
     const isTooLate =
-      this.#doubt !== undefined &&
-      this.#method === 'POST' &&
-      clock.monotonicMs() - this.#firstSentAtMs + ms > keyWindowMs;
+      this.isInDoubt && this.#method === 'POST' && clock.monotonicMs() - this.#firstSentAtMs + ms > keyWindowMs;
     return isTooLate ? {} : { ms, isAsked: askedMs !== undefined };
   }
 
-  #mayRepeat({ attempt, outcome, unusable }: Judged, wasInDoubt: boolean): boolean {
+  #mayRepeat({ attempt, outcome, unusable }: Judged): boolean {
     const { answer } = attempt;
     const isKeyHonoured = this.#shared.options.honoursKeys && 'idempotency-key' in this.#question.request.headers;
     // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
-    if (answer?.status === 409 && isKeyHonoured && wasInDoubt) return true;
+    if (answer?.status === 409 && isKeyHonoured && this.isInDoubt) return true;
     if (unusable !== undefined && answer && isFinal(this.#method, answer)) return false;
     return mayRepeat({ method: this.#method, attempt, outcome, isKeyHonoured });
   }
@@ -263,18 +261,18 @@ class Asking<T> implements Exchange<T> {
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
     const { read } = this.#question;
     const head = attempt.answer ?? attempt.head;
-    if (this.#doubt === undefined || head === undefined) return undefined;
+    if (!this.isInDoubt || head === undefined) return undefined;
     const proof = this.#question.proof?.();
     const isGone = head.status === 404 || head.status === 410;
     if (this.#method === 'DELETE' && wasInDoubt && isGone) return { value: read(nothing) };
     const request = proof?.request(head, this.#shared.address);
-    if (request === undefined) return undefined;
+    if (!proof || !request) return undefined;
     const { answer } = await decodedAttempt(await this.#shared.send(request, true));
     if (answer === undefined || answer.status !== 200) return undefined;
     try {
-      const value = proof?.read(answer);
+      const value = proof.read(answer);
       if (value !== undefined) return { value };
-      if (proof?.mayDisprove) this.#doubt = undefined;
+      if (proof.mayDisprove) this.#doubt = undefined;
       return undefined;
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
@@ -306,9 +304,8 @@ class Asking<T> implements Exchange<T> {
 }
 
 /** What stands for the attempt of an earlier process. */
-const before: Judged = {
+const before: Omit<Doubt, 'times'> = {
   attempt: { fault: { kind: 'lost', reason: 'listctl ended before the answer came' }, wasSent: true },
-  outcome: 'unknown',
 };
 
 /** What stands for the answer to a DELETE that was done by an attempt without one. */
@@ -334,7 +331,7 @@ function laterThan(signal: AbortSignal, graceMs: number): () => AbortSignal {
       setTimeout(() => made.abort(signal.reason), graceMs).unref();
     };
     if (signal.aborted) wait();
-    else signal.addEventListener('abort', wait, { once: true });
+    else signal.addEventListener('abort', wait);
     return made.signal;
   };
 }

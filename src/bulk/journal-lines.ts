@@ -122,10 +122,10 @@ export function readLastGroup(path: string, fromBytes: number, io: JournalIo): J
   try {
     const lengthBytes = tryToRead(path, () => io.lengthOf(descriptor));
     const startBytes = Math.max(fromBytes - 1, lengthBytes - blockBytes);
-    const end = readFrom(path, descriptor, startBytes, blockBytes + 1, io);
-    const start = end.lastIndexOf(0x0a, -2);
-    if (start === -1 || end.at(-1) !== 0x0a) return undefined;
-    const value = decodeLine(end.subarray(start + 1, -1));
+    const end = readFrom(path, descriptor, startBytes, blockBytes, io);
+    if (end.at(-1) !== 0x0a) return undefined;
+    // Where it begins before that look its checksum is another one.
+    const value = decodeLine(end.subarray(end.lastIndexOf(0x0a, -2) + 1, -1));
     return isGroup(value) ? value : undefined;
   } finally {
     io.close(descriptor);
@@ -142,13 +142,10 @@ function openIfThere(path: string, io: JournalIo): number | undefined {
   }
 }
 
-/** The file from its start, at least to its first LF or its end. */
+/** The file from its start: at least to its first LF, or as far as a header may reach. */
 function readStart(path: string, descriptor: number, io: JournalIo): Buffer {
-  for (let wantedBytes = blockBytes; ; wantedBytes *= 4) {
-    const start = readFrom(path, descriptor, 0, wantedBytes, io);
-    if (start.includes(0x0a) || start.length < wantedBytes) return start;
-    if (wantedBytes > headerBytesMax) throw noJournal(path);
-  }
+  const start = readFrom(path, descriptor, 0, blockBytes, io);
+  return start.includes(0x0a) ? start : readFrom(path, descriptor, 0, headerBytesMax, io);
 }
 
 function readFrom(path: string, descriptor: number, startBytes: number, wantedBytes: number, io: JournalIo): Buffer {
@@ -202,7 +199,10 @@ function isWholeTo(bytes: Buffer, length: number): boolean {
 /** Whether these are the first bytes of a header, so that nobody's own file is taken for a run that was not begun. */
 function isBegunHeader(bytes: Buffer): boolean {
   if (bytes.length > blockBytes || hasChangedEnd(bytes)) return false;
-  const text = bytes.toString('latin1').replace(/\0+$/, '');
+  // Not by a pattern: one for the NULs of a lost block begins anew at each of those that stand before something else.
+  let length = bytes.length;
+  while (bytes[length - 1] === 0) length -= 1;
+  const text = bytes.toString('latin1', 0, length);
   const [, json] = /^[0-9a-f]{8} (.*)$/.exec(text) ?? [];
   const opening = '{"listctl":"journal",';
   return json === undefined ? /^[0-9a-f]{0,8}$/.test(text) : opening.startsWith(json.slice(0, opening.length));

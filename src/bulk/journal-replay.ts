@@ -106,6 +106,7 @@ function replayOf(path: string, rows: RunRows) {
   const sessions: SessionStart[] = [];
   let [nextSeq, lastAt] = [1, 0];
   let ended: RunTotals | undefined;
+  const atOf = (timeMs: number) => (sessions.at(-1)?.at ?? 0) + timeMs;
   const end = (boot: string) => {
     const session = sessions.at(-1);
     if (session !== undefined) rows.settle(session, boot);
@@ -132,9 +133,9 @@ function replayOf(path: string, rows: RunRows) {
     take: ({ group: [timeMs, ...records], offsetBytes }: PlacedGroup) => {
       for (const record of records) {
         if (record[0] !== 'B' && sessions.length === 0) throw damagedJournal(path, offsetBytes, 'no session was begun');
-        const reason = taken(record, (sessions.at(-1)?.at ?? 0) + timeMs);
+        const reason = taken(record, atOf(timeMs));
         if (reason !== undefined) throw damagedJournal(path, offsetBytes, reason);
-        lastAt = Math.max(lastAt, (sessions.at(-1)?.at ?? 0) + timeMs);
+        lastAt = Math.max(lastAt, atOf(timeMs));
       }
     },
     end,

@@ -44,5 +44,5 @@ function visibleForm(found: string): string {
   if (found === '\t') return '\\t';
   const code = found.codePointAt(0) ?? 0;
   const digits = code.toString(16);
-  return code <= 0xff && code !== 0xad ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+  return code <= 0x9f ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
 }

@@ -74,8 +74,6 @@ export function planOf(input: PlanInput): Plan {
   return planning.end();
 }
 
-const notRead: Observed = { kind: 'unknown' };
-
 class Planning {
   readonly #input: PlanInput;
   readonly #steps: Step[] = [];
@@ -97,12 +95,12 @@ class Planning {
     if (known === undefined) this.#create(item, {});
     else if (known.inDoubt !== undefined) this.#doubt(item, known.inDoubt);
     else {
-      const observed = this.#input.observed.get(key) ?? notRead;
-      if (observed.kind === 'gone') {
+      const observed = this.#input.observed.get(key);
+      if (observed?.kind === 'gone') {
         this.#gone += 1;
         this.#create(item, { why: 'gone' });
       } else {
-        const now = observed.kind === 'there' ? observed : known;
+        const now = observed?.kind === 'there' ? observed : known;
         if (holdsFields(now.fields, fields)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
         else this.#update(item, known, now);
       }
@@ -115,11 +113,11 @@ class Planning {
       this.#inDoubt.push(key);
       return;
     }
-    const observed = this.#input.observed.get(key) ?? notRead;
-    if (observed.kind === 'gone') {
+    const observed = this.#input.observed.get(key);
+    if (observed?.kind === 'gone') {
       this.#learned.set(key, undefined);
       this.#forgotten += 1;
-    } else if (prunes) this.#delete(key, known, observed.kind === 'there' ? observed : known);
+    } else if (prunes) this.#delete(key, known, observed?.kind === 'there' ? observed : known);
     else this.#orphaned.push(key);
   }
 

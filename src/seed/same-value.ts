@@ -8,7 +8,7 @@ import { isObject, type JsonValue, NumberToken } from '../json.ts';
  */
 export function isSameValue(one: JsonValue, other: JsonValue): boolean {
   if (one === other) return true;
-  if (isNumber(one)) return isNumber(other) && isSameNumber(one, other);
+  if (isNumber(one)) return isNumber(other) && decimalOf(one) === decimalOf(other);
   if (Array.isArray(one)) {
     if (!Array.isArray(other) || one.length !== other.length) return false;
     return one.every((value: JsonValue, at) => isSameValue(value, other[at]));
@@ -50,16 +50,11 @@ function isNumber(value: JsonValue): value is number | NumberToken {
   return typeof value === 'number' || value instanceof NumberToken;
 }
 
-function isSameNumber(one: number | NumberToken, other: number | NumberToken): boolean {
-  if (typeof one === 'number' && typeof other === 'number') return one === other;
-  return decimalOf(one) === decimalOf(other);
-}
-
 /** The same text for the same number: sign, digits without zeros at either end, and where the point is. */
 function decimalOf(value: number | NumberToken): string {
   const digits = typeof value === 'number' ? String(value) : value.digits;
-  const [, minus = '', whole = '', part = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(digits) ?? [];
+  const [mantissa = '', exponent = '0'] = digits.replace(/^-/, '').toLowerCase().split('e');
+  const [whole = '', part = ''] = mantissa.split('.');
   const all = whole + part;
   let start = 0;
   while (all.charCodeAt(start) === 0x30) start += 1;
@@ -71,5 +66,5 @@ function decimalOf(value: number | NumberToken): string {
   const point = Number.isSafeInteger(shift)
     ? String(shift + whole.length - start)
     : `${exponent}+${whole.length - start}`;
-  return `${minus}0.${all.slice(start, end)}e${point}`;
+  return `${digits.startsWith('-') ? '-' : ''}0.${all.slice(start, end)}e${point}`;
 }

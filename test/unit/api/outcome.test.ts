@@ -23,6 +23,11 @@ test.each([
     attempts: [500, 502, 503, 504, 599].map((status) => answered(status)),
     outcome: 'unknown',
   },
+  {
+    because: 'it is no final answer',
+    attempts: [100, 199, 300, 304].map((status) => answered(status)),
+    outcome: 'unknown',
+  },
 ] as const)('$outcome: $because', ({ attempts, outcome }) => {
   for (const method of methods)
     expect(attempts.map((attempt) => outcomeOf(method, attempt))).toEqual(attempts.map(() => outcome));

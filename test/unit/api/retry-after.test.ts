@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { delayMs } from '../../../src/api/retry.ts';
 import { waitAskedMs } from '../../../src/api/retry-after.ts';
 
@@ -39,10 +39,21 @@ describe('a date counts from the Date of the answer, whatever our clock says', (
   });
 });
 
+test('a date without a zone is one in Greenwich, wherever we are', () => {
+  vi.stubEnv('TZ', 'America/New_York');
+
+  expect(asked({ 'retry-after': 'Thu Jan  1 00:00:09 2026' })).toBe(9000);
+  expect(asked({ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' })).toBe(9000);
+  vi.unstubAllEnvs();
+});
+
 test('the longer one of Retry-After and RateLimit-Reset is asked for; a point in time in the latter is none', () => {
   expect(asked({ 'retry-after': '2', 'ratelimit-reset': '30' })).toBe(30_000);
   expect(asked({ 'retry-after': '40', 'ratelimit-reset': '30' })).toBe(40_000);
   expect(asked({ 'retry-after': '2', 'ratelimit-reset': '1767225600' })).toBe(2000);
+  expect(asked({ 'ratelimit-reset': '999999999' })).toBe(999_999_999_000);
+  expect(asked({ 'ratelimit-reset': '1000000000' })).toBeUndefined();
+  expect(asked({ 'ratelimit-reset': 'soon' })).toBeUndefined();
 });
 
 test('whatever the header holds, the wait is a number: never too early, never under 100 ms', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOf } from '../../../src/api/outcome.ts';
-import { delayMs, mayRepeat } from '../../../src/api/retry.ts';
+import { delayMs, mayRepeat, usualRetries } from '../../../src/api/retry.ts';
 import type { Attempt, FaultKind, Method } from '../../../src/api/transport.ts';
 
 const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
@@ -36,13 +36,25 @@ test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) 
 });
 
 test('a redirect of a write, and a status that nobody knows, are not asked for again', () => {
-  for (const status of [302, 303, 304, 507, 599]) {
+  for (const status of [199, 300, 302, 303, 304, 507, 599]) {
     const attempt = answered(status);
     for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
       const outcome = outcomeOf(method, attempt);
       expect(mayRepeat({ method, attempt, outcome, isKeyHonoured: false })).toBe(false);
     }
   }
+});
+
+test.each([200, 201, 204, 299])('a %i whose body can’t be used is asked for again where that is safe', (status) => {
+  const judged = { attempt: answered(status), outcome: 'unknown' } as const;
+  const mayBe = (method: Method, isKeyHonoured: boolean) => mayRepeat({ ...judged, method, isKeyHonoured });
+
+  expect([mayBe('GET', false), mayBe('PATCH', false), mayBe('POST', true)]).toEqual([true, true, true]);
+  expect(mayBe('POST', false)).toBe(false);
+});
+
+test('without a word of the user there are five attempts in all, and no wait of more than three minutes', () => {
+  expect(usualRetries).toEqual({ retries: 4, maxWaitMs: 180_000 });
 });
 
 describe('the wait', () => {

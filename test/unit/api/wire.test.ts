@@ -1,54 +1,169 @@
-import { expect, test } from 'vitest';
-import type { Purpose } from '../../../src/api/failures.ts';
-import type { ApiRequest, Attempt, Transport } from '../../../src/api/transport.ts';
-import { type Question, type WireOptions, wireOver } from '../../../src/api/wire.ts';
+/** One request as a whole: how often it is sent, and what it ends in. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Answer, Attempt } from '../../../src/api/transport.ts';
 import { Stopped } from '../../../src/errors.ts';
 import { testHost } from '../../support/test-host.ts';
+import { answered, lost, page, question, requestOf, unreadable, wireWith } from './wire-world.ts';
 
-const keyed: ApiRequest = { method: 'POST', path: '/x', headers: { 'idempotency-key': '"k1"' }, body: '{}' };
-const purpose: Purpose = { task: 'do it', target: 'it', idempotencyKey: 'k1' };
-const question = <T>(value: T, request = keyed): Question<T> => ({
-  request,
-  purpose: () => purpose,
-  read: () => value,
-});
-const answered = (status: number, headers = {}): Attempt => ({
-  answer: { status, headers, body: Buffer.from('{"id":"1"}') },
-});
-const lost: Attempt = { fault: { kind: 'lost', reason: 'lost' }, wasSent: true };
+describe('a request is sent again', () => {
+  test('as often as it may be, with waits that grow, and then fails by what the last attempt came to', async () => {
+    const { wire, sent, sleptMs } = wireWith([answered(500)], { retries: 3 });
 
-/** A wire over a transport that gives these attempts in their order, the last one again and again. */
-function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions> = {}) {
-  const host = testHost();
-  const sent: ApiRequest[] = [];
-  const transport: Transport = {
-    address: 'http://here',
-    send: async (request) => {
-      sent.push(request);
-      return attempts[Math.min(sent.length, attempts.length) - 1] ?? lost;
-    },
-    close: async () => {},
-  };
-  const options = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honoursKeys: true, ...host, ...more };
-  return { wire: wireOver(transport, options), sent, host };
-}
-
-test('a key is sent again with the same bytes, but not for longer than services keep keys', async () => {
-  const slow = answered(500, { 'retry-after': '40000' });
-  const sleptMs: number[] = [];
-  const sleep = async (ms: number) => void sleptMs.push(ms);
-  const monotonicMs = () => sleptMs.reduce((sum, ms) => sum + ms, 0);
-  const { wire, sent } = wireWith([slow], {
-    maxWaitMs: 86_400_000,
-    clock: { ...testHost().clock, sleep, monotonicMs },
+    await expect(wire.ask(question(1, 'GET'))).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: 'could not do it (HTTP 500; tried 4 times)',
+    });
+    expect(sent).toEqual(Array(4).fill(requestOf('GET')));
+    expect(sleptMs).toEqual([250, 500, 1000]);
   });
 
-  const ended = wire.ask(question('done'));
+  test('not at all, where nobody wants that', async () => {
+    const { wire, sent, sleptMs } = wireWith([answered(500)], { retries: 0 });
 
-  await expect(ended).rejects.toMatchObject({ kind: 'in-doubt' });
-  // 40,001 s twice is within 23 hours, three times is not.
-  expect(sleptMs).toHaveLength(2);
-  expect(new Set(sent)).toEqual(new Set([keyed]));
+    await expect(wire.ask(question(1, 'GET'))).rejects.toMatchObject({ message: 'could not do it (HTTP 500)' });
+    expect([sent.length, sleptMs]).toEqual([1, []]);
+  });
+
+  test('not where it was refused for good', async () => {
+    const { wire, sent } = wireWith([answered(422)]);
+
+    await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'refused', details: { outcome: 'refused' } });
+    expect(sent).toHaveLength(1);
+  });
+
+  test('after what the service asks for, as long as that is no longer than it is given', async () => {
+    const given = wireWith([answered(429, { 'retry-after': '180' }), answered(201)], { random: () => 0 });
+    const longer = wireWith([answered(429, { 'retry-after': '181' }), answered(201)]);
+
+    await expect(given.wire.ask(question('done'))).resolves.toBe('done');
+    expect(given.sleptMs).toEqual([180_000]);
+    await expect(longer.wire.ask(question('done'))).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('asks to wait for 181 s, and --max-wait is 180 s'),
+    });
+    expect(longer.sent).toHaveLength(1);
+  });
+});
+
+test('an answer is read with its coding off', async () => {
+  const { wire } = wireWith([answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"17"}'))]);
+  const read = ({ body }: Answer) => Buffer.from(body).toString();
+
+  await expect(wire.ask(question('', 'GET', { read }))).resolves.toBe('{"id":"17"}');
+});
+
+describe('a 2xx that can’t be used', () => {
+  const item = answered(200);
+  const cut = answered(200, {}, '{"id":');
+  const coded = answered(200, { 'content-encoding': 'br' });
+
+  test.each([
+    { what: 'a page, to a read', method: 'GET', answer: page, times: 1 },
+    { what: 'a page, to an update', method: 'PATCH', answer: page, times: 1 },
+    { what: 'other JSON, to a read', method: 'GET', answer: item, times: 1 },
+    { what: 'other JSON, to an update', method: 'PATCH', answer: item, times: 5 },
+    { what: 'JSON that was cut, to a read', method: 'GET', answer: cut, times: 5 },
+    { what: 'a coding that is not taken, to a read', method: 'GET', answer: coded, times: 1 },
+    { what: 'a coding that is not taken, to an update', method: 'PATCH', answer: coded, times: 5 },
+    { what: 'other JSON, to a create whose key is honoured', method: 'POST', answer: item, times: 5 },
+  ] as const)('is asked for as often as it may become another one: $what', async ({ method, answer, times }) => {
+    const { wire, sent } = wireWith([answer]);
+
+    const kind = method === 'GET' ? 'refused' : 'in-doubt';
+    await expect(wire.ask(question(1, method, { read: unreadable }))).rejects.toMatchObject({ kind });
+    expect(sent).toHaveLength(times);
+  });
+
+  test('is told with the reason, and what it leaves unknown', async () => {
+    const read = wireWith([answered(200)]).wire.ask(question(1, 'GET', { read: unreadable }));
+    const create = wireWith([answered(201)], { honoursKeys: false }).wire.ask(
+      question(1, 'POST', { read: unreadable }),
+    );
+    const encoded = wireWith([coded]).wire.ask(question(1, 'GET'));
+
+    await expect(read).rejects.toMatchObject({
+      message: 'could not do it: it is no item',
+      details: { outcome: 'unknown', status: 200 },
+    });
+    await expect(create).rejects.toMatchObject({
+      message: expect.stringMatching(/said yes \(HTTP 201\).*: it is no item$/),
+    });
+    await expect(encoded).rejects.toMatchObject({ message: expect.stringContaining('compressed in a way') });
+  });
+
+  test('is asked for again on a connection of its own; any other attempt may share one', async () => {
+    const cutThenLost = wireWith([cut, lost, answered(500), answered(200)]);
+    const read = ({ body }: Answer) => JSON.parse(Buffer.from(body).toString()).id;
+
+    await expect(cutThenLost.wire.ask(question('', 'GET', { read }))).resolves.toBe('1');
+    expect(cutThenLost.limits.map(({ isFresh }) => isFresh)).toEqual([false, true, false, false]);
+  });
+
+  test('is no excuse for a bug of our own in reading it', async () => {
+    const bug = new TypeError('a bug');
+    const read = () => {
+      throw bug;
+    };
+
+    await expect(wireWith([answered(200)]).wire.ask(question(1, 'GET', { read }))).rejects.toBe(bug);
+  });
+});
+
+describe('a key', () => {
+  const hours = 3_600_000;
+  const slow = (status: number) => answered(status, { 'retry-after': '40000' });
+  const patient = { maxWaitMs: 24 * hours, random: () => 0 };
+
+  test('is sent again with the same bytes, but not for longer than services keep keys', async () => {
+    const { wire, sent, sleptMs } = wireWith([slow(500)], patient);
+
+    await expect(wire.ask(question('done'))).rejects.toMatchObject({ kind: 'in-doubt' });
+    // 40,000 s twice is within 23 hours, three times is not.
+    expect(sleptMs).toEqual([40_000_000, 40_000_000]);
+    expect(sent).toEqual(Array(3).fill(requestOf('POST')));
+  });
+
+  test.each([
+    ['a create that was only refused', 'POST', 429],
+    ['an update', 'PATCH', 500],
+  ] as const)('has no say in how long %s is tried', async (_what, method, status) => {
+    const { wire, sent } = wireWith([slow(status)], patient);
+
+    await expect(wire.ask(question('done', method))).rejects.toThrow();
+    expect(sent).toHaveLength(5);
+  });
+
+  test('is as old as its first attempt, in whatever process that was', async () => {
+    const waits = [23 * hours - 1000 - 7, 23 * hours - 1000 - 6].map(async (sentMsAgo) => {
+      const { wire } = wireWith([answered(500, { 'retry-after': '1' })], patient);
+      return wire.begin(question(1, 'POST', { sentMsAgo })).attempt();
+    });
+
+    expect(await Promise.all(waits)).toMatchObject([{ waitMs: 1000 }, { waitMs: undefined }]);
+  });
+
+  test('that a service is not known to honour makes no create safe to send again', async () => {
+    const { wire, sent } = wireWith([answered(429), lost], { honoursKeys: false });
+    const keyless = wireWith([lost]);
+
+    await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(
+      keyless.wire.ask(question(1, 'POST', { request: { ...requestOf('POST'), headers: {} } })),
+    ).rejects.toMatchObject({ kind: 'in-doubt' });
+    expect([sent.length, keyless.sent.length]).toEqual([2, 1]);
+  });
+});
+
+test('a conflict with our own first attempt is waited for, any other one is not', async () => {
+  const own = wireWith([lost, answered(409), answered(201)]);
+  const other = wireWith([answered(409)]);
+  const update = wireWith([lost, answered(409)], { honoursKeys: false });
+
+  await expect(own.wire.ask(question('done'))).resolves.toBe('done');
+  await expect(other.wire.ask(question('done'))).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(update.wire.ask(question('done', 'PATCH'))).rejects.toMatchObject({ kind: 'in-doubt' });
+  expect([other.sent.length, update.sent.length]).toEqual([1, 2]);
 });
 
 test('what may have happened stays in doubt, whatever a later attempt is refused for', async () => {
@@ -57,48 +172,70 @@ test('what may have happened stays in doubt, whatever a later attempt is refused
 
     await expect(wire.ask(question('done'))).rejects.toMatchObject({
       kind: 'in-doubt',
+      message: expect.stringContaining('the line was cut; tried 2 times'),
       details: { outcome: 'unknown', idempotencyKey: 'k1' },
     });
     expect(sent).toHaveLength(2);
   }
 });
 
-test('a stop while waiting ends a read with the stop, and a write that may have happened in doubt', async () => {
-  const stopped = new Stopped('SIGINT');
-  const clock = { ...testHost().clock, sleep: () => Promise.reject(stopped) };
-  const read = wireWith([lost], { clock });
-  const write = wireWith([lost], { clock });
-  const refused = wireWith([answered(429)], { clock });
-
-  await expect(read.wire.ask(question(1, { ...keyed, method: 'GET' }))).rejects.toBe(stopped);
-  await expect(write.wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
-  await expect(refused.wire.ask(question(1))).rejects.toBe(stopped);
-});
-
-test('nothing is sent once listctl was told to stop', async () => {
-  const signal = AbortSignal.abort(new Stopped('SIGTERM'));
-  const { wire, sent } = wireWith([answered(201)], { signal });
-
-  await expect(wire.ask(question(1))).rejects.toMatchObject({ signal: 'SIGTERM' });
-  expect(sent).toEqual([]);
-});
-
-test('a POST that was refused first, and then may have happened, is in doubt after those two', async () => {
-  const { wire, sent } = wireWith([answered(429), lost], { honoursKeys: false });
-
-  await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
-  expect(sent).toHaveLength(2);
-});
-
-test('what an earlier process may have sent is in doubt until it is proven, and its key is as old as that', async () => {
+test('what an earlier process may have sent is in doubt until it is proven', async () => {
   const refused = wireWith([answered(400)]);
   const gone = wireWith([answered(404)]);
-  const tooOld = wireWith([answered(500)]);
 
-  await expect(refused.wire.ask({ ...question(1), sentMsAgo: 1000 })).rejects.toMatchObject({ kind: 'in-doubt' });
-  await expect(gone.wire.ask({ ...question(1, { ...keyed, method: 'DELETE' }), sentMsAgo: 1000 })).resolves.toBe(1);
-  await expect(tooOld.wire.ask({ ...question(1), sentMsAgo: 23 * 3_600_000 })).rejects.toMatchObject({
+  await expect(refused.wire.ask(question(1, 'POST', { sentMsAgo: 1000 }))).rejects.toMatchObject({
     kind: 'in-doubt',
+    message: 'in doubt whether listctl could do it: listctl ended before the answer came',
   });
-  expect(tooOld.sent).toHaveLength(1);
+  await expect(gone.wire.ask(question(1, 'DELETE', { sentMsAgo: 1000 }))).resolves.toBe(1);
+});
+
+describe('a stop', () => {
+  const stopped = new Stopped('SIGINT');
+
+  test('while waiting ends a read with the stop, and a write that may have happened in doubt', async () => {
+    const clock = { ...testHost().clock, sleep: () => Promise.reject(stopped) };
+    const read = wireWith([lost], { clock });
+    const write = wireWith([lost], { clock });
+    const refused = wireWith([answered(429)], { clock });
+
+    await expect(read.wire.ask(question(1, 'GET'))).rejects.toBe(stopped);
+    await expect(write.wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(refused.wire.ask(question(1))).rejects.toBe(stopped);
+  });
+
+  test('while an attempt is under way is all there is to say, unless a write may have happened', async () => {
+    const cut = (wasSent: boolean): Attempt => ({ fault: { kind: 'stopped', reason: 'stopped' }, wasSent });
+    const stop = new AbortController();
+    const asked = (method: 'GET' | 'POST', wasSent: boolean) => {
+      const { wire } = wireWith([cut(wasSent)], { signal: stop.signal });
+      return wire.ask(question(1, method));
+    };
+    const ended = [asked('GET', true), asked('POST', false), asked('POST', true)];
+    stop.abort(stopped);
+
+    const reasons = (await Promise.allSettled(ended)).map((each) => each.status === 'rejected' && each.reason);
+    expect(reasons).toEqual([stopped, stopped, expect.objectContaining({ kind: 'in-doubt' })]);
+  });
+
+  test('lets nothing more be sent', async () => {
+    const { wire, sent } = wireWith([answered(201)], { signal: AbortSignal.abort(stopped) });
+
+    await expect(wire.ask(question(1))).rejects.toBe(stopped);
+    expect(sent).toEqual([]);
+  });
+});
+
+test('a failure names the address, and never the token that an answer repeats', async () => {
+  const hide = (text: string) => text.replaceAll('s3cret', '***');
+  const { wire } = wireWith([answered(422, {}, '{"error":"bad s3cret"}')], {}, hide);
+  const refused: Attempt = { fault: { kind: 'unreachable', reason: 'connection refused' }, wasSent: false };
+  const unreachable = wireWith([refused], { retries: 0 });
+
+  await expect(wire.ask(question(1))).rejects.toMatchObject({ message: 'could not do it (HTTP 422: bad ***)' });
+  await expect(unreachable.wire.ask(question(1))).rejects.toMatchObject({
+    kind: 'unreachable',
+    message: 'could not do it: http://here could not be reached (connection refused)',
+  });
+  expect(wire.address).toBe('http://here');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printable } from '../../../src/output/printable.ts';
+import { hiddenCharacters, printable } from '../../../src/output/printable.ts';
 
 /** Every code point that O01, O02 and O04 name; written down here a second time, from the design and not the code. */
 const forbiddenRanges = [
@@ -28,6 +28,7 @@ test.each([
   ['two newlines', '\n\n', '⏎⏎'],
   ['a lone CR', 'one\rtwo', 'one\\x0dtwo'],
   ['a tab', 'a\tb', 'a\\tb'],
+  ['the last of the controls, U+009F', 'a\x9fb', 'a\\x9fb'],
   ['next line, U+0085', 'a\x85b', 'a\\x85b'],
   ['a right-to-left override', 'exe\u202egpj', 'exe\\u{202e}gpj'],
   ['an isolate', '\u2066x\u2069', '\\u{2066}x\\u{2069}'],
@@ -62,6 +63,12 @@ test.each(forbiddenRanges)('no character from %i to %i gets through, and each is
   for (let code = from; code <= to; code += 1) {
     expect(printable(`a${String.fromCodePoint(code)}b`)).toMatch(/^a(⏎|\\t|\\x[0-9a-f]{2}|\\u\{[0-9a-f]{3,5}\})b$/);
   }
+});
+
+test('who keeps lines and tabs finds all the other hidden characters, and of ASCII only DEL', () => {
+  const text = 'one\n\ttwo\x1b\x7f three\u202e\u200b';
+
+  expect(text.replace(hiddenCharacters(), '?')).toBe('one\n\ttwo\x1b? three??');
 });
 
 test('no text lets a forbidden character through, nor a second line', () => {

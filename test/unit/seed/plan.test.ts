@@ -55,6 +55,7 @@ test('of what changed only the fields are sent that differ from what the service
       after: { Title: 'a', N: 2, Done: true, Note: null, New: 'x' },
     },
   ]);
+  expect(steps.flatMap((step) => (step.action === 'update' ? Object.keys(step.before) : []))).toEqual(['N', 'Note']);
   expect(counts).toEqual({ ...nothing, update: 1 });
 });
 
@@ -87,6 +88,16 @@ test('without a look at the service the state is trusted', () => {
     steps: [{ action: 'update', id: '17', etag: '"v1"', fields: { N: 2 }, before: { N: 1 } }],
     counts: { ...nothing, update: 1, unchanged: 1 },
   });
+});
+
+test('a step about an item without an ETag has none to insist on', () => {
+  const items = { a: known('17', '{"Title":"a","N":1}'), b: known('18', '{"Title":"b"}') };
+  const { steps } = planned({ seed: ['{"Title":"a","N":2}'], items, prunes: true });
+
+  expect(steps.map((step) => [step.action, 'etag' in step])).toEqual([
+    ['update', false],
+    ['delete', false],
+  ]);
 });
 
 test('what is gone is created again, or forgotten where the seed no longer names it', () => {
@@ -133,6 +144,7 @@ test('it is sent again, with its key, where that is safe and the seed still says
 
   expect(planned(given).steps).toMatchObject([{ action: 'create', why: 'in-doubt', inDoubt }]);
   expect(planned({ ...given, mayResend: () => false }).steps).toEqual([]);
+  expect(planned({ ...given, mayResend: undefined })).toMatchObject({ steps: [], inDoubt: ['a'] });
   expect(planned({ ...given, seed: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
   const keyless = { fields, inDoubt: { ...inDoubt, idempotencyKey: null } };
   expect(planned({ ...given, items: { a: keyless } })).toMatchObject({ steps: [], inDoubt: ['a'] });
@@ -168,6 +180,11 @@ test.each([
   ['1e400', '10e399', true],
   ['1e99999999999999999999', '1e99999999999999999998', false],
   ['0.1', '0.10000000000000001', false],
+  ['0.012345678901234567890', '12345678901234567890e-21', true],
+  ['0.00012345678901234567890', '1.234567890123456789E-4', true],
+  ['12345678901234567890', '-12345678901234567890', false],
+  ['1e400', '1e+400', true],
+  ['0.1e99999999999999999999', '10e99999999999999999999', false],
   ['1', '"1"', false],
   ['-1.0', '1.0', false],
   ['null', '0', false],
@@ -175,6 +192,9 @@ test.each([
   ['[]', '{}', false],
   ['[1,2]', '[1,2.0]', true],
   ['[1,2]', '[1]', false],
+  ['[1,2]', '[1,3]', false],
+  ['[]', '[]', true],
+  ['{"a":1}', '{"a":1,"b":2}', false],
   ['{"a":1,"b":[null]}', '{"b":[null],"a":1}', true],
   ['{"a":null}', '{"b":null}', false],
   ['{"toString":1}', '{"a":1}', false],

@@ -1,0 +1,20 @@
+/** The tests that judge the mutants of stryker.config.json: quick ones, the same at each run. */
+import process from 'node:process';
+import { defineConfig } from 'vitest/config';
+
+// Nobody's own zone, so that a date that is taken for a local one is another one.
+process.env['TZ'] = 'America/New_York';
+
+const units = ['api/{concern,outcome,retry*,wire*}', 'bulk/journal*', 'output/printable', 'seed/plan'] as const;
+
+// biome-ignore lint/style/noDefaultExport: vitest reads nothing else.
+export default defineConfig({
+  // Node 20 has no `await using` of its own.
+  oxc: { target: 'node20' },
+  test: {
+    include: units.map((unit) => `test/unit/${unit}.test.ts`),
+    // Stryker's own limit counts, which knows how long a test takes without a mutant.
+    testTimeout: 60_000,
+    setupFiles: ['test/mutation/fixed-seed.ts'],
+  },
+});

@@ -1,0 +1,118 @@
+/** What a later answer, or one read, proves of a write that may have happened. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Proof } from '../../../src/api/proof.ts';
+import type { Answer, Attempt } from '../../../src/api/transport.ts';
+import { answered, lost, question, requestOf, unreadable, wireWith } from './wire-world.ts';
+
+describe('a delete', () => {
+  test.each([404, 410])('whose answer was lost is done where nothing is found then: %i', async (status) => {
+    const read = ({ status: said, headers, body }: Answer) => [said, headers, body.length];
+
+    await expect(
+      wireWith([lost, answered(status)]).wire.ask(question<unknown>(1, 'DELETE', { read })),
+    ).resolves.toEqual([204, {}, 0]);
+  });
+
+  test('that finds nothing at once has deleted nothing', async () => {
+    await expect(wireWith([answered(404)]).wire.ask(question(1, 'DELETE'))).rejects.toMatchObject({
+      kind: 'not-found',
+    });
+  });
+
+  test('whose first answer was lost behind its 404 is not done by that one', async () => {
+    const cut: Attempt = { ...lost, head: { status: 404, headers: {} } } as Attempt;
+
+    expect(await wireWith([cut]).wire.begin(question(1, 'DELETE')).attempt()).toMatchObject({ isDone: false });
+  });
+
+  test('that is refused for something else is in doubt, and so is another write that finds nothing', async () => {
+    const refused = wireWith([lost, answered(403)]).wire.ask(question(1, 'DELETE'));
+    const update = wireWith([lost, answered(404)]).wire.ask(question(1, 'PATCH'));
+
+    await expect(refused).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(update).rejects.toMatchObject({ kind: 'in-doubt' });
+  });
+});
+
+describe('a read that may prove a write', () => {
+  const look = { ...requestOf('GET'), path: '/look' };
+  const proof = (more: Partial<Proof<string>> = {}) => ({
+    proof: (): Proof<string> => ({
+      request: ({ status }, address) => (status === 412 && address === 'http://here' ? look : undefined),
+      read: ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined),
+      mayDisprove: true,
+      ...more,
+    }),
+  });
+  const updated = async (attempts: readonly Attempt[], more: Partial<Proof<string>> = {}) => {
+    const world = wireWith(attempts);
+    const step = await world.wire
+      .ask(question('done', 'PATCH', proof(more)))
+      .catch((error: { readonly kind?: string }) => error.kind ?? error);
+    return { step, ...world };
+  };
+
+  test('is sent once, on a connection of its own, and its answer is the write’s', async () => {
+    const { step, sent, limits } = await updated([lost, answered(412), answered(200)]);
+
+    expect(step).toBe('proven');
+    expect(sent).toEqual([requestOf('PATCH'), requestOf('PATCH'), look]);
+    expect(limits.map(({ isFresh }) => isFresh)).toEqual([false, false, true]);
+  });
+
+  test('is read with its coding off', async () => {
+    const coded = answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"1"}'));
+
+    expect((await updated([lost, answered(412), coded])).step).toBe('proven');
+  });
+
+  test('tells of a step that it is done, by the outcome of its last attempt', async () => {
+    const exchange = wireWith([lost, answered(412), answered(200)]).wire.begin(question('done', 'PATCH', proof()));
+    await exchange.attempt();
+
+    expect(await exchange.attempt()).toEqual({
+      ...{ isDone: true, value: 'proven', outcome: 'refused', sign: 'answered' },
+      tookMs: expect.any(Number),
+    });
+  });
+
+  test('is not sent where nothing is in doubt, nor where the answer leads nowhere', async () => {
+    const sure = await updated([answered(412)]);
+    const elsewhere = await updated([lost, answered(422)]);
+
+    expect([sure.step, sure.sent.length]).toEqual(['conflict', 1]);
+    expect([elsewhere.step, elsewhere.sent.length]).toEqual(['in-doubt', 2]);
+  });
+
+  test('disproves the write where it can, by an item that is another one', async () => {
+    const other = answered(200, {}, '{"id":"2"}');
+
+    expect((await updated([lost, answered(412), other])).step).toBe('conflict');
+    expect((await updated([lost, answered(412), other], { mayDisprove: false })).step).toBe('in-doubt');
+  });
+
+  test.each([
+    ['it finds nothing', answered(404), {}],
+    ['its answer is a cut one', answered(206), {}],
+    ['it has no answer', lost, {}],
+    ['its answer is no item', answered(200), { read: unreadable }],
+  ])('proves nothing where %s', async (_what, answer, more) => {
+    expect((await updated([lost, answered(412), answer], more)).step).toBe('in-doubt');
+  });
+
+  test('is no excuse for a bug of our own in reading its answer', async () => {
+    const bug = new TypeError('a bug');
+    const read = () => {
+      throw bug;
+    };
+
+    expect((await updated([lost, answered(412), answered(200)], { read })).step).toBe(bug);
+  });
+
+  test('follows the head of an answer that was cut behind it', async () => {
+    const cut = { ...lost, head: { status: 412, headers: {} } } as Attempt;
+
+    expect((await updated([cut, answered(200)])).step).toBe('proven');
+  });
+});

@@ -1,0 +1,163 @@
+/** One attempt at a time: what each of them tells, and under which limits it is made. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { AttemptReport } from '../../../src/api/wire.ts';
+import { Stopped } from '../../../src/errors.ts';
+import { answered, lost, page, question, requestOf, tookMs, unreadable, wireWith } from './wire-world.ts';
+
+describe('a step', () => {
+  test('that is done has the value, watched or not', async () => {
+    const done = { isDone: true, value: 'done', outcome: 'applied', sign: 'answered', tookMs };
+    const watched = { onAttempt: async () => {} };
+
+    expect(
+      await wireWith([answered(201)])
+        .wire.begin(question('done'))
+        .attempt(),
+    ).toEqual(done);
+    expect(
+      await wireWith([answered(201)], watched)
+        .wire.begin(question('done'))
+        .attempt(),
+    ).toEqual(done);
+  });
+
+  test('that is not says when the next one may go, and whether the service asked for that', async () => {
+    const exchange = wireWith([answered(429, { 'retry-after': '2' }), answered(500), answered(422)]).wire.begin(
+      question(1),
+    );
+    const itself = { isDone: false, concerns: 'itself', tookMs };
+
+    expect(await exchange.attempt()).toMatchObject({
+      ...itself,
+      ...{ outcome: 'refused', sign: 'throttled', waitMs: 2100, isAsked: true },
+    });
+    expect(await exchange.attempt()).toMatchObject({
+      ...itself,
+      ...{ outcome: 'unknown', sign: 'silent', waitMs: 500, isAsked: false },
+    });
+    expect(await exchange.attempt()).toMatchObject({
+      ...itself,
+      ...{ outcome: 'refused', sign: 'answered', waitMs: undefined, isAsked: false },
+    });
+  });
+
+  test('says whom it is about', async () => {
+    const concernsOf = async (answer = answered(200), method: 'GET' | 'POST' = 'POST') => {
+      const step = await wireWith([answer])
+        .wire.begin(question(1, method, { read: unreadable }))
+        .attempt();
+      return 'concerns' in step ? step.concerns : 'it is done';
+    };
+
+    expect(await concernsOf(page)).toBe('every');
+    expect(await concernsOf(answered(201))).toBe('every-until-done');
+    expect(await concernsOf(answered(404, { 'content-type': 'text/html' }), 'GET')).toBe('every-until-done');
+    expect(await concernsOf(answered(422))).toBe('itself');
+  });
+
+  test('after which the service wants to be left alone for too long is about every request', async () => {
+    const { wire } = wireWith([answered(503, { 'retry-after': '500' })]);
+
+    const step = await wire.begin(question(1)).attempt();
+
+    expect(step).toMatchObject({ isDone: false, waitMs: undefined, isAsked: false, concerns: 'every' });
+    expect('failure' in step && step.failure()).toMatchObject({ message: expect.stringContaining('wait for 500 s') });
+  });
+});
+
+describe('who watches', () => {
+  test('is told of each attempt before what follows', async () => {
+    const told: (AttemptReport | string)[] = [];
+    const onAttempt = async (report: AttemptReport) => {
+      await Promise.resolve();
+      told.push(report);
+    };
+    const exchange = wireWith([answered(500), answered(201)], { onAttempt, retries: 2 }).wire.begin(question('done'));
+
+    for (const behind of ['the first', 'the second']) {
+      await exchange.attempt();
+      told.push(behind);
+    }
+
+    const same = { request: requestOf('POST'), tookMs, numberMax: 3 };
+    expect(told).toEqual([
+      { ...same, attempt: answered(500), outcome: 'unknown', number: 1, waitMs: 250 },
+      'the first',
+      { ...same, attempt: answered(201), outcome: 'applied', number: 2, waitMs: undefined },
+      'the second',
+    ]);
+  });
+
+  test('is told of no wait behind the last attempt', async () => {
+    const waits: (number | undefined)[] = [];
+    const onAttempt = async ({ waitMs }: AttemptReport) => void waits.push(waitMs);
+
+    await expect(wireWith([lost], { onAttempt, retries: 1 }).wire.ask(question(1))).rejects.toThrow();
+
+    expect(waits).toEqual([250, undefined]);
+  });
+
+  test('can spoil nothing by failing', async () => {
+    const onAttempt = () => Promise.reject(new Error('no space left'));
+    const { wire } = wireWith([answered(500), answered(201)], { onAttempt });
+
+    await expect(wire.ask(question('done'))).resolves.toBe('done');
+  });
+});
+
+describe('the limits of an attempt', () => {
+  const reason = new Stopped('SIGTERM');
+
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  /** The limits of a read, and of two writes, over one wire. */
+  async function limitsOf(signal: AbortSignal, more: { readonly stopGraceMs?: number } = {}) {
+    const phases = { headersMs: 1, idleMs: 2 };
+    const { wire, limits } = wireWith([answered(200)], { signal, timeoutMs: 42, phases, ...more });
+    for (const method of ['GET', 'POST', 'DELETE'] as const) await wire.begin(question(1, method)).attempt();
+    expect(limits).toMatchObject(Array(3).fill({ timeoutMs: 42, phases }));
+    return limits.map((limit) => limit.signal);
+  }
+
+  test('end a read with the stop, and a write some time after it, for the same reason', async () => {
+    const stop = new AbortController();
+    const signals = await limitsOf(stop.signal, { stopGraceMs: 500 });
+    const aborted = () => signals.map((signal) => signal.aborted);
+
+    vi.advanceTimersByTime(10_000);
+    expect(aborted()).toEqual([false, false, false]);
+    stop.abort(reason);
+    vi.advanceTimersByTime(499);
+    expect(aborted()).toEqual([true, false, false]);
+    vi.advanceTimersByTime(1);
+    expect(aborted()).toEqual([true, true, true]);
+    expect(signals.map((signal) => signal.reason)).toEqual([reason, reason, reason]);
+  });
+
+  test('give a write that begins behind the stop as long as any other: 2 s unless told', async () => {
+    const [, write, other] = await limitsOf(AbortSignal.abort(reason));
+
+    expect(write).toBe(other);
+    vi.advanceTimersByTime(1999);
+    expect(write?.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(write?.aborted).toBe(true);
+  });
+
+  test('end a write with the stop too, where somebody else waits for it', async () => {
+    const { signal } = new AbortController();
+
+    expect((await limitsOf(signal, { stopGraceMs: 0 })).every((each) => each === signal)).toBe(true);
+  });
+
+  test('are listened for once, however many writes there are', async () => {
+    const { signal } = new AbortController();
+    const listening = vi.spyOn(signal, 'addEventListener');
+
+    const [, write, other] = await limitsOf(signal);
+
+    expect(write).toBe(other);
+    expect(listening).toHaveBeenCalledTimes(1);
+  });
+});

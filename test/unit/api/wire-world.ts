@@ -1,0 +1,68 @@
+/** A wire over a transport of plain values. */
+import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
+import { type Question, type WireOptions, wireOver } from '../../../src/api/wire.ts';
+import { testHost } from '../../support/test-host.ts';
+
+/** How long each attempt takes. */
+export const tookMs = 7;
+
+/** A request that a service may have a key for. */
+export function requestOf(method: Method): ApiRequest {
+  return { method, path: '/x', headers: { 'idempotency-key': '"k1"' }, body: '{}' };
+}
+
+/** A question whose answer is this value, whatever stands in it. */
+export function question<T>(value: T, method: Method = 'POST', more: Partial<Question<T>> = {}): Question<T> {
+  return {
+    request: requestOf(method),
+    purpose: () => ({ task: 'do it', target: 'it', idempotencyKey: 'k1' }),
+    read: () => value,
+    ...more,
+  };
+}
+
+/** Reads no answer: each holds something else than it must. */
+export function unreadable(): never {
+  throw new SyntaxError('it is no item');
+}
+
+/** An answer. */
+export function answered(status: number, headers = {}, body: string | Uint8Array = '{"id":"1"}'): Attempt {
+  return { answer: { status, headers, body: Buffer.from(body) } };
+}
+
+/** A 2xx with a page for people. */
+export const page = answered(200, { 'content-type': 'text/html' }, '<p>');
+
+/** A connection that broke behind the request. */
+export const lost: Attempt = { fault: { kind: 'lost', reason: 'the line was cut' }, wasSent: true };
+
+/** A wire over a transport that gives these attempts in their order, the last one again and again. */
+export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions> = {}, hide?: Transport['hide']) {
+  const host = testHost();
+  const sent: ApiRequest[] = [];
+  const limits: AttemptLimits[] = [];
+  let nowMs = 0;
+  const transport: Transport = {
+    address: 'http://here',
+    send: async (request, limit) => {
+      nowMs += tookMs;
+      sent.push(request);
+      limits.push(limit);
+      return attempts[Math.min(sent.length, attempts.length) - 1] ?? lost;
+    },
+    ...(hide && { hide }),
+    close: async () => {},
+  };
+  const clock = {
+    ...host.clock,
+    monotonicMs: () => nowMs,
+    sleep: async (ms: number, signal: AbortSignal) => {
+      await host.clock.sleep(ms, signal);
+      nowMs += ms;
+    },
+  };
+  const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honoursKeys: true, signal: host.signal };
+  const options = { ...given, clock, random: host.random, ...more };
+  return { wire: wireOver(transport, options), sent, limits, sleptMs: host.sleptMs };
+}

@@ -1,0 +1,282 @@
+/** How the lines of a journal are read, and what is not taken for one. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fileIo, type JournalIo } from '../../../src/bulk/journal-io.ts';
+import { beginsAsJournal, readGroups, readHeader, readLastGroup } from '../../../src/bulk/journal-lines.ts';
+import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-records.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { sampleHeader, sampleSession } from './journal-samples.ts';
+
+const path = '/runs/a.journal';
+const header = { listctl: 'journal', version: 1, ...sampleHeader(20) } as const;
+const head = encodeLine(header);
+const begin: JournalGroup = [0, ['B', sampleSession()]];
+const longHeader = { ...header, list: 'x'.repeat(200_000) };
+const failure = (message: string) => expect.objectContaining({ kind: 'local-file', message });
+
+/** A disk with these bytes in its only file, which is read in pieces; how many files are open is counted. */
+function diskOf(bytes: Uint8Array | string, pieceBytes = 65_536) {
+  const stored = Buffer.from(bytes);
+  const disk = { open: 0 };
+  const io: JournalIo = {
+    ...fileIo,
+    open: () => {
+      disk.open += 1;
+      return 3;
+    },
+    close: () => {
+      disk.open -= 1;
+    },
+    lengthOf: () => stored.length,
+    read: (_, into, position) => {
+      const piece = stored.subarray(position, position + Math.min(into.length, pieceBytes));
+      return piece.copy(into);
+    },
+  };
+  return Object.assign(disk, { io });
+}
+
+/** What a reading gave, or threw; the file is closed behind it. */
+function after<T>(disk: ReturnType<typeof diskOf>, work: (io: JournalIo) => T): T | unknown {
+  try {
+    return work(disk.io);
+  } catch (error) {
+    return error;
+  } finally {
+    expect(disk.open).toBe(0);
+  }
+}
+
+/** A disk that fails at a call. */
+function failingAt(call: 'open' | 'read' | 'lengthOf', code: string): JournalIo {
+  const fail = () => {
+    throw Object.assign(new Error(code), { code });
+  };
+  return { ...diskOf('').io, [call]: fail };
+}
+
+describe('the first line', () => {
+  const read = (bytes: Uint8Array | string, pieceBytes?: number) =>
+    after(diskOf(bytes, pieceBytes), (io) => readHeader(path, io));
+
+  test('is read, however small the pieces are and however long it is', () => {
+    expect(read(head)).toEqual({ header, lengthBytes: head.length });
+    expect(read(Buffer.concat([head, encodeLine(begin)]), 7)).toEqual({ header, lengthBytes: head.length });
+    const long = encodeLine(longHeader);
+    expect(read(Buffer.concat([long, encodeLine(begin)]))).toEqual({ header: longHeader, lengthBytes: long.length });
+  });
+
+  test('is none where the file holds nothing, a part of it, or that and the NULs of a lost block', () => {
+    expect(read('')).toBeUndefined();
+    expect(read(head.subarray(0, 4))).toBeUndefined();
+    expect(read(head.subarray(0, 40))).toBeUndefined();
+    expect(read(Buffer.concat([head.subarray(0, 40), Buffer.alloc(65_536 - 40)]))).toBeUndefined();
+  });
+
+  test('is somebody else’s in a file that goes on for longer than a header that was torn', () => {
+    const somebodyElses = failure(`${path} is no journal of listctl, or its first line is damaged (at byte 0)`);
+
+    expect(read(Buffer.concat([head.subarray(0, 40), Buffer.alloc(65_537 - 40)]))).toEqual(somebodyElses);
+    expect(read(Buffer.from('x'.repeat(5_000_000)))).toEqual(somebodyElses);
+    expect(read('milk')).toEqual(somebodyElses);
+    expect(read('x00000000')).toEqual(somebodyElses);
+    expect(read('00000000x')).toEqual(somebodyElses);
+    expect(read('00000000 {"listctl":"diary",')).toEqual(somebodyElses);
+    expect(read('x00000000 {"listctl":"journal",')).toEqual(somebodyElses);
+    expect(read('00000000 {"listctl":"journal",\r')).toEqual(somebodyElses);
+    expect(read('milk\n')).toEqual(somebodyElses);
+    expect(read(encodeLine({ listctl: 'diary', version: 1 } as never))).toEqual(somebodyElses);
+  });
+
+  test('of a newer listctl is told as that, and one of ours without what it needs as damage', () => {
+    expect(read(encodeLine({ ...header, version: 2 } as never))).toEqual(
+      failure(`${path} was written by a newer listctl (its version is 2)`),
+    );
+    expect(read(encodeLine({ ...header, rows: 'all' } as never))).toEqual(
+      failure(`${path} is damaged at byte 0: its first line is not what it should be`),
+    );
+  });
+
+  test('that can’t be read is told with the path', async () => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'a.journal');
+    writeFileSync(file, head);
+
+    expect(readHeader(join(folder.path, 'none'), fileIo)).toBeUndefined();
+    expect(readHeader(join(file, 'below-a-file'), fileIo)).toBeUndefined();
+    expect(() => readHeader(path, failingAt('open', 'EACCES'))).toThrow(`cannot read ${path}: permission denied`);
+    expect(() => readHeader(path, failingAt('read', 'EIO'))).toThrow(`cannot read ${path}: the disk failed`);
+  });
+});
+
+describe('whether a file begins as a journal', () => {
+  test.each([
+    ['an empty one may become one', '', true],
+    ['a whole one', head, true],
+    ['one with damage behind its beginning', '00000000 {"listctl":"journal","version":', true],
+    ['one with something before it', 'x00000000 {"listctl":"journal"', false],
+    ['somebody’s notes', 'milk, eggs', false],
+    ['another tool’s lines', '00000000 {"a":1}', false],
+  ])('%s', (_what, bytes, is) => {
+    expect(after(diskOf(bytes), (io) => beginsAsJournal(path, io))).toBe(is);
+  });
+
+  test('one that is not there may become one', () => {
+    expect(beginsAsJournal('/nowhere/a.journal')).toBe(true);
+  });
+});
+
+describe('the groups', () => {
+  const groups: readonly JournalGroup[] = [begin, [5, ['N', 1]], [6, ['U', 1, 'x'.repeat(200_000), 1]], [7, ['N', 2]]];
+  const lines = groups.map(encodeLine);
+  const whole = Buffer.concat([head, ...lines]);
+
+  /** What a reading gives: each group with its place, and the end. */
+  async function readAll(bytes: Uint8Array, pieceBytes?: number) {
+    const disk = diskOf(bytes, pieceBytes);
+    const reading = readGroups(path, head.length, disk.io);
+    const placed = [];
+    let next = await reading.next();
+    for (; !next.done; next = await reading.next()) placed.push(next.value);
+    expect(disk.open).toBe(0);
+    return { placed, tail: next.value };
+  }
+
+  test.each([65_536, 10_000])(
+    'are told with their places, longer than a block too: pieces of %i bytes',
+    async (size) => {
+      const { placed, tail } = await readAll(whole, size);
+
+      expect(placed.map(({ group }) => group)).toEqual(groups);
+      const lengths = lines.map((line) => line.length);
+      const places = lengths.map((_, at) => lengths.slice(0, at).reduce((sum, length) => sum + length, head.length));
+      expect(placed.map(({ offsetBytes }) => offsetBytes)).toEqual(places);
+      expect(tail).toEqual({ lengthBytes: whole.length, tornBytes: 0 });
+    },
+  );
+
+  test('end where a line was torn', async () => {
+    expect((await readAll(whole.subarray(0, -5))).tail).toEqual({
+      lengthBytes: whole.length - (lines.at(-1)?.length ?? 0),
+      tornBytes: (lines.at(-1)?.length ?? 0) - 5,
+    });
+  });
+
+  test('end there too where that line holds what the end of a changed one looks like', async () => {
+    const torn = encodeLine([8, ['U', 1, 'a]*b}J', 1]]).subarray(0, -5);
+
+    expect((await readAll(Buffer.concat([whole, torn]))).tail).toEqual({
+      lengthBytes: whole.length,
+      tornBytes: torn.length,
+    });
+  });
+
+  test('are closed for, also by who stops in the middle', async () => {
+    const disk = diskOf(whole);
+    const reading = readGroups(path, head.length, disk.io);
+    await reading.next();
+    expect(disk.open).toBe(1);
+    await reading.return({ lengthBytes: 0, tornBytes: 0 });
+
+    expect(disk.open).toBe(0);
+  });
+
+  test('let other work go on between their blocks', async () => {
+    let turns = 0;
+    let isOver = false;
+    const turn = () => {
+      turns += 1;
+      if (!isOver) setImmediate(turn);
+    };
+    turn();
+
+    await readAll(whole);
+    isOver = true;
+
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  test('are damaged where a line has no end, which fills no memory', async () => {
+    const endless: JournalIo = { ...diskOf('').io, read: (_, into) => into.fill(0x78).length };
+
+    await expect(readGroups(path, 9, endless).next()).rejects.toEqual(
+      failure(`${path} is damaged at byte 9: a line has no end`),
+    );
+  });
+
+  test('are damaged where the bytes of a line were changed, or those of its end', async () => {
+    const changed = Buffer.from(whole);
+    changed.writeUInt8(0x34, head.length + 2);
+    const changedEnd = Buffer.from(whole);
+    changedEnd.writeUInt8(0x0b, whole.length - 1);
+
+    await expect(readAll(changed)).rejects.toEqual(
+      failure(`${path} is damaged at byte ${head.length}: the checksum of that line is another one`),
+    );
+    await expect(readAll(changedEnd)).rejects.toMatchObject({
+      message: expect.stringContaining('the end of that line was changed'),
+    });
+  });
+
+  test('are read however far behind the beginning they stand', async () => {
+    const fromBytes = 67_108_864;
+    const { io } = diskOf(encodeLine(begin));
+    const far: JournalIo = { ...io, read: (file, into, position) => io.read(file, into, position - fromBytes) };
+
+    expect((await readGroups(path, fromBytes, far).next()).value).toEqual({ group: begin, offsetBytes: fromBytes });
+    const reading = readGroups(path, fromBytes, far);
+    await reading.next();
+    expect((await reading.next()).done).toBe(true);
+  });
+
+  test('can’t be read where the file was removed, or the disk fails', async () => {
+    await expect(readGroups('/nowhere/a.journal', 0, fileIo).next()).rejects.toEqual(
+      failure('cannot read /nowhere/a.journal: it was removed'),
+    );
+    await expect(readGroups(path, 0, failingAt('read', 'EIO')).next()).rejects.toMatchObject({
+      message: `cannot read ${path}: the disk failed (EIO)`,
+    });
+  });
+});
+
+describe('the last group', () => {
+  const last: JournalGroup = [9, ['N', 3]];
+  const many = Buffer.concat(Array.from({ length: 5000 }, (_, at) => encodeLine([at, ['N', 1]])));
+  const read = (bytes: Uint8Array) => after(diskOf(bytes), (io) => readLastGroup(path, head.length, io));
+
+  test('is told, of a short journal and of a long one', () => {
+    expect(read(Buffer.concat([head, encodeLine(begin)]))).toEqual(begin);
+    expect(read(Buffer.concat([head, encodeLine(begin), encodeLine(last)]))).toEqual(last);
+    expect(read(Buffer.concat([head, many, encodeLine(last)]))).toEqual(last);
+  });
+
+  test('is told where its line is all that a look at the end sees', () => {
+    const long = (textBytes: number): JournalGroup => [9, ['U', 1, 'x'.repeat(textBytes), 1]];
+    const overheadBytes = encodeLine(long(0)).length;
+
+    // A look takes 64 KiB, and has to see the LF before the line.
+    expect(read(Buffer.concat([head, many, encodeLine(long(65_535 - overheadBytes))]))).toEqual(
+      long(65_535 - overheadBytes),
+    );
+    expect(read(Buffer.concat([head, many, encodeLine(long(65_536 + 1 - overheadBytes))]))).toBeUndefined();
+  });
+
+  test('is none where there is no file, no group, a torn one, or one that is damaged', () => {
+    const line = encodeLine(last);
+    const changedEnd = Buffer.from(line);
+    changedEnd.writeUInt8(0x0b, line.length - 1);
+    const changed = Buffer.from(line);
+    changed.writeUInt8(0x34, line.length - 4);
+
+    expect(readLastGroup('/nowhere/a.journal', 0, fileIo)).toBeUndefined();
+    for (const end of [Buffer.alloc(0), line.subarray(0, -1), changedEnd, changed, encodeLine(header)]) {
+      expect(read(Buffer.concat([head, end]))).toBeUndefined();
+    }
+    expect(read(head.subarray(0, 30))).toBeUndefined();
+  });
+
+  test('can’t be read where the disk fails', () => {
+    expect(() => readLastGroup(path, 0, failingAt('lengthOf', 'EIO'))).toThrow(`cannot read ${path}: the disk failed`);
+  });
+});

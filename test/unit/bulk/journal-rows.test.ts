@@ -1,0 +1,59 @@
+/** What is remembered of a run's rows. */
+import { describe, expect, test } from 'vitest';
+import type { IntentRecord } from '../../../src/bulk/journal-records.ts';
+import { runRows } from '../../../src/bulk/journal-rows.ts';
+import { hashFor } from './journal-samples.ts';
+
+const intended = (row: number, seq: number, key: string | null = null): IntentRecord => {
+  return ['I', row, seq, 1, key, hashFor(row)];
+};
+
+describe('a doubt', () => {
+  test('is as old as the last attempt, where no key makes it one with those before', () => {
+    const rows = runRows(5, false);
+    rows.take(intended(1, 1), 100);
+    rows.take(['U', 1, 'no answer', 1], 200);
+    rows.take(intended(1, 2), 300);
+    rows.take(['U', 1, 'no answer', 1], 400);
+
+    expect(rows.doubtOf(1)).toMatchObject({ sentAt: 300 });
+  });
+
+  test('is as old as the first attempt with its key', () => {
+    const rows = runRows(5, false);
+    rows.take(intended(1, 1, 'k'), 100);
+    rows.take(['U', 1, 'no answer', 1], 200);
+    rows.take(intended(1, 2, 'k'), 300);
+    rows.take(['U', 1, 'no answer', 1], 400);
+
+    expect(rows.doubtOf(1)).toMatchObject({ sentAt: 100 });
+  });
+});
+
+test.each([1, 1023, 1024, 1025, 2048, 2049, 5000])('row %i is remembered, whichever came before', (row) => {
+  const rows = runRows(5000, false);
+  rows.take(intended(1, 1), 0);
+  rows.take(['X', 2], 0);
+  rows.take(intended(row, 2), 0);
+  rows.settle({ boot: '', limit: 2, tool: '0.1.0', at: 0 }, '');
+
+  expect([rows.stateOf(1), rows.stateOf(2), rows.stateOf(row)]).toEqual(['in-doubt', 'invalid', 'in-doubt']);
+  expect([rows.hashOf(1), rows.hashOf(row)]).toEqual([hashFor(1), hashFor(row)]);
+  expect(rows.counts(5000)).toMatchObject({ inDoubt: row === 1 ? 1 : 2, invalid: 1 });
+});
+
+test('a hash is given back with its zeros', () => {
+  const rows = runRows(5, false);
+  rows.take(['I', 1, 1, 1, null, '0000000a00000b00'], 0);
+
+  expect(rows.hashOf(1)).toBe('0000000a00000b00');
+});
+
+test('of a run over very many rows only those that were begun take memory', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const rows = runRows(50_000_000, false);
+  for (let row = 1; row <= 10_000; row += 1) rows.take(intended(row, row), 0);
+
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4_000_000);
+  expect(rows.stateOf(50_000_000)).toBe('pending');
+});
