@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { defineConfig, type OutputOptions, type Plugin } from 'rolldown';
-import { manPages } from './test/support/man-pages.ts';
+import { manPages } from './test/docs/man-pages.ts';
 
 /**
  * What ships: CommonJS, because the ESM loader costs a start 6 ms; one file that starts every command, with chunks

@@ -5,16 +5,20 @@ import { defineConfig } from 'vitest/config';
 const reportFile = process.env['LISTCTL_TEST_REPORT'];
 
 /** One project for each kind of test, named after its folder. Those that run the program build it first. */
-function project(name: string, options: { testTimeout?: number; globalSetup?: string } = {}) {
+function project(name: string, options: { globalSetup?: string } = {}) {
   return { extends: true as const, test: { name, include: [`test/${name}/**/*.test.ts`], ...options } };
 }
 
-const built = { testTimeout: 30_000, globalSetup: './test/support/build.ts' };
+const built = { globalSetup: './test/support/build.ts' };
 
 export default defineConfig({
   // Node 20 has no `await using` of its own.
   oxc: { target: 'node20' },
   test: {
+    // As many as there are processors: by itself vitest leaves one out, which on a machine of two is half of it.
+    maxWorkers: '100%',
+    // Nothing is measured by it. It ends what hangs, and a busy machine takes its time.
+    testTimeout: 30_000,
     projects: [project('unit'), project('command'), project('binary', built), project('docs', built)],
     reporters: reportFile === undefined ? ['default'] : ['default', ['json', { outputFile: reportFile }]],
   },

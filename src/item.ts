@@ -26,6 +26,11 @@ export interface Item {
   readonly etag?: string | undefined;
 }
 
+/** The tag, where If-Match takes it: it compares strongly, so a weak one matches nothing (RFC 9110, section 13.1.1). */
+export function strongTag(etag: string | undefined): string | undefined {
+  return etag?.startsWith('W/') ? undefined : etag;
+}
+
 /**
  * Checks that an id can be one segment of a path, and nothing else.
  *

@@ -71,7 +71,7 @@ const commands: readonly CommandSpec[] = [
   late(
     'serve',
     'run the embedded service for other programs',
-    async () => (await import('./commands/serve.ts')).setUpServe,
+    async () => (await import('./commands/serve/serve.ts')).setUpServe,
   ),
   late(
     'init',

@@ -1,10 +1,8 @@
-import { join } from 'node:path';
 import type { Transport } from '../api/transport.ts';
 import type { Host } from '../host.ts';
 import { listItemService } from '../service/handle.ts';
 import { openStore } from '../service/store.ts';
-import { dataFolder } from '../settings/folders.ts';
-import { absolutePath } from './options/files.ts';
+import { storeFolder } from '../settings/folders.ts';
 
 /**
  * The embedded service in this process, as a transport: no socket, no token, the same requests and answers.
@@ -12,9 +10,8 @@ import { absolutePath } from './options/files.ts';
  * @param folder where its items are; undefined for the user's own
  */
 export function localTransport(folder: string | undefined, host: Host): Transport {
-  const { env, platform, clock } = host;
-  const store = openStore(folder === undefined ? join(dataFolder(env, platform), 'local') : absolutePath(folder, host));
-  const handle = listItemService(store, () => clock.now());
+  const store = openStore(storeFolder(folder, host));
+  const handle = listItemService(store, () => host.clock.now());
   return {
     address: 'local:',
     send: async ({ method, path, headers, body = '' }) => {

@@ -1,5 +1,4 @@
 /** Protected profiles: what is written through one must be meant (cli.md, "auth, profile, api, serve, doctor"). */
-
 import { isRead } from '../api/transport.ts';
 import type { Question, Wire } from '../api/wire.ts';
 import { Failure } from '../errors.ts';

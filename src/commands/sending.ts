@@ -1,23 +1,69 @@
+/** How requests are sent: the way that is opened for them, and how often they are sent again. */
 import { type RetryPolicy, usualRetries } from '../api/retry.ts';
 import type { Transport } from '../api/transport.ts';
-import type { AttemptReport, WireOptions } from '../api/wire.ts';
+import { type AttemptReport, type Wire, type WireOptions, wireOver } from '../api/wire.ts';
 import type { Host } from '../host.ts';
-import type { Address } from '../settings/address.ts';
+import { type Address, addressText } from '../settings/address.ts';
 import { findSetting } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
+import { findToken } from '../settings/token.ts';
+import { type ConnectOptions, connect } from './connect.ts';
+import type { Context } from './context.ts';
+import { refuseDenied } from './named-list.ts';
 import { type Switches, settings } from './options/shared.ts';
+import { guarded, type Protection } from './protection.ts';
 
 /** A wait that is longer is told to whoever sits before a terminal. */
 const silentWaitMs = 2000;
 
+/** What a way to the service is made of. */
+interface WayOptions {
+  readonly address: () => Address;
+  readonly sources: Sources;
+  readonly context: Context;
+  /** Tells whoever reads stderr something that they must know; silent with --quiet alone. */
+  readonly say: (text: string) => Promise<void>;
+  /** Tells a person something on stderr; silent with --quiet and off a terminal. */
+  readonly notice: (text: string) => Promise<void>;
+  readonly typed: Switches;
+  readonly connecting: () => ConnectOptions;
+  readonly protection: Protection;
+  /** What has been opened, for who closes it. */
+  readonly opened: Transport[];
+}
+
+/** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
+export function wireOpener(options: WayOptions): (kind?: 'one' | 'many', more?: Partial<WireOptions>) => Promise<Wire> {
+  const { address, sources, context, notice, typed, connecting, opened, protection } = options;
+  return async (kind = 'one', more = {}) => {
+    const at = address();
+    const transport = await openTransport(at, kind === 'one' ? connecting() : { ...connecting(), kind }, options);
+    opened.push(transport);
+    const sending = { address: at, transport, sources, typed, host: context.host, notice, kind };
+    return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
+  };
+}
+
+async function openTransport(address: Address, how: ConnectOptions, options: WayOptions): Promise<Transport> {
+  const { sources, context, say, typed } = options;
+  const { host } = context;
+  const token = async () => {
+    const found = await findToken(address, sources, host);
+    if (found === undefined) refuseDenied(sources);
+    if (found?.warning !== undefined) await say(found.warning);
+    if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
+    return found;
+  };
+  return connect(address, token, context, how);
+}
+
 /** What the sending of requests depends on. */
-export interface Sending {
+interface Sending {
   readonly address: Address;
   readonly transport: Transport;
   readonly sources: Sources;
   readonly typed: Switches;
   readonly host: Host;
-  /** Tells a person something on stderr; silent with --quiet and off a terminal. */
   readonly notice: (text: string) => Promise<void>;
   /** One request and a few, or many: then a service may ask for a longer wait. */
   readonly kind: 'one' | 'many';
@@ -33,7 +79,7 @@ export function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy
 }
 
 /** How the requests of this run are sent: what flags, profiles and the environment say of it, and who watches. */
-export function wireOptions(sending: Sending): WireOptions {
+function wireOptions(sending: Sending): WireOptions {
   const { address, sources, host } = sending;
   const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
   return {

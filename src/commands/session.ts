@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type ItemsApi, itemsApi } from '../api/items.ts';
 import type { RetryPolicy } from '../api/retry.ts';
 import type { Transport } from '../api/transport.ts';
-import { type Wire, type WireOptions, wireOver } from '../api/wire.ts';
+import type { Wire, WireOptions } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import type { ListRef } from '../item.ts';
@@ -14,15 +14,14 @@ import { wholeLines } from '../output/whole-lines.ts';
 import { type Address, addressText, refuseOpenHttp } from '../settings/address.ts';
 import { type Definition, findSetting } from '../settings/setting.ts';
 import { openSources, type Sources } from '../settings/sources.ts';
-import { findToken } from '../settings/token.ts';
-import { type ConnectOptions, connect } from './connect.ts';
+import type { ConnectOptions } from './connect.ts';
 import type { Context } from './context.ts';
 import { listNamed, type NamedList, refuseDenied } from './named-list.ts';
-import { flagTexts, type Switches, settings, switches } from './options/shared.ts';
+import { flagTexts, settings, switches } from './options/shared.ts';
 import { type Print, printResults } from './printing.ts';
-import { guarded, lazyProtection, type Protection } from './protection.ts';
+import { lazyProtection } from './protection.ts';
 import { reportFailure, screenOf } from './report.ts';
-import { retryPolicy, wireOptions } from './sending.ts';
+import { retryPolicy, wireOpener } from './sending.ts';
 
 /** What a command works with. Nothing is opened before it is asked for. */
 export interface Session {
@@ -232,42 +231,4 @@ function addressOf(address: Address | undefined, allowHttp: boolean, sources: So
   }
   refuseOpenHttp(address, allowHttp);
   return address;
-}
-
-interface WayOptions {
-  readonly address: () => Address;
-  readonly sources: Sources;
-  readonly context: Context;
-  readonly say: Session['say'];
-  readonly notice: Session['notice'];
-  readonly typed: Switches;
-  readonly connecting: () => ConnectOptions;
-  readonly protection: Protection;
-  /** What has been opened, for who closes it. */
-  readonly opened: Transport[];
-}
-
-/** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
-function wireOpener(options: WayOptions): Session['wire'] {
-  const { address, sources, context, notice, typed, connecting, opened, protection } = options;
-  return async (kind = 'one', more = {}) => {
-    const at = address();
-    const transport = await openTransport(at, kind === 'one' ? connecting() : { ...connecting(), kind }, options);
-    opened.push(transport);
-    const sending = { address: at, transport, sources, typed, host: context.host, notice, kind };
-    return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
-  };
-}
-
-async function openTransport(address: Address, how: ConnectOptions, options: WayOptions): Promise<Transport> {
-  const { sources, context, say, typed } = options;
-  const { host } = context;
-  const token = async () => {
-    const found = await findToken(address, sources, host);
-    if (found === undefined) refuseDenied(sources);
-    if (found?.warning !== undefined) await say(found.warning);
-    if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
-    return found;
-  };
-  return connect(address, token, context, how);
 }

@@ -1,11 +1,25 @@
 /** Where listctl keeps things, on each platform. */
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Host } from '../host.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Where the embedded service keeps its items: `LISTCTL_DATA_DIR`, else `listctl` in the platform's own data folder
+ * Where the embedded service keeps its items, as an absolute path.
+ *
+ * @param named the folder that was named, as it was typed; undefined for the user's own
+ */
+export function storeFolder(
+  named: string | undefined,
+  { env, platform, cwd }: Pick<Host, 'env' | 'platform' | 'cwd'>,
+): string {
+  const folder = named ?? join(dataFolder(env, platform), 'local');
+  return cwd === '' ? folder : resolve(cwd, folder);
+}
+
+/**
+ * Where listctl keeps what it makes for the user: `LISTCTL_DATA_DIR`, else `listctl` in the platform's own data folder
  * (XDG Base Directory Specification on Linux).
  */
 export function dataFolder(env: Environment, platform: NodeJS.Platform): string {

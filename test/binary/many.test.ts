@@ -9,8 +9,8 @@ import { bootId } from '../../src/commands/many/run-record.ts';
 import { faultProxy } from '../crash/fault-proxy.ts';
 import { listContents } from '../crash/list-contents.ts';
 import { makeJob } from '../crash/modes.ts';
-import { serveFolder, token } from '../crash/served-folder.ts';
 import { listctl, shell } from '../support/listctl.ts';
+import { serveFolder, token } from '../support/served-folder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const items = '/sites/home/lists/tasks/items';
@@ -97,7 +97,7 @@ describe('a run that is told to stop', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     'P01, P02: by %s sends no further row, takes the answers that are due, says how to go on, and ends by the signal',
     async (signal) => {
-      await using many = await manyRows(60, { latencyMs: 300 });
+      await using many = await manyRows(60, { latencyMs: 100 });
       const running = many.start('--concurrency', '8');
       await many.requested(6);
 

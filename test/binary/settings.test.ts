@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
-import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { settingsFolder } from '../support/settings-folder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { openTerminal } from '../support/terminal.ts';
 
 /** How many settings each of two loops makes: 200 shows more, 20 is quick. */
 const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 20);
@@ -131,9 +131,7 @@ test('without a home there are settings from the environment, and no place to ke
   expect(reads).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
-const hasTerminal = spawnSync('script', ['--version']).status === 0 && spawnSync('stty', ['--version']).status === 0;
-
-describe.skipIf(!hasTerminal)('at a terminal (needs script and stty)', () => {
+describe('at a terminal', () => {
   const token = 'canary-0123456789-abcdefghij';
 
   test.each([
@@ -150,66 +148,20 @@ describe.skipIf(!hasTerminal)('at a terminal (needs script and stty)', () => {
   ])('the token is never shown, and after $because the terminal echoes again (reliability, P04)', async (row) => {
     await using folder = await settingsFolder();
     const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
-    const running = execa('script', ['-qec', line, '/dev/null'], {
-      env: { ...folder.env, PATH: env['PATH'], TERM: 'xterm' },
-      extendEnv: false,
-      reject: false,
-      stdin: 'pipe',
-    });
-    let seen = '';
-    running.stdout.on('data', (chunk: Buffer) => {
-      const isAsked = seen.includes('Token for');
-      seen += chunk.toString();
-      if (!isAsked && seen.includes('Token for')) setTimeout(() => running.stdin.write(row.typed), 100);
-    });
+    await using terminal = openTerminal('sh', ['-c', line], { env: { ...folder.env, PATH: env['PATH'] ?? '' } });
 
-    await running;
+    await terminal.shows('Token for');
+    terminal.type(row.typed);
+    await terminal.ended;
 
-    expect(seen).toContain(`exit=${row.exit}`);
-    expect(seen).toMatch(/[ ;]echo[ ;]/);
-    expect(seen).toMatch(/[ ;]icanon[ ;]/);
-    expect(seen).not.toContain('canary');
+    const { written } = terminal;
+    expect(written).toContain(`exit=${row.exit}`);
+    expect(written).toMatch(/[ ;]echo[ ;]/);
+    expect(written).toMatch(/[ ;]icanon[ ;]/);
+    expect(written).not.toContain('canary');
     expect(readdirSync(folder.path).sort()).toEqual(row.stored);
   });
-
-  test('a signal ends the question, and the terminal echoes again', async () => {
-    await using folder = await settingsFolder();
-    const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
-    const running = execa('script', ['-qec', line, '/dev/null'], {
-      env: { ...folder.env, PATH: env['PATH'], TERM: 'xterm', LISTCTL_TEST_MARK: folder.path },
-      extendEnv: false,
-      reject: false,
-      stdin: 'pipe',
-    });
-    let seen = '';
-    running.stdout.on('data', (chunk: Buffer) => {
-      const isAsked = seen.includes('Token for');
-      seen += chunk.toString();
-      if (!isAsked && seen.includes('Token for'))
-        setTimeout(() => process.kill(askingProcess(folder.path), 'SIGTERM'), 100);
-    });
-
-    await running;
-
-    expect(seen).toContain('exit=143');
-    expect(seen).toMatch(/[ ;]echo[ ;]/);
-    expect(readdirSync(folder.path)).toEqual([]);
-  });
 });
-
-/** The id of the listctl that uses these settings. */
-function askingProcess(settings: string): number {
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      const isOurs = readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`LISTCTL_TEST_MARK=${settings}\0`);
-      if (isOurs && words[1] === listctlFile) return Number(pid);
-    } catch {
-      // It has ended, or is not ours to look at.
-    }
-  }
-  throw new Error('there is no such process');
-}
 
 /** A disk of its own, with room for so many kilobytes. */
 async function smallDisk(kilobytes: number) {

@@ -1,7 +1,7 @@
 /** A person at a terminal: one session in a shell, from the first settings to an item that came and went. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { serveFolder, token } from '../crash/served-folder.ts';
+import { serveFolder, token } from '../support/served-folder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openShell } from '../support/typed-shell.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nodeFinding } from '../../src/commands/doctor/program-findings.ts';
-import { expiryOf, timeText } from '../../src/commands/doctor/token-expiry.ts';
+import { expiryOf, momentText } from '../../src/commands/doctor/token-expiry.ts';
 import type { Finding } from '../../src/output/doctor-view.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
@@ -338,9 +338,9 @@ describe('when a token expires', () => {
   });
 
   test('is told as a time and as how far that is', () => {
-    expect(timeText(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
-    expect(timeText(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
-    expect(timeText(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
+    expect(momentText(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
+    expect(momentText(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
+    expect(momentText(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
   });
 
   test.each([

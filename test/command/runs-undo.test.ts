@@ -272,6 +272,30 @@ describe('gone on with', () => {
   });
 });
 
+test.each([
+  { of: 'a deletion', known: { etag: '"v"' }, requests: ['DELETE 1'] },
+  { of: 'the look before one', known: { fields }, requests: ['GET 1'] },
+])(
+  'a 404 with a page for people, as the answer to $of, does not mean that the item is gone',
+  async ({ known, requests }) => {
+    const page = { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } };
+    await using service = await scriptedService(page);
+    await using world = await runsWorld();
+    await world.journal(
+      created(
+        service.url,
+        ['1', '2'].map((id) => ({ id, ...known })),
+      ),
+    );
+
+    const { exitCode, stderr } = await undo(world, service);
+
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('0 taken back, 2 still to do');
+    expect(sent(service)).toEqual(requests);
+  },
+);
+
 test('a row that was only read when the run stopped is still to do, and not in doubt', async () => {
   const refused = { status: 400, body: { error: 'no' } };
   await using service = await scriptedService(deleted, { status: 200, cut: true }, refused);

@@ -7,8 +7,8 @@ import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal
 import type { RowState } from '../../src/bulk/journal-rows.ts';
 import { bootId } from '../../src/commands/many/run-record.ts';
 import { listctl, testNode } from '../support/listctl.ts';
+import { token } from '../support/served-folder.ts';
 import type { Job } from './modes.ts';
-import { token } from './served-folder.ts';
 import type { ProxiedRequest } from './wire.ts';
 
 /** Where a session works. */

@@ -1,7 +1,7 @@
 /** The kill itself: SIGKILL, which no process can do anything about. */
+import type { ServedFolder } from '../support/served-folder.ts';
 import type { ClientProcess } from './client.ts';
 import type { KillPlan } from './kill-plan.ts';
-import type { ServedFolder } from './served-folder.ts';
 import type { Wire } from './wire.ts';
 
 /** Kills whom the plan says, unless the session is at its end before; gives how often the service was killed. */

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { consoleBlocks, newcomer, typeAll } from '../support/console-blocks.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { consoleBlocks, newcomer, typeAll } from './console-blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))].filter((name) =>

@@ -4,8 +4,8 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setup } from '../support/build.ts';
-import { consoleBlocks, newcomer } from '../support/console-blocks.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { consoleBlocks, newcomer } from './console-blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { ProgramNode } from '../../src/commands/help/command-node.ts';
 import { listctl } from '../support/listctl.ts';
-import { manPages } from '../support/man-pages.ts';
+import { manPages } from './man-pages.ts';
 
 const folder = join(import.meta.dirname, '../../dist/man');
 const isMissing = spawnSync('mandoc', ['-T', 'lint', '/dev/null']).error !== undefined;

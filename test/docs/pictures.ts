@@ -2,10 +2,10 @@
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { newcomer, typeAll } from '../support/console-blocks.ts';
 import { environmentFor } from '../support/scripted-service.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
+import { newcomer, typeAll } from './console-blocks.ts';
 import { heldService } from './held-service.ts';
 import { type Caption, type CellRow, replaced, rowsOf, terminalPicture, textOf } from './terminal-picture.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listctl } from '../support/listctl.ts';
-import { referencePage } from '../support/reference-page.ts';
+import { referencePage } from './reference-page.ts';
 
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/reference.md'), 'utf8');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { setup } from '../support/build.ts';
 import { listctlFile } from '../support/listctl.ts';
-import { manPages } from '../support/man-pages.ts';
-import { referencePage } from '../support/reference-page.ts';
+import { manPages } from './man-pages.ts';
+import { referencePage } from './reference-page.ts';
 
 const root = join(import.meta.dirname, '../..');
 await setup();

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import autocannon from 'autocannon';
-import { serveFolder, token } from '../crash/served-folder.ts';
+import { serveFolder, token } from '../support/served-folder.ts';
 
 /** What idle connections came to. */
 export interface IdleEnd {

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { Pool } from 'undici';
-import { type ServedFolder, serveFolder, token } from '../crash/served-folder.ts';
+import { type ServedFolder, serveFolder, token } from '../support/served-folder.ts';
 import { Acknowledged } from './acknowledged.ts';
 
 /** What a load came to. */

@@ -1,14 +1,13 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
 import { resolve } from 'node:path';
-import { createQuestion, deleteQuestion, updateQuestion } from '../../api/items.ts';
+import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { createJournal } from '../../bulk/journal.ts';
 import { rowKeys } from '../../bulk/row-keys.ts';
 import { newRunId } from '../../bulk/run-files.ts';
-import type { RowStep, Sender, Task } from '../../bulk/task.ts';
+import type { Sender, Task } from '../../bulk/task.ts';
 import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
-import { Failure } from '../../errors.ts';
-import type { ListRef } from '../../item.ts';
+import { type ListRef, strongTag } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
 import { openSpool } from '../../output/spool.ts';
@@ -17,6 +16,7 @@ import type { Plan } from '../../seed/plan.ts';
 import type { State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
 import { type Step, stepHash } from '../../seed/step.ts';
+import { deletionOf, doneIfMissing } from '../many/deletion.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
 import { discardRejects } from '../many/rejects-file.ts';
@@ -26,7 +26,6 @@ import { bootId, type Recorded } from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
 import type { Session } from '../session.ts';
 import { foldRun } from './held-state.ts';
-import { strongTag } from './observe.ts';
 import type { NamedSeed } from './seed-file.ts';
 
 /** What is to be carried out, and where that is recorded. */
@@ -140,7 +139,7 @@ function stepSender(list: ListRef, wire: Wire, sendsKeys: boolean): Sender<StepR
       const question = questionOf(step, list, rowKey ?? undefined);
       const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (step.action !== 'delete') return exchange;
-      return { attempt: async () => goneIsDone(await exchange.attempt(), step.id) };
+      return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };
     },
     keptOf: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
   };
@@ -152,25 +151,9 @@ function questionOf(step: Step, { site, list }: ListRef, key: string | undefined
       return createQuestion({ site, list }, step.fields, key);
     case 'update':
       return updateQuestion({ site, list, id: step.id }, step.fields, step.etag);
-    case 'delete': {
-      const { id } = step;
-      const question = deleteQuestion({ site, list, id }, step.etag);
-      const read: Question<SentResult>['read'] = (answer) => {
-        question.read(answer);
-        return { id };
-      };
-      return { ...question, read, proof: undefined };
-    }
+    case 'delete':
+      return deletionOf({ site, list, id: step.id }, step.etag);
   }
-}
-
-/** An item that was to be removed, and is not there, is removed. */
-function goneIsDone(step: RowStep<SentResult>, id: string): RowStep<SentResult> {
-  // A page for people says nothing of an item.
-  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return step;
-  const failure = step.failure();
-  const isGone = failure instanceof Failure && failure.kind === 'not-found';
-  return isGone ? { ...step, isDone: true, value: { id } } : step;
 }
 
 /** The steps that were not done, as JSONL: the next `apply` has them again by itself. */

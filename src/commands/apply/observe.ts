@@ -4,11 +4,12 @@ import type { Wire } from '../../api/wire.ts';
 import { noJournal } from '../../bulk/commits.ts';
 import { startPace } from '../../bulk/pace.ts';
 import { startRun } from '../../bulk/runner.ts';
-import type { RowResult, RowStep, Sender, Task } from '../../bulk/task.ts';
-import { Failure } from '../../errors.ts';
-import type { Item, ListRef } from '../../item.ts';
+import type { RowResult, Sender, Task } from '../../bulk/task.ts';
+import type { Failure } from '../../errors.ts';
+import { type Item, type ListRef, strongTag } from '../../item.ts';
 import type { Observed } from '../../seed/plan.ts';
 import type { State } from '../../seed/state.ts';
+import { doneIfMissing } from '../many/deletion.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
 import { openProgress } from '../many/progress.ts';
@@ -82,26 +83,13 @@ function reader({ site, list }: ListRef, wire: Wire): Sender<KnownRow, Item | un
     hashOf: () => '0'.repeat(16),
     begin: ({ id }) => {
       const exchange = wire.begin(getQuestion({ site, list, id }));
-      return { attempt: async () => goneOrNot(await exchange.attempt()) };
+      return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
     },
     keptOf: ({ id }) => ({ id, etag: undefined }),
   };
 }
 
-function goneOrNot(step: RowStep<Item>): RowStep<Item | undefined> {
-  // A page for people says nothing of an item.
-  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return step;
-  const failure = step.failure();
-  const isGone = failure instanceof Failure && failure.kind === 'not-found';
-  return isGone ? { ...step, isDone: true, value: undefined } : step;
-}
-
 function observedOf(item: Item | undefined): Observed {
   if (item === undefined) return { kind: 'gone' };
   return { kind: 'there', fields: item.fields, etag: strongTag(item.etag) };
-}
-
-/** A weak tag matches nothing that If-Match asks for (RFC 9110, section 13.1.1). */
-export function strongTag(etag: string | undefined): string | undefined {
-  return etag?.startsWith('W/') ? undefined : etag;
 }

@@ -14,7 +14,7 @@ import { type Diagnosis, diagnosed, type Found, skipped } from './diagnosis.ts';
 import { folderFindings } from './folder-findings.ts';
 import { programFindings } from './program-findings.ts';
 import { addressFinding, fileFindings, valueFindings } from './settings-findings.ts';
-import { expiryOf, timeText } from './token-expiry.ts';
+import { expiryOf, momentText } from './token-expiry.ts';
 import { wayFindings } from './way-findings.ts';
 
 /** `listctl doctor` */
@@ -115,7 +115,7 @@ function tokenFound(token: Token | undefined, address: Address | undefined, nowM
   }
   const { source, warning } = token;
   const expiresAtMs = expiryOf(token.value);
-  const value = expiresAtMs === undefined ? 'it does not say when it expires' : timeText(expiresAtMs, nowMs);
+  const value = expiresAtMs === undefined ? 'it does not say when it expires' : momentText(expiresAtMs, nowMs);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     return {
       status: 'warning',

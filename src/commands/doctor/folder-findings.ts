@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Host } from '../../host.ts';
 import type { Address } from '../../settings/address.ts';
-import { dataFolder, stateFolder } from '../../settings/folders.ts';
+import { stateFolder, storeFolder } from '../../settings/folders.ts';
 import { type Diagnosis, diagnosed, type Found } from './diagnosis.ts';
 
 /** The folders that listctl writes to; nothing is made in them. */
@@ -46,12 +46,12 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of its path is no folder',
 };
 
-async function storeFound(address: Address | undefined, { env, platform }: Host): Promise<Found> {
+async function storeFound(address: Address | undefined, host: Host): Promise<Found> {
   const isUsed = address?.kind === 'local';
   const chosen = isUsed ? address.folder : undefined;
   let folder: string;
   try {
-    folder = chosen ?? join(dataFolder(env, platform), 'local');
+    folder = storeFolder(chosen, host);
   } catch {
     return { status: 'warning', value: 'there is no home folder', hint: 'name a folder in LISTCTL_DATA_DIR' };
   }

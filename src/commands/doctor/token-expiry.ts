@@ -17,7 +17,7 @@ export function expiryOf(token: string): number | undefined {
 }
 
 /** A time for people, and how far it is from now: `2026-11-20 12:00 UTC (2 hours ago)`. */
-export function timeText(ms: number, nowMs: number): string {
+export function momentText(ms: number, nowMs: number): string {
   const at = new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
   const far = spanText(Math.abs(ms - nowMs));
   return `${at} UTC (${ms > nowMs ? `in ${far}` : `${far} ago`})`;

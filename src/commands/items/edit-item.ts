@@ -2,11 +2,10 @@
 import type { ItemsApi } from '../../api/items.ts';
 import { updateRequest } from '../../api/requests.ts';
 import { Failure } from '../../errors.ts';
-import type { Fields, Item, ItemRef } from '../../item.ts';
+import { type Fields, type Item, type ItemRef, strongTag } from '../../item.ts';
 import { itemView } from '../../output/item-view.ts';
 import { type FieldChange, stepLines } from '../../output/plan-diff.ts';
 import { printable } from '../../output/printable.ts';
-import { strongTag } from '../apply/observe.ts';
 import { showDryRun } from '../dry-run.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';

@@ -1,6 +1,6 @@
 /** The reading of a file before anything is sent, as a person sees it who waits for it. */
 import type { Readable } from 'node:stream';
-import { type Check, checkRows } from '../../rows/check-rows.ts';
+import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import type { Session } from '../session.ts';
@@ -23,6 +23,20 @@ export function openShown(from: string, session: Session): Promise<Input> {
     return bytes === 0 ? undefined : { doing, bytes };
   };
   return whileShown(shown, session, () => openInput(from, { host, spoolFolder: runsFolder(host) }));
+}
+
+/**
+ * Reads a file to its end, and says what is wrong with it.
+ *
+ * @throws {Failure} usage, where rows can't be sent, unless they are to be skipped
+ */
+export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: Session): Promise<Check> {
+  const check = await checkShown(file, session);
+  for (const notice of check.notices) await session.say(`listctl: ${notice}`);
+  if (check.badCount === 0 || skipsInvalid) return check;
+  const lines = badRowLines(check);
+  if (lines.length > 1) for (const line of lines) await session.say(`${nameOf(file.input.name)}: ${line}`);
+  throw badRowsFailure(check, file);
 }
 
 /** Reads a file to its end, as `checkRows`. */

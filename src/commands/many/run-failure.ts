@@ -1,5 +1,15 @@
 import type { RunTotals } from '../../bulk/journal-records.ts';
 import { Failure, Stopped } from '../../errors.ts';
+import { shellWord } from '../../output/curl-line.ts';
+
+/** The same command line, with --resume. */
+export function resumeCommand(words: readonly string[]): string {
+  // Neither is what was decided about the doubts of that time.
+  const same = words.filter(
+    (word, at) => !/^--(restart|resume|in-doubt(=.*)?)$/.test(word) && !(words[at - 1] === '--in-doubt' && at > 0),
+  );
+  return ['listctl', ...same.map(shellWord), '--resume'].join(' ');
+}
 
 /** What to do about a run over a file that did not do every row. */
 export function nextSteps(goOn: string): (run: string, inDoubt: number) => readonly string[] {

@@ -4,13 +4,11 @@ import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
-import { shellWord } from '../../output/curl-line.ts';
-import { badRowLines, badRowsFailure, type Check } from '../../rows/check-rows.ts';
+import type { Check } from '../../rows/check-rows.ts';
 import { contentHash, type Input, nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import { nearestName } from '../../settings/nearest-name.ts';
-import { warnOfExpiry } from '../doctor/warn-of-expiry.ts';
 import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
@@ -26,14 +24,15 @@ import {
   skipDoubts,
   tasksOf,
 } from './going-on.ts';
-import { checkShown, openShown } from './reading.ts';
+import { checkFile, openShown } from './reading.ts';
 import { openRejectsFile } from './rejects-file.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
-import { nextSteps } from './run-failure.ts';
+import { nextSteps, resumeCommand } from './run-failure.ts';
 import { runOrigin } from './run-origin.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
+import { warnOfExpiry } from './warn-of-expiry.ts';
 
 /** What is done with each row, beside what the flags of `--from` say. */
 export interface ManyVerb {
@@ -79,7 +78,7 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   try {
     const file = await openRows(input, { ...many, action, common, nearestName });
     const work = async (record?: RunRecord) => {
-      const check = await checkFile(file, many, session);
+      const check = await checkFile(file, many.skipsInvalid, session);
       if (verb.isDryRun) await showManyDryRun(file, check, session);
       else await runFile({ verb, many, file, check, mapping: mappingOf(file) }, record, session);
     };
@@ -139,16 +138,6 @@ function ofAnother({ journal }: ManyOptions, { before }: RunRecord): Failure {
   return new Failure('usage', `${journal} records another run: ${run}`, {
     hint: 'nothing was sent; name another file with --journal, or pass --restart to begin it anew for this one',
   });
-}
-
-/** Reads the file to its end, and says what is wrong with it. */
-async function checkFile(file: RowsFile, { skipsInvalid }: ManyOptions, session: Session): Promise<Check> {
-  const check = await checkShown(file, session);
-  for (const notice of check.notices) await session.say(`listctl: ${notice}`);
-  if (check.badCount === 0 || skipsInvalid) return check;
-  const lines = badRowLines(check);
-  if (lines.length > 1) for (const line of lines) await session.say(`${nameOf(file.input.name)}: ${line}`);
-  throw badRowsFailure(check, file);
 }
 
 /** What makes fields of the columns, as far as flags say it. */
@@ -254,15 +243,6 @@ function planOf(
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
     rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
-    nextSteps: nextSteps(goOnWith(session.words)),
+    nextSteps: nextSteps(resumeCommand(session.words)),
   };
-}
-
-/** The same command line, with --resume. */
-function goOnWith(words: readonly string[]): string {
-  // Neither is what was decided about the doubts of that time.
-  const same = words.filter(
-    (word, at) => !/^--(restart|resume|in-doubt(=.*)?)$/.test(word) && !(words[at - 1] === '--in-doubt' && at > 0),
-  );
-  return ['listctl', ...same.map(shellWord), '--resume'].join(' ');
 }

@@ -1,5 +1,4 @@
-import { join, resolve } from 'node:path';
-import { dataFolder } from '../../settings/folders.ts';
+import { storeFolder } from '../../settings/folders.ts';
 import type { Session } from '../session.ts';
 
 /**
@@ -9,6 +8,5 @@ import type { Session } from '../session.ts';
 export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {
   const origin = address();
   if (!origin.startsWith('local:')) return origin;
-  const folder = origin.slice('local:'.length) || join(dataFolder(host.env, host.platform), 'local');
-  return `local:${resolve(host.cwd, folder)}`;
+  return `local:${storeFolder(origin.slice('local:'.length) || undefined, host)}`;
 }

@@ -1,11 +1,12 @@
 /** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
-import { deleteQuestion, getQuestion } from '../../api/items.ts';
-import type { Exchange, Question, Step, Wire } from '../../api/wire.ts';
+import { getQuestion } from '../../api/items.ts';
+import type { Exchange, Step, Wire } from '../../api/wire.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import type { RowStep, Sender } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import type { Item, ListRef } from '../../item.ts';
 import { objectFrom } from '../../json.ts';
+import { deletionOf, type Gone, isMissing } from '../many/deletion.ts';
 
 /** An item that a run created, as the row of the run that takes it back. */
 export interface CreatedRow {
@@ -16,9 +17,6 @@ export interface CreatedRow {
   /** The hash of the fields that it was created with. */
   readonly hash: string | undefined;
 }
-
-/** What came of a row: the id of the item that is gone. */
-type Gone = { readonly id: string };
 
 /** What a sender is made of. */
 export interface UndoOptions {
@@ -89,13 +87,8 @@ class Removal {
 
   #deletionOf(ifMatch: string | undefined): Exchange<Gone> {
     const { wire, list } = this.#options;
-    const { id } = this.#row;
-    const question = deleteQuestion({ ...list, id }, ifMatch);
-    const read: Question<Gone>['read'] = (answer) => {
-      question.read(answer);
-      return { id };
-    };
-    return wire.begin({ ...question, read, proof: undefined, sentMsAgo: this.#sentMsAgo });
+    const question = deletionOf({ ...list, id: this.#row.id }, ifMatch);
+    return wire.begin({ ...question, sentMsAgo: this.#sentMsAgo });
   }
 
   #seen(): Promise<Step<Item>> {
@@ -170,10 +163,4 @@ class Removal {
     if (hash === undefined) return `whether item "${id}" was changed since ${created} can't be known`;
     return `item "${id}" has not just the fields that it had when ${created}`;
   }
-}
-
-function isMissing(step: Step<unknown>): boolean {
-  if (step.isDone || step.outcome !== 'refused') return false;
-  const failure = step.failure();
-  return failure instanceof Failure && failure.kind === 'not-found';
 }

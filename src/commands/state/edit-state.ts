@@ -1,10 +1,9 @@
 /** What the commands on a state have in common: a seed, its state under a lock, and an item of the list. */
 import { Failure } from '../../errors.ts';
-import { checkId, type Item, type ListRef } from '../../item.ts';
+import { checkId, type Item, type ListRef, strongTag } from '../../item.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
 import { withState } from '../apply/held-state.ts';
-import { strongTag } from '../apply/observe.ts';
 import { type NamedSeed, openSeed, type SeedFlags } from '../apply/seed-file.ts';
 import { readPaceFlags } from '../many/flags.ts';
 import type { Session } from '../session.ts';

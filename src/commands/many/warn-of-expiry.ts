@@ -4,8 +4,8 @@ import { addressSetting } from '../../settings/address.ts';
 import { findSetting } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
+import { expiryOf, momentText } from '../doctor/token-expiry.ts';
 import type { Session } from '../session.ts';
-import { expiryOf, timeText } from './token-expiry.ts';
 
 /**
  * Says so on stderr, in one line, where the token of this run is known to have expired: before many rows are begun. It
@@ -19,7 +19,7 @@ export async function warnOfExpiry(session: Session): Promise<void> {
   const nowMs = host.clock.now();
   if (token === undefined || expiresAtMs === undefined || expiresAtMs > nowMs) return;
   await say(
-    `listctl: the token from ${token.source} expired at ${timeText(expiresAtMs, nowMs)}; the service may refuse it`,
+    `listctl: the token from ${token.source} expired at ${momentText(expiresAtMs, nowMs)}; the service may refuse it`,
   );
 }
 

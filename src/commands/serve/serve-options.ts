@@ -1,9 +1,9 @@
-import { Failure } from '../errors.ts';
-import type { Host } from '../host.ts';
-import { isLoopbackHost } from '../service/loopback-host.ts';
-import { checkToken } from '../settings/token.ts';
-import { absolutePath, readTextFile } from './options/files.ts';
-import { perSecond, rateExpected } from './options/rate.ts';
+import { Failure } from '../../errors.ts';
+import type { Host } from '../../host.ts';
+import { isLoopbackHost } from '../../service/loopback-host.ts';
+import { checkToken } from '../../settings/token.ts';
+import { readTextFile } from '../options/files.ts';
+import { perSecond, rateExpected } from '../options/rate.ts';
 
 /** The flags of `serve`, as they were typed. */
 export interface ServeFlags {
@@ -22,6 +22,7 @@ export interface ServeOptions {
   /** In lower case. */
   readonly host: string;
   readonly port: number;
+  /** As it was typed. */
   readonly folder: string | undefined;
   /** The token that clients must send; undefined where one is to be made. */
   readonly token: string | undefined;
@@ -53,7 +54,7 @@ export async function readServeOptions(flags: ServeFlags, world: Host): Promise<
   return {
     host,
     port: numberFrom('--port', flags.port, parsePort) ?? 7070,
-    folder: flags.data === undefined ? undefined : absolutePath(flags.data, world),
+    folder: flags.data,
     token: await tokenFrom(tokenFile, world),
     tokenFile,
     badDay: {

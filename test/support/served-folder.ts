@@ -1,7 +1,7 @@
 /** The embedded service in a process of its own, that is killed and started again at the same address. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { listctl } from '../support/listctl.ts';
+import { listctl } from './listctl.ts';
 
 /** What the service asks of its clients. */
 export const token = 'the-token-of-the-crash-loop';

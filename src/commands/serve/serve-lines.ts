@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { curlLine, shellWord } from '../output/curl-line.ts';
-import { isLoopbackHost } from '../service/loopback-host.ts';
-import type { Context } from './context.ts';
+import { curlLine, shellWord } from '../../output/curl-line.ts';
+import { isLoopbackHost } from '../../service/loopback-host.ts';
+import type { Context } from '../context.ts';
 
 /** A service that others may use now. */
 export interface Serving {

@@ -1,9 +1,9 @@
-import { Failure } from '../errors.ts';
-import { addHelpNotes, type SetUp } from './command.ts';
-import type { Context } from './context.ts';
-import { reportBug } from './report.ts';
+import { Failure } from '../../errors.ts';
+import { addHelpNotes, type SetUp } from '../command.ts';
+import type { Context } from '../context.ts';
+import { reportBug } from '../report.ts';
+import { type Session, withSession } from '../session.ts';
 import type { ServeFlags, ServeOptions } from './serve-options.ts';
-import { type Session, withSession } from './session.ts';
 
 /** `listctl serve` */
 export const setUpServe: SetUp = (command, context) => {

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
-import type { Host } from '../host.ts';
-import { type BadDay, onBadDay } from '../service/bad-day.ts';
-import { listItemService } from '../service/handle.ts';
-import { type Server, type ServerOptions, startServer } from '../service/server.ts';
-import { openStore } from '../service/store.ts';
-import { dataFolder } from '../settings/folders.ts';
+import type { Host } from '../../host.ts';
+import { type BadDay, onBadDay } from '../../service/bad-day.ts';
+import { listItemService } from '../../service/handle.ts';
+import { type Server, type ServerOptions, startServer } from '../../service/server.ts';
+import { openStore } from '../../service/store.ts';
+import { storeFolder } from '../../settings/folders.ts';
 
 /** What is served, and how. */
 export interface LocalServerOptions extends ServerOptions {
@@ -21,7 +20,7 @@ export interface LocalServerOptions extends ServerOptions {
  */
 export async function startLocalServer(options: LocalServerOptions, host: Host): Promise<Server> {
   const { clock, signal } = host;
-  const store = openStore(options.folder ?? join(dataFolder(host.env, host.platform), 'local'));
+  const store = openStore(storeFolder(options.folder, host));
   const now = () => clock.now();
   // Who asks listctl to stop does not wait for a day to end: what is under way is answered at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { execa } from 'execa';
-import { listctlFile, testNode } from './listctl.ts';
+import { listctlFile, testNode } from '../support/listctl.ts';
 
 /** One command of a block. */
 export interface Step {
