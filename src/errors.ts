@@ -38,6 +38,8 @@ export interface FailureDetails {
   readonly outcome?: Outcome | undefined;
   /** The error code that the service gave. */
   readonly serviceCode?: string | undefined;
+  /** Whether the answer was a page for people, which says nothing of an item. */
+  readonly isPage?: boolean | undefined;
   /** The service's name for the request, for its operators. */
   readonly requestId?: string | undefined;
   /** The key of a create in doubt: sending it again is safe where the service honours it. */

@@ -108,8 +108,8 @@ function firstLineOf(answer: Answer, hide: (text: string) => string): string | u
 }
 
 /** Whether the answer is a page for people: a login, a gateway's error, a captive portal. */
-export function isHtml(answer: Answer): boolean {
-  return /html/i.test(answer.headers['content-type'] ?? '');
+export function isHtml({ headers }: Pick<Answer, 'headers'>): boolean {
+  return /html/i.test(headers['content-type'] ?? '');
 }
 
 /** An id may come as a number; its digits are the id (rulings, "Responses"). */

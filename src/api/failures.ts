@@ -159,7 +159,7 @@ function timesText(times: number): string {
 }
 
 function hintFor(kind: FailureKind, { status, headers }: Answer): string | undefined {
-  if (status >= 300 && status < 400)
+  if (status >= 300 && status < 400 && status !== 304)
     return 'redirects are not followed, so that the token stays home: check --base-url';
   if (status === 401) return 'the service does not accept the token: listctl auth status says where it comes from';
   if (status === 403) return 'the token is known, but may not do this';
@@ -188,7 +188,7 @@ function reasonOf(asked: Asked, { answer, fault }: Attempt): string {
 function detailsOf({ hide }: Asked, answer: Answer | undefined): FailureDetails {
   if (answer === undefined) return {};
   const { code, requestId } = errorOf(answer, hide);
-  return { status: answer.status, serviceCode: code, requestId };
+  return { status: answer.status, isPage: isHtml(answer), serviceCode: code, requestId };
 }
 
 /** What a failure may say: a service's headers and error codes are as long as it likes. In UTF-16 units. */

@@ -11,6 +11,7 @@ import { delayMs, isDoubtful, isThrottled, keyWindowMs, mayRepeat, type RetryPol
 import { waitAskedMs } from './retry-after.ts';
 import {
   type Answer,
+  type AnswerHead,
   type ApiRequest,
   type Attempt,
   type AttemptLimits,
@@ -263,8 +264,7 @@ class Asking<T> implements Exchange<T> {
     const head = attempt.answer ?? attempt.head;
     if (!this.isInDoubt || head === undefined) return undefined;
     const proof = this.#question.proof?.();
-    const isGone = head.status === 404 || head.status === 410;
-    if (this.#method === 'DELETE' && wasInDoubt && isGone) return { value: read(nothing) };
+    if (this.#method === 'DELETE' && wasInDoubt && saysGone(head)) return { value: read(nothing) };
     const request = proof?.request(head, this.#shared.address);
     if (!proof || !request) return undefined;
     const { answer } = await decodedAttempt(await this.#shared.send(request, true));
@@ -301,6 +301,11 @@ class Asking<T> implements Exchange<T> {
     // Who watches changes nothing: an answer that came is not lost because a trace of it can't be written.
     await options.onAttempt?.(report).catch(() => {});
   }
+}
+
+/** Whether there is nothing any more; a page for people does not say so of an item. */
+function saysGone(head: AnswerHead): boolean {
+  return (head.status === 404 || head.status === 410) && !isHtml(head);
 }
 
 /** What stands for the attempt of an earlier process. */

@@ -127,7 +127,11 @@ async function askedOnce<T>(
       isContinued = input.isRaw === true && input.readable;
       ended.abort();
     });
-  input.on('pause', onPause).on('end', onPause);
+  // A secret is asked for without a cursor, which the shell that Ctrl-Z leads to wants back.
+  const onKey = (_: unknown, key: { readonly ctrl?: boolean; readonly name?: string } = {}) => {
+    if (key.ctrl && key.name === 'z') host.stderr.stream.write('\u001b[?25h');
+  };
+  input.on('keypress', onKey).on('pause', onPause).on('end', onPause);
   try {
     const value = await ask({
       input,
@@ -144,6 +148,6 @@ async function askedOnce<T>(
       return isContinued ? 'continued' : undefined;
     throw error;
   } finally {
-    input.off('pause', onPause).off('end', onPause);
+    input.off('keypress', onKey).off('pause', onPause).off('end', onPause);
   }
 }

@@ -15,27 +15,31 @@ export interface WrongWords {
 /** commander's words as ours: what is wrong, and what to do about it; of a flag and of arguments, what we know of them. */
 export async function wrongWordsFailure({ words, error }: WrongWords, newProgram: NewProgram): Promise<Failure> {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
+  // What is asked about is what stands behind `help`; its own flags begin there.
+  const asked = words[0] === 'help' && words[1]?.startsWith('-') === false ? words.slice(1) : words;
   // As for a help page, on which a command has every flag that it may have.
   const commandBehind = async (typed: readonly string[]) => (await placeOf(typed, newProgram(['--help']))).command;
-  const command = await commandBehind(words);
+  const command = await commandBehind(asked);
   if (error.code === 'commander.unknownOption') {
     // Without what stands behind it: that may be a secret.
     const flag = first.replace(/^unknown option '([^'=]*).*$/s, '$1');
-    const at = words.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-    return unknownOption(flag, command, pathOf(await commandBehind(words.slice(0, at))) !== pathOf(command));
+    const at = asked.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+    const option = optionOf(flag, command);
+    if (option === undefined) return unknownOption(flag, command);
+    const isOfRows = optionOf(flag, (await placeOf(asked, newProgram(asked))).command) === undefined;
+    if (isOfRows) return goesWithFrom(option, pathOf(command));
+    const isEarly = pathOf(await commandBehind(asked.slice(0, at))) !== pathOf(command);
+    return isEarly ? standsBehind(option, pathOf(command)) : takesNoValue(option);
   }
   if (error.code === 'commander.excessArguments') return tooManyArguments(command);
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
   return new Failure('usage', first, { hint });
 }
 
-/** A flag that was typed where there is none: what it goes with, or what it is a slip of. */
-function unknownOption(flag: string, command: Command, isEarly: boolean): Failure {
+/** A flag that there is not: what it is a slip of. */
+function unknownOption(flag: string, command: Command): Failure {
   if (flag === '--token')
     return unknown(flag, 'an argument can be read by every user of the machine: set LISTCTL_TOKEN instead');
-  const option = optionOf(flag, command);
-  if (option !== undefined)
-    return isEarly ? standsBehind(option, pathOf(command)) : goesWithFrom(option, pathOf(command));
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
   const meant = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
   if (meant !== undefined) return unknown(flag, `Did you mean --${meant}?`);
@@ -68,6 +72,12 @@ function standsBehind({ flags }: Option, path: string): Failure {
   return new Failure('usage', `${long.split(' ')[0]} stands behind the command, not before it`, {
     hint: `as in: listctl ${path} ${long}`,
   });
+}
+
+/** commander calls `--quiet=true` unknown. */
+function takesNoValue({ flags }: Option): Failure {
+  const long = longOf(flags);
+  return new Failure('usage', `${long} takes no value`, { hint: `pass ${long} alone, or leave it out` });
 }
 
 function goesWithFrom({ flags }: Option, path: string): Failure {

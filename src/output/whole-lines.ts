@@ -1,7 +1,9 @@
 import type { Output } from '../host.ts';
 
 /** Where results are printed. */
-export type ResultOutput = Pick<Output, 'write' | 'isClosed'>;
+export interface ResultOutput extends Pick<Output, 'isClosed'> {
+  write(text: string): Promise<void>;
+}
 
 /**
  * A screen on which a line is drawn meanwhile that is not of the text: it is taken away before each write, and comes back
@@ -20,7 +22,7 @@ export function wholeLines(output: ResultOutput, takeAway: () => void): ResultOu
       return output.isClosed;
     },
     write: async (text) => {
-      const all = begun + Buffer.from(text).toString();
+      const all = begun + text;
       const end = all.lastIndexOf('\n') + 1;
       begun = all.slice(end);
       if (end > 0) await write(all.slice(0, end));

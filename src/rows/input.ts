@@ -25,6 +25,8 @@ export interface InputOptions {
   readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
   /** The folder for the copy of what can be read only once; made, for its owner alone, where it is not there. */
   readonly spoolFolder: string;
+  /** Told of each block that is copied: how many bytes that makes. */
+  readonly onCopied?: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -35,19 +37,20 @@ export interface InputOptions {
  *   can't be read or copied
  * @throws {Stopped} when the host's signal aborts while a stream is copied
  */
-export async function openInput(file: string, { host, spoolFolder }: InputOptions): Promise<Input> {
+export async function openInput(file: string, options: InputOptions): Promise<Input> {
+  const { host } = options;
   if (file === '-') {
     if (host.stdin.isTTY) {
       throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the rows in, or name a file' });
     }
-    return spooled(file, host.stdin.stream, { host, spoolFolder });
+    return spooled(file, host.stdin.stream, options);
   }
   const path = host.cwd === '' ? file : resolve(host.cwd, file);
   const input = await tryTo(file, () => openRegular(path, file));
   if (input !== undefined) return input;
   // Opening a FIFO waits for who writes to it, so not on this thread.
   const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
-  return spooled(file, handle.createReadStream(), { host, spoolFolder });
+  return spooled(file, handle.createReadStream(), options);
 }
 
 /** A regular file; undefined for what has to be copied. Where a system tells no size (/proc), that is needed too. */
@@ -63,11 +66,21 @@ async function openRegular(path: string, name: string): Promise<Input | undefine
 async function spooled(
   name: string,
   stream: AsyncIterable<unknown>,
-  { host, spoolFolder }: InputOptions,
+  { host, spoolFolder, onCopied }: InputOptions,
 ): Promise<Input> {
   const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, host.signal);
-  const spool = await spoolBytes(bytes, { folder: spoolFolder, platform: host.platform });
+  const place = { folder: spoolFolder, platform: host.platform };
+  const spool = await spoolBytes(onCopied === undefined ? bytes : told(bytes, onCopied), place);
   return { name, isSpooled: true, ...spool };
+}
+
+async function* told(chunks: AsyncIterable<Uint8Array>, onCopied: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    onCopied(bytes);
+    yield chunk;
+  }
 }
 
 async function* untilEnd(

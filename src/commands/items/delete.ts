@@ -77,7 +77,7 @@ async function deleteItem(ref: ItemRef, ignoresMissing: boolean, api: ItemsApi):
   try {
     await api.delete(ref);
   } catch (error) {
-    const isMissing = error instanceof Failure && error.kind === 'not-found';
+    const isMissing = error instanceof Failure && error.kind === 'not-found' && error.details.isPage !== true;
     if (!isMissing || !ignoresMissing) throw error;
   }
   return { id: ref.id };

@@ -2,37 +2,26 @@ import { createRequest, deleteRequest, getRequest, updateRequest } from '../../a
 import type { ApiRequest } from '../../api/transport.ts';
 import type { ListRef } from '../../item.ts';
 import { type PlannedRequest, requestView } from '../../output/item-view.ts';
-import { countOf, countText } from '../../output/quantity-text.ts';
 import type { Check } from '../../rows/check-rows.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import type { Row } from '../../rows/row.ts';
 import type { Session } from '../session.ts';
-import { openDisplay } from './display.ts';
 
 /** A person is shown so many requests; a program all of them. */
 const shownMax = 10;
 
 /** Shows the requests of the rows of a file, and sends none. */
 export async function showManyDryRun(file: RowsFile, check: Check, session: Session): Promise<void> {
-  const format = session.format(true);
-  const isForPerson = format === 'pretty';
+  const isForPerson = session.format(true) === 'pretty';
   const good = check.ofShard - check.badOfShard;
   let shown = 0;
-  const progress = () => ({ doing: `printing ${countText(shown)} of ${countOf(good, 'request')}` });
-  // On a terminal the requests themselves show how far it is.
-  const isUnseen = !session.host.stdout.isTTY || format === 'none';
-  const display = isUnseen ? openDisplay(progress, session) : undefined;
-  try {
-    await session.printing(requestView, true, async (print) => {
-      for await (const request of requestsOf(file, session)) {
-        if (isForPerson && shown === shownMax) return;
-        shown += 1;
-        await print(request);
-      }
-    });
-  } finally {
-    display?.end();
-  }
+  await session.printing(requestView, true, async (print) => {
+    for await (const request of requestsOf(file, session)) {
+      if (isForPerson && shown === shownMax) return;
+      shown += 1;
+      await print(request);
+    }
+  });
   const more = good - shown;
   const hidden = more > 0 ? `; ${more} more are not shown (-o jsonl shows all)` : '';
   await session.say(`dry run: ${good} of ${check.ofShard} rows would be sent, and none was${hidden}`);

@@ -43,17 +43,18 @@ function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunPr
   const { settled, failed, inDoubt } = report;
   const { elapsedMs } = running;
   const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);
+  // The first rows wait for a connection: what they foretell is wrong many times over.
+  const foretells = settled > 0 && elapsedMs >= foretellsAfterMs && !running.isStopping;
   return {
     ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
-    // The first rows wait for a connection: what they foretell is wrong many times over.
-    leftMs: settled === 0 || elapsedMs < foretellsAfterMs ? undefined : ((toDo - settled) / ratePerSecond) * 1000,
+    leftMs: foretells ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
     reason: running.isStopping ? stoppingText(running.underWay) : reasonOf(pace, nowMs),
   };
 }
 
 /** What is done after the first Ctrl-C, so that nobody has to guess. */
 function stoppingText(underWay: number): string {
-  return `stopping: waiting for ${countOf(underWay, 'answer')}`;
+  return underWay === 0 ? 'stopping' : `stopping: waiting for ${countOf(underWay, 'answer')}`;
 }
 
 /** Why it does not go on. */

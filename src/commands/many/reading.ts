@@ -1,5 +1,4 @@
 /** The reading of a file before anything is sent, as a person sees it who waits for it. */
-import type { Readable } from 'node:stream';
 import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
@@ -7,22 +6,17 @@ import type { Session } from '../session.ts';
 import { whileShown } from './display.ts';
 import { runsFolder } from './run-record.ts';
 
-/** Sockets and files count what they read; other streams need not. */
-type Counting = Readable & { readonly bytesRead?: number };
-
 /** Opens the file that `--from` names; what has to be copied first is shown as it comes. */
 export function openShown(from: string, session: Session): Promise<Input> {
   const { host } = session;
   const doing = `reading ${nameOf(from)}`;
-  // Whoever names a file pays for no stream.
-  const stdin: Counting | undefined = from === '-' ? host.stdin.stream : undefined;
-  const shown = () => {
-    if (stdin === undefined) return { doing };
-    const { bytesRead: bytes = 0 } = stdin;
-    // The terminal may still be in use by the program that is to write: an editor, a menu, a question for a password.
-    return bytes === 0 ? undefined : { doing, bytes };
+  let bytes = 0;
+  const onCopied = (copied: number) => {
+    bytes = copied;
   };
-  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: runsFolder(host) }));
+  // Until then the terminal may be in use by the program that is to write: an editor, a menu, a question for a password.
+  const shown = () => (bytes === 0 ? undefined : { doing, bytes });
+  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: runsFolder(host), onCopied }));
 }
 
 /**

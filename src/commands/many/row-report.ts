@@ -101,7 +101,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       if (this.#isSilent) return undefined;
       const { value } = result;
       const item = 'members' in value ? value : undefined;
-      return this.#put({ row: number, action, status, id: value.id, item });
+      return this.#print({ row: number, action, status, id: value.id, item });
     }
     const failure = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
     return this.#notDone(row, { row: number, action, status, id, failure }, failure);
@@ -122,7 +122,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       this.failed += 1;
       this.#plan.rejects?.add(row, failure.message);
     } else this.inDoubt += 1;
-    if (!this.#tellsFailures) return this.#put(shown);
+    if (!this.#tellsFailures) return this.#print(shown);
     this.#shown += 1;
     return this.#shown > shownMax ? undefined : this.#tell(row, failure);
   }
@@ -136,10 +136,6 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       ? `look whether it was ${this.#plan.done}, then: listctl runs resolve ${run} --row ${number} --applied ID, or --not-applied`
       : undefined;
     return new Failure('in-doubt', message, { ...details, hint });
-  }
-
-  #put(shown: Printed): Promise<void> | undefined {
-    return this.#print(shown);
   }
 
   async #tell({ number, line, name }: R, { kind, message, details }: Failure): Promise<void> {

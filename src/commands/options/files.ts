@@ -40,7 +40,8 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
 
 /** The path of a file or a folder as it was typed, seen from the folder that listctl was started in. */
 export function absolutePath(typed: string, { cwd }: Pick<Host, 'cwd'>): string {
-  return cwd === '' ? typed : resolve(cwd, typed);
+  // Of nothing that was typed it would make the folder itself.
+  return cwd === '' || typed === '' ? typed : resolve(cwd, typed);
 }
 
 function readBytes(file: string, host: Host): Buffer {

@@ -26,6 +26,20 @@ test('an item that is not there is exit code 4, and success where that was asked
   expect(ignored).toMatchObject({ exitCode: 0, stdout: '{"id":"17"}\n', stderr: '' });
 });
 
+test('a page for people with a 404 does not say that the item is gone', async () => {
+  await using service = await scriptedService({
+    status: 404,
+    headers: { 'content-type': 'text/html' },
+    body: '<p>no</p>',
+  });
+
+  const { exitCode, stdout } = await run(['items', 'delete', '17', '--ignore-missing'], {
+    env: environmentFor(service),
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: '' });
+});
+
 test.each([
   { typed: 'y\n', exit: 0, requests: 1, because: 'yes' },
   { typed: 'n\n', exit: 2, requests: 0, because: 'no' },

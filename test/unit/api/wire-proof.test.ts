@@ -14,6 +14,14 @@ describe('a delete', () => {
     ).resolves.toEqual([204, {}, 0]);
   });
 
+  test('whose answer was lost is in doubt where a page for people says 404: that is not the service', async () => {
+    const asking = wireWith([lost, answered(404, { 'content-type': 'text/html' }, '<p>')]).wire.ask(
+      question(1, 'DELETE'),
+    );
+
+    await expect(asking).rejects.toMatchObject({ kind: 'in-doubt' });
+  });
+
   test('that finds nothing at once has deleted nothing', async () => {
     await expect(wireWith([answered(404)]).wire.ask(question(1, 'DELETE'))).rejects.toMatchObject({
       kind: 'not-found',

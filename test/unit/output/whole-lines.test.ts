@@ -3,7 +3,7 @@ import { wholeLines } from '../../../src/output/whole-lines.ts';
 
 test('what is drawn meanwhile is taken away before each write, and stands below whole lines alone', async () => {
   const screen: string[] = [];
-  const output = { isClosed: false, write: async (text: string | Uint8Array) => void screen.push(String(text)) };
+  const output = { isClosed: false, write: async (text: string) => void screen.push(text) };
   const lines = wholeLines(output, () => screen.push('(away)'));
 
   for (const text of ['[\n  1', ',\n  2', ',', '\n  3', '\n]\n']) await lines.write(text);
@@ -14,10 +14,10 @@ test('what is drawn meanwhile is taken away before each write, and stands below 
 
 test('a last line without an end is written at the end', async () => {
   const screen: string[] = [];
-  const output = { isClosed: false, write: async (text: string | Uint8Array) => void screen.push(String(text)) };
+  const output = { isClosed: false, write: async (text: string) => void screen.push(text) };
   const lines = wholeLines(output, () => screen.push('(away)'));
 
-  await lines.write(Buffer.from('half a line'));
+  await lines.write('half a line');
   expect(screen).toEqual([]);
   await lines.flush();
   await lines.flush();
