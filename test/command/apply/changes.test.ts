@@ -40,6 +40,22 @@ describe('apply', () => {
     expect(world.text('seed.yaml.state.json')).toBe(state);
   });
 
+  test('N37: sees no difference in numbers that JavaScript could not tell apart, and in a digit of them it does', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    const seed = (digits: string) =>
+      `{"key":"Title","items":[{"Title":"a","a":1234567890123456789${digits},"b":1.0,"c":1e400,"d":-0}]}`;
+    world.file('seed.yaml', seed('0'));
+    await world.apply('--init', '--yes', '-o', 'none');
+
+    const again = await world.apply('--dry-run');
+    world.file('seed.yaml', seed('1'));
+    const other = await world.apply('--yes', '-o', 'none');
+
+    expect(again.stdout).toContain('No changes: 1 item is as the seed says.');
+    expect([other.exitCode, service.requests.at(-1)?.body]).toEqual([0, '{"fields":{"a":12345678901234567891}}']);
+  });
+
   test('sends of an update only the fields that differ, with the ETag that the item has', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);

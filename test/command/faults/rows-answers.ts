@@ -297,7 +297,7 @@ row('N37', 'numbers are printed as they came, token for token', async (way) => {
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${body}\n` });
 });
 
-rowElsewhere('N37', 'that `apply` sees no difference belongs to apply, which is not there yet');
+rowElsewhere('N37', 'that `apply` sees no difference is seen in test/command/apply/changes.test.ts');
 rowElsewhere('N15', 'that a run over many rows stops is seen in test/command/many/stops.test.ts');
 
 function headOf(status: number, framing: string): Buffer {
