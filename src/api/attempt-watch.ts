@@ -48,7 +48,9 @@ export class AttemptWatches {
     if (atMs >= this.#dueAtMs) return;
     this.#dueAtMs = atMs;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#look(), Math.min(atMs - this.#nowMs(), 2 ** 31 - 1)).unref();
+    // A moment that passes meanwhile is no negative delay, of which Node 21 and later would warn on stderr.
+    const delayMs = Math.max(0, Math.min(atMs - this.#nowMs(), 2 ** 31 - 1));
+    this.#timer = setTimeout(() => this.#look(), delayMs).unref();
   }
 
   now(): number {
