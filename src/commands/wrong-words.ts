@@ -1,7 +1,7 @@
 /** What is wrong with a command line, and what was meant. To be loaded late: it declares commands anew. */
 import type { Command, CommanderError, Option } from 'commander';
 import { Failure } from '../errors.ts';
-import { nearestName } from '../settings/nearest-name.ts';
+import { nearestName } from '../nearest-name.ts';
 import type { NewProgram } from './command.ts';
 import { optionOf, placeOf } from './completion/place.ts';
 

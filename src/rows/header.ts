@@ -39,11 +39,11 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
   const known = named.filter(({ name }) => !isOurs(name));
   const names = known.map(({ name }) => name);
   for (const [name, option] of askedNames(options)) {
-    if (!names.includes(name)) throw unknownName(option, 'column', name, names, options.nearestName);
+    if (!names.includes(name)) throw unknownName(option, 'column', name, names);
   }
   const idAt = named.findIndex(({ name }) => name === options.idColumn);
   if (idAt === -1 && options.action !== 'create') {
-    throw unknownName('--id-column', 'column', options.idColumn, names, options.nearestName);
+    throw unknownName('--id-column', 'column', options.idColumn, names);
   }
   const hasUnsentId = idAt !== -1 && options.action === 'create' && !options.rename.has(options.idColumn);
   return {

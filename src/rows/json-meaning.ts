@@ -83,7 +83,7 @@ class Found {
     // Without rows there is nothing that a name could be missing in.
     if (missing === undefined || this.#names.size === 0) return undefined;
     const [name, option] = missing;
-    return unknownName(option, 'member', name, [...this.#names], this.#options.nearestName);
+    return unknownName(option, 'member', name, [...this.#names]);
   }
 }
 

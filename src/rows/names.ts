@@ -1,5 +1,6 @@
 /** The names of columns and members. */
 import { Failure } from '../errors.ts';
+import { nearestName } from '../nearest-name.ts';
 import { quoted } from './raw-row.ts';
 import type { RowsOptions } from './rows-options.ts';
 
@@ -20,13 +21,7 @@ export function askedNames({ only, rename, types }: RowsOptions): ReadonlyMap<st
  *
  * @param what it would be: `column`, `member`
  */
-export function unknownName(
-  option: string,
-  what: string,
-  name: string,
-  names: readonly string[],
-  nearestName: RowsOptions['nearestName'],
-): Failure {
+export function unknownName(option: string, what: string, name: string, names: readonly string[]): Failure {
   const nearest = nearestName(name, names);
   const shown = names
     .slice(0, 10)

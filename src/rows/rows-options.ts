@@ -43,8 +43,6 @@ export interface RowsOptions {
   readonly common: Fields;
   /** The share that is wanted; undefined for every row. */
   readonly shard?: Shard | undefined;
-  /** The name of a list that was probably meant (`settings/nearest-name.ts`, which is a sibling's). */
-  readonly nearestName: (typed: string, names: Iterable<string>) => string | undefined;
   /** How much is read at once, in bytes: for tests. */
   readonly blockBytes?: number | undefined;
 }

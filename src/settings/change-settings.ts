@@ -1,9 +1,9 @@
 /** Changes of the user's settings. `import()` this where something is written: it brings conf. */
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
+import { takeLock } from '../lock.ts';
 import { type Credential, credentialsFrom } from './credentials.ts';
 import { makeSettingsFolder, replaceKeptFile } from './kept-file.ts';
-import { takeLock } from './lock.ts';
 import { profilesFrom } from './profile.ts';
 import { isStoredObject, readStoredFile, type StoredFile, storedVersion } from './stored-file.ts';
 import { openUserSettings, type SettingsFiles } from './user-settings.ts';

@@ -1,6 +1,6 @@
 /** Profiles: named addresses and defaults, as `config.json` keeps them. */
 import { Failure } from '../errors.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from '../nearest-name.ts';
 import { damaged, isStoredObject, nameShown, type StoredObject } from './stored-file.ts';
 
 /** What a profile sets, by the name of the setting: `baseUrl`, `site`. */

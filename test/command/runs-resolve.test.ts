@@ -6,7 +6,7 @@ import { readJournal } from '../../src/bulk/journal-replay.ts';
 import { payloadHash } from '../../src/bulk/payload-hash.ts';
 import { runLock } from '../../src/bulk/run-files.ts';
 import { objectFrom } from '../../src/json.ts';
-import { takeLock } from '../../src/settings/lock.ts';
+import { takeLock } from '../../src/lock.ts';
 import { scriptedService } from '../support/scripted-service.ts';
 import { testHost } from '../support/test-host.ts';
 import { created, done, givenRun, intent, runsWorld } from './runs-world.ts';

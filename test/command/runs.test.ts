@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runLock } from '../../src/bulk/run-files.ts';
+import { takeLock } from '../../src/lock.ts';
 import { main } from '../../src/main.ts';
-import { takeLock } from '../../src/settings/lock.ts';
 import { testHost } from '../support/test-host.ts';
 import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
 

@@ -1,10 +1,11 @@
 /** One job of a round: its sessions, one after the other, killed now and then, until there is nothing more to do. */
+
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedFolder } from '../support/served-folder.ts';
 import type { Client, RunRecorded, SessionPlace } from './client.ts';
 import { carryOutKill } from './kill.ts';
 import { type KillPlan, planKill, type RunTime } from './kill-plan.ts';
 import { holdsDoubt } from './modes.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import { sumOf } from './sum-of.ts';
 import type { Wire } from './wire.ts';
 

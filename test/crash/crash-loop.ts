@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { seededRandom } from '../support/seeded-random.ts';
 import { serveFolder } from '../support/served-folder.ts';
 import type { Kills } from './act.ts';
 import type { Client } from './client.ts';
@@ -9,7 +10,6 @@ import type { RoundCounts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
 import { isSeedMode, type ModeName, modeNames } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
-import { seededRandom } from './seeded-random.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 
 /** What a loop is asked for. */

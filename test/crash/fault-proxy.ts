@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { SeededRandom } from './seeded-random.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import { type Fault, type ProxiedRequest, type Wire, writeCount } from './wire.ts';
 
 const shares: readonly (readonly [Fault, number])[] = [

@@ -1,6 +1,7 @@
 /** When a session of a run is killed, and who is. */
+
+import { pick, type SeededRandom } from '../support/seeded-random.ts';
 import type { ModeName } from './modes.ts';
-import { pick, type SeededRandom } from './seeded-random.ts';
 
 /** A kill; `both` are killed at the same moment, `service-first` the client while the service is down or just back. */
 export interface KillPlan {

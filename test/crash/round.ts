@@ -1,6 +1,7 @@
 /** One round of the loop: a list of its own, the runs that write to it, and what they come to. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedFolder } from '../support/served-folder.ts';
 import { type Kills, runAct } from './act.ts';
 import { type Client, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
@@ -12,7 +13,6 @@ import { type ListContents, listContents, type TextFields } from './list-content
 import { holdsDoubt, isSeedMode, type Job, type ModeName, makeJob, type RowModeName } from './modes.ts';
 import { seedClient, settleSeed } from './seed-client.ts';
 import { makeFirstSeed, makeSecondSeed } from './seed-jobs.ts';
-import type { SeededRandom } from './seeded-random.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 import type { Wire } from './wire.ts';
 import { startWriters, type Writers } from './writers.ts';

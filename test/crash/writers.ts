@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { pick, type SeededRandom } from '../support/seeded-random.ts';
 import { type ServedFolder, token } from '../support/served-folder.ts';
 import type { Ledger, WrittenItem } from './ledger.ts';
 import type { TextFields } from './list-contents.ts';
-import { pick, type SeededRandom } from './seeded-random.ts';
 import { type Wire, writeCount } from './wire.ts';
 
 /** Writers at work: for who runs beside them, a wire without faults straight into the service's folder. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { type SeededRandom, seededRandom } from '../crash/seeded-random.ts';
+import { type SeededRandom, seededRandom } from '../support/seeded-random.ts';
 import { mutated } from './mutate.ts';
 import type { FuzzTarget, OpenTarget } from './target.ts';
 import { startWatchdog } from './watchdog.ts';

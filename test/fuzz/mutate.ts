@@ -1,5 +1,5 @@
 /** Damage to bytes, by chance: by the bit, by the piece, and by what the format is made of. */
-import type { SeededRandom } from '../crash/seeded-random.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 
 /** What damage is made with. */
 export interface Materials {

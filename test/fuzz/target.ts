@@ -1,6 +1,6 @@
 import type { FailureKind } from '../../src/errors.ts';
 import { Failure } from '../../src/errors.ts';
-import type { SeededRandom } from '../crash/seeded-random.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
 
 /** What is given damaged bytes: a reader of ours. */
 export interface FuzzTarget {

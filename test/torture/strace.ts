@@ -96,8 +96,14 @@ function callsIn(log: string, root: string): readonly TracedCall[] {
     if (call === undefined) continue;
     const nth = (counts.get(thread + call) ?? 0) + 1;
     counts.set(thread + call, nth);
-    const [isInside, isInjected] = [text.includes(`${root}/`), text.endsWith('(INJECTED)')];
-    calls.push({ call, nth, text, isInside, isInjected, beganAt: before?.at ?? at, endedAt: at });
+    const isInjected = text.endsWith('(INJECTED)');
+    calls.push({ call, nth, text, isInside: isAbout(root, text), isInjected, beganAt: before?.at ?? at, endedAt: at });
   }
   return calls;
+}
+
+/** Of what is written only where to: the name of a file may be in what is told on stderr. */
+function isAbout(root: string, text: string): boolean {
+  const [, written] = /^\w*write\w*\((.*?>)/.exec(text) ?? [];
+  return (written ?? text).includes(`${root}/`);
 }

@@ -72,7 +72,7 @@ describe.each([
 });
 
 test('the names of columns are cut in a hint', () => {
-  const { details } = unknownName('--id-column', 'column', 'id', ['n'.repeat(9000), 'b'], () => undefined);
+  const { details } = unknownName('--id-column', 'column', 'number', ['n'.repeat(9000), 'b']);
 
   expect(details.hint).toBe(`the columns are: ${'n'.repeat(100)}…, b`);
 });

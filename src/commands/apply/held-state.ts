@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { removeRun } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
+import { takeLock } from '../../lock.ts';
 import { type AppliedJournal, checkJournal, fold, journalOf, readApplied } from '../../seed/fold.ts';
 import type { State } from '../../seed/state.ts';
 import { backupOf, readState, writeState } from '../../seed/state-file.ts';
-import { takeLock } from '../../settings/lock.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { bootId } from '../many/run-record.ts';
 import type { Session } from '../session.ts';

@@ -4,7 +4,6 @@ import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
 import type { Target } from '../../seed/state.ts';
-import { nearestName } from '../../settings/nearest-name.ts';
 import { whileShown } from '../many/display.ts';
 import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
 import { runOrigin } from '../many/run-origin.ts';
@@ -45,7 +44,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   try {
     const read = () =>
       readSeed(input, {
-        rows: { ...reading, common: {}, nearestName },
+        rows: { ...reading, common: {} },
         ...(isYaml && { isYaml }),
         key: flags.key,
         onProblem: (line) => problems.push(line),

@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts';
-import { nearestName } from '../../settings/nearest-name.ts';
+import { nearestName } from '../../nearest-name.ts';
 
 /**
  * The failure for a word behind `help` that is none of these.

@@ -8,7 +8,6 @@ import type { Check } from '../../rows/check-rows.ts';
 import { contentHash, type Input, nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
-import { nearestName } from '../../settings/nearest-name.ts';
 import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
@@ -76,7 +75,7 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   refuseSameFile(filesOf(from, many, host));
   const input = await openShown(from, session);
   try {
-    const file = await openRows(input, { ...many, action, common, nearestName });
+    const file = await openRows(input, { ...many, action, common });
     const work = async (record?: RunRecord) => {
       const check = await checkFile(file, many.skipsInvalid, session);
       if (verb.isDryRun) await showManyDryRun(file, check, session);

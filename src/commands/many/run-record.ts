@@ -9,8 +9,8 @@ import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
+import { type Lock, takeLock } from '../../lock.ts';
 import { stateFolder } from '../../settings/folders.ts';
-import { type Lock, takeLock } from '../../settings/lock.ts';
 
 /** Which run it is: one with the same is gone on with. */
 export interface RunPlace {

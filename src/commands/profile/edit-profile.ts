@@ -1,9 +1,9 @@
 /** Changes of one profile in a draft of the settings. */
 import { isAbsolute, resolve } from 'node:path';
 import { Failure } from '../../errors.ts';
+import { nearestName } from '../../nearest-name.ts';
 import { parseAddress } from '../../settings/address.ts';
 import type { SettingsDraft } from '../../settings/change-settings.ts';
-import { nearestName } from '../../settings/nearest-name.ts';
 import { noSuchProfile, type ProfileValues, profileKeys } from '../../settings/profile.ts';
 import { type Definition, type FlagTexts, findSetting, keyOf } from '../../settings/setting.ts';
 import { settings } from '../options/shared.ts';

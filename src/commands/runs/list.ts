@@ -1,6 +1,6 @@
 import { type ListedRun, listRuns, runLock } from '../../bulk/run-files.ts';
+import { isLocked } from '../../lock.ts';
 import { runView } from '../../output/run-view.ts';
-import { isLocked } from '../../settings/lock.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { bootId, runsFolder } from '../many/run-record.ts';
 import { type Session, withSession } from '../session.ts';

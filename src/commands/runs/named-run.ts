@@ -7,7 +7,7 @@ import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { findRun, resolveRun, runLock } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
-import { isLocked, type LockOptions, takeLock } from '../../settings/lock.ts';
+import { isLocked, type LockOptions, takeLock } from '../../lock.ts';
 import { bootId, journalLock, runsFolder } from '../many/run-record.ts';
 
 /** What RUN is, on help pages. */

@@ -4,7 +4,7 @@ import type { Exchange, Step, Wire } from '../../api/wire.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import type { RowStep, Sender } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
-import type { Item, ListRef } from '../../item.ts';
+import { type Item, type ListRef, strongTag } from '../../item.ts';
 import { objectFrom } from '../../json.ts';
 import { deletionOf, type Gone, isMissing } from '../many/deletion.ts';
 
@@ -41,12 +41,7 @@ export function undoSender(options: UndoOptions): Sender<CreatedRow, Gone> {
 
 /** Whether the item must be read before it is deleted, so that it takes two requests. */
 export function needsLook({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
-  return !isForced && !isStrong(etag);
-}
-
-/** `If-Match` compares strongly: a weak tag matches nothing (RFC 9110, section 13.1.1). */
-function isStrong(etag: string | undefined): etag is string {
-  return etag?.startsWith('"') === true;
+  return !isForced && strongTag(etag) === undefined;
 }
 
 /** One item on its way out: looked at where its tag does not say whether it was changed, then deleted. */
@@ -76,7 +71,7 @@ class Removal {
     if (!this.#isUnchanged(seen.value)) return this.#changed(seen);
     // What is changed from now on stays as well.
     const { etag } = seen.value;
-    this.#deletion = this.#deletionOf(isStrong(etag) ? etag : undefined);
+    this.#deletion = this.#deletionOf(strongTag(etag));
     return this.#delete(this.#deletion);
   }
 
@@ -159,7 +154,7 @@ class Removal {
 
   #difference(created: string): string {
     const { id, hash, etag } = this.#row;
-    if (isStrong(etag)) return `item "${id}" was changed since ${created}`;
+    if (strongTag(etag) !== undefined) return `item "${id}" was changed since ${created}`;
     if (hash === undefined) return `whether item "${id}" was changed since ${created} can't be known`;
     return `item "${id}" has not just the fields that it had when ${created}`;
   }

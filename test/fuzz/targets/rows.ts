@@ -17,7 +17,6 @@ const usual: RowsOptions = {
   idColumn: 'id',
   rows: 'auto',
   common: {},
-  nearestName: () => undefined,
 };
 
 const csvWords = [

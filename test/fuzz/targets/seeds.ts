@@ -37,10 +37,7 @@ async function seedWords(path: string, bytes: Buffer): Promise<string> {
   const input = { name: path, isSpooled: false, descriptor, sizeBytes: bytes.length, close: () => {} };
   try {
     const seed = await readSeed(input, {
-      rows: {
-        ...{ rename: new Map(), types: new Map(), empty: 'omit', idColumn: 'id', rows: 'auto', common: {} },
-        nearestName: () => undefined,
-      },
+      rows: { rename: new Map(), types: new Map(), empty: 'omit', idColumn: 'id', rows: 'auto', common: {} },
       onProblem: (line) => mustHold(line.length < 5000, 'a problem is no endless line'),
     });
     const keys = new Set(seed.items.map(({ key }) => key));

@@ -3,7 +3,7 @@ import type { JournalIo } from '../../../src/bulk/journal-io.ts';
 import type { RowStep, Sender } from '../../../src/bulk/task.ts';
 import { Failure } from '../../../src/errors.ts';
 import type { Clock } from '../../../src/host.ts';
-import type { SeededRandom } from '../../crash/seeded-random.ts';
+import type { SeededRandom } from '../../support/seeded-random.ts';
 import { hashFor } from './journal-samples.ts';
 
 /** A row: its number is all there is. */

@@ -7,8 +7,8 @@ import { startPace } from '../../../src/bulk/pace.ts';
 import { startRun } from '../../../src/bulk/runner.ts';
 import type { Task } from '../../../src/bulk/task.ts';
 import { Failure } from '../../../src/errors.ts';
-import { seededRandom } from '../../crash/seeded-random.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
+import { seededRandom } from '../../support/seeded-random.ts';
 import { hurriedClock, type Row, Service, senderOf, type World } from './cut-world.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 

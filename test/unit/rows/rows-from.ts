@@ -6,7 +6,6 @@ import { openInput } from '../../../src/rows/input.ts';
 import { openRows, type RowsFile } from '../../../src/rows/open-rows.ts';
 import type { BadRow, Row } from '../../../src/rows/row.ts';
 import type { RowsOptions } from '../../../src/rows/rows-options.ts';
-import { nearestName } from '../../../src/settings/nearest-name.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { testHost } from '../../support/test-host.ts';
 
@@ -19,7 +18,6 @@ export const usual: RowsOptions = {
   idColumn: 'id',
   rows: 'auto',
   common: {},
-  nearestName,
 };
 
 /** What a file turned out to be. */

@@ -6,8 +6,8 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../errors.ts';
-import type { Host, Processes } from '../host.ts';
+import { Failure } from './errors.ts';
+import type { Host, Processes } from './host.ts';
 import { entryOf, type Holder, holderOf, isDead, isFromHere, thisHolder } from './lock-holder.ts';
 
 /** A lock that is held. */

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Stopped } from '../../../src/errors.ts';
-import { isLocked, takeLock } from '../../../src/settings/lock.ts';
-import { entryOf, type Holder, thisHolder } from '../../../src/settings/lock-holder.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-import { testHost } from '../../support/test-host.ts';
+import { Stopped } from '../../src/errors.ts';
+import { isLocked, takeLock } from '../../src/lock.ts';
+import { entryOf, type Holder, thisHolder } from '../../src/lock-holder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { testHost } from '../support/test-host.ts';
 
 const atOnce = { waitMs: 0 };
 /** The real processes of this machine. */

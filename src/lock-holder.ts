@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { Processes } from '../host.ts';
+import type { Processes } from './host.ts';
 
 /** A process, named so that no other one ever has the same name. */
 export interface Holder {
