@@ -1,16 +1,20 @@
 /** The user's settings, written by real processes: at once, on a full disk, killed in the middle, at a terminal. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { settingsFolder } from '../support/settings-folder.ts';
+import { smallDisk, whyNoMount } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 /** How many settings each of two loops makes: 200 shows more, 20 is quick. */
 const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 20);
+
+const noMount = whyNoMount();
+const because = noMount === undefined ? '' : ` (skipped: ${noMount})`;
 
 test('two loops of profile set at once lose nothing (reliability, P25)', { timeout: 600_000 }, async () => {
   await using folder = await settingsFolder();
@@ -56,13 +60,12 @@ describe('what does not fit on the disk changes nothing (reliability, P09)', () 
   const large = (bytes: number) => `echo ${'x'.repeat(bytes)}`;
 
   const diskKb = 32;
-  const canMount = process.platform === 'linux' && process.geteuid?.() === 0 && mounts();
 
-  test.skipIf(!canMount).each([
+  test.skipIf(noMount !== undefined).each([
     { first: 7000, second: 9000, because: 'conf writes a part of it, and says nothing' },
     { first: 15_000, second: 100, because: 'there is no room for the copy' },
     { first: 7000, second: 60_000, because: 'it is larger than the disk' },
-  ])('a full disk (needs mount): $because', async ({ first, second }) => {
+  ])(`a full disk${because}: $because`, async ({ first, second }) => {
     await using disk = await smallDisk(diskKb);
     const inside = { LISTCTL_CONFIG_DIR: disk.path };
     const set = (name: string, bytes: number) =>
@@ -78,7 +81,7 @@ describe('what does not fit on the disk changes nothing (reliability, P09)', () 
     expect(readdirSync(disk.path).filter((name) => name !== 'config.json.bak')).toEqual(['config.json']);
   });
 
-  test.skipIf(!canMount)('nor is a token lost (needs mount)', async () => {
+  test.skipIf(noMount !== undefined)(`nor is a token lost${because}`, async () => {
     await using disk = await smallDisk(diskKb);
     const inside = { LISTCTL_CONFIG_DIR: disk.path };
     const login = (profile: string, token: string) =>
@@ -108,8 +111,8 @@ describe('what does not fit on the disk changes nothing (reliability, P09)', () 
   });
 });
 
-test.skipIf(process.platform !== 'linux' || process.geteuid?.() !== 0 || !mounts())(
-  'a read-only folder is named, and reads go on (needs mount; reliability, P11)',
+test.skipIf(noMount !== undefined)(
+  `a read-only folder is named, and reads go on${because} (reliability, P11)`,
   async () => {
     await using disk = await smallDisk(64);
     const inside = { LISTCTL_CONFIG_DIR: disk.path };
@@ -163,31 +166,6 @@ describe('at a terminal', () => {
   });
 });
 
-/** A disk of its own, with room for so many kilobytes. */
-async function smallDisk(kilobytes: number) {
-  const folder = await temporaryFolder();
-  const path = join(folder.path, 'disk');
-  mkdirSync(path);
-  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]);
-  return {
-    path,
-    [Symbol.asyncDispose]: async () => {
-      spawnSync('umount', [path]);
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Whether this process may mount a disk, as in most containers it may not. */
-function mounts(): boolean {
-  const path = `/tmp/listctl-mount-${process.pid}`;
-  mkdirSync(path, { recursive: true });
-  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4k', 'tmpfs', path]).status === 0;
-  if (isMounted) spawnSync('umount', [path]);
-  rmdirSync(path);
-  return isMounted;
-}
-
 // In a process of its own: what is guarded against is a call that never returns.
 test.skipIf(process.platform !== 'linux').each([
   { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x', exit: 10 },
@@ -198,7 +176,13 @@ test.skipIf(process.platform !== 'linux').each([
   'a folder below one that takes none ends: $variable=$path',
   { timeout: 30_000 },
   async ({ words, variable, path, exit }) => {
-    const env = { LISTCTL_SITE: 's', LISTCTL_LIST: 'l', LISTCTL_CONFIG_DIR: '/nonexistent/listctl', [variable]: path };
+    await using folder = await temporaryFolder();
+    const env = {
+      LISTCTL_SITE: 's',
+      LISTCTL_LIST: 'l',
+      LISTCTL_CONFIG_DIR: join(folder.path, 'settings'),
+      [variable]: path,
+    };
 
     const { exitCode, stderr } = await listctl(words, env, { timeout: 15_000, killSignal: 'SIGKILL' });
 

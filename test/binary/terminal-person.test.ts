@@ -39,7 +39,7 @@ test('init, create, edit, get and delete, typed into a shell as a person does', 
     const [, id = ''] = /^id +(\S+)$/m.exec(created) ?? [];
     expect(id).not.toBe('');
 
-    await person.run("export EDITOR='sed -i s/milk/bread/'");
+    await person.run("export EDITOR='perl -pi -e s/milk/bread/'");
     person.start(`listctl items edit ${id}`);
     await person.shows(/Title: Buy milk → Buy bread\n[\s\S]*\? Send this change to \S+\? \(y\/N\)/);
     terminal.type('y\r');

@@ -1,9 +1,10 @@
 /** A short part of the torture (reliability, E4): `npm run test:torture` is the whole. */
 import { expect, test } from 'vitest';
+import { whyNoMount } from '../support/small-disk.ts';
 import { largeRowsScenarios, rowsScenarios } from '../torture/rows-scenarios.ts';
 import type { Scenario } from '../torture/scenario.ts';
 import { settingsScenarios } from '../torture/settings-scenarios.ts';
-import { tortureOnSmallDisk, whyNoMount } from '../torture/small-disk.ts';
+import { tortureOnSmallDisk } from '../torture/small-disk.ts';
 import { stateScenarios } from '../torture/state-scenarios.ts';
 import { whyNoStrace } from '../torture/strace.ts';
 import { torture } from '../torture/torture.ts';

@@ -168,7 +168,7 @@ function environmentIn(folder: string, { url }: { readonly url: string }): Reado
   return {
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },
     ...{ LISTCTL_CONFIG_DIR: at('config'), LISTCTL_STATE_DIR: at('state'), LISTCTL_DATA_DIR: at('data'), HOME: folder },
-    ...{ PATH: ownEnv['PATH'] ?? '', EDITOR: "sed -i 's/Title: .*/Title: b/'" },
+    ...{ PATH: ownEnv['PATH'] ?? '', EDITOR: "perl -pi -e 's/Title: .*/Title: b/'" },
   };
 }
 

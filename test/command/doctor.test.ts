@@ -180,7 +180,7 @@ describe('what is wrong decides the exit code', () => {
   });
 
   test.skipIf(process.geteuid?.() === 0)(
-    'P11: files that are denied are a warning where the environment is enough',
+    'P11 (not for root): files that are denied are a warning where the environment is enough',
     async () => {
       await using service = await scriptedService(missing);
       await using folder = await settingsFolder(keptFor(service));
@@ -292,7 +292,7 @@ describe('TLS', () => {
   test('authorities that cannot be read are named, and nobody is asked', async () => {
     await using service = await secureService(newAuthority().issue({ address: '127.0.0.1' }));
 
-    const { exitCode, found } = await doctor({ env: environmentFor(service) }, ['--ca-file', '/nonexistent/ca.pem']);
+    const { exitCode, found } = await doctor({ env: environmentFor(service) }, ['--ca-file', 'no-such-folder/ca.pem']);
 
     expect(exitCode).toBe(2);
     expect(found).toMatchObject({

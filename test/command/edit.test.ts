@@ -12,7 +12,7 @@ import { run, testHost } from '../support/test-host.ts';
 const milk = { id: '17', fields: { Title: 'Buy milk', Count: 2, Note: 'soon' } };
 const read: ScriptedAnswer = { status: 200, body: milk, headers: { etag: '"1"' } };
 const done: ScriptedAnswer = { status: 200, body: { id: '17', fields: { Title: 'Buy bread' } } };
-const toBread = 'sed -i \'s/Buy milk/Buy bread/\' "$1"';
+const toBread = 'perl -pi -e \'s/Buy milk/Buy bread/\' "$1"';
 const send = 'Send ';
 const again = 'Open the text again?';
 
@@ -22,7 +22,7 @@ describe('what is sent', () => {
 
     const ended = await edit(
       service,
-      [`${toBread}; sed -i '/^Note/d' "$1"; echo 'Who: me' >> "$1"`],
+      [`${toBread}; perl -ni -e 'print unless /^Note/' "$1"; echo 'Who: me' >> "$1"`],
       [[send, 'y\n']],
       ['-o', 'json'],
     );
@@ -48,7 +48,7 @@ describe('what is sent', () => {
       '{"id":"17","fields":{"n":1.10,"big":12345678901234567890,"__proto__":{"x":1e400},"t":"007","no":"no"}}';
     await using service = await scriptedService({ status: 200, body }, done);
 
-    const ended = await edit(service, ['sed -i \'s/1.10/1.20/\' "$1"'], [[send, 'y\n']]);
+    const ended = await edit(service, ['perl -pi -e \'s/1.10/1.20/\' "$1"'], [[send, 'y\n']]);
 
     expect(ended.seen[0]).toContain('big: 12345678901234567890\n');
     expect(service.requests[1]?.body).toBe('{"fields":{"n":1.20}}');
@@ -81,7 +81,7 @@ describe('what is sent', () => {
     const hostile = { id: '17', fields: { 'a\nb: 1 #\u001b[31m': 'x\u202e\n# y' } };
     await using service = await scriptedService({ status: 200, body: hostile }, done);
 
-    const ended = await edit(service, ['sed -i \'s/# y/# z/\' "$1"'], [[send, 'n\n']]);
+    const ended = await edit(service, ['perl -pi -e \'s/# y/# z/\' "$1"'], [[send, 'n\n']]);
 
     expect(ended.exitCode).toBe(2);
     for (const text of ['\u001b[31m', '\u202e']) {
@@ -106,10 +106,10 @@ describe('what changes nothing sends nothing', () => {
   test.each([
     { does: 'true', says: 'nothing was changed', because: 'left as it is' },
     { does: 'echo "# more" >> "$1"', says: 'nothing was changed', because: 'a comment' },
-    { does: 'sed -i \'s/^Count: 2/Count: 2.0/\' "$1"', says: 'nothing was changed', because: 'the same number' },
+    { does: 'perl -pi -e \'s/^Count: 2/Count: 2.0/\' "$1"', says: 'nothing was changed', because: 'the same number' },
     { does: 'echo "New:" >> "$1"', says: 'nothing was changed', because: 'a field that is not there, cleared' },
     { does: ': > "$1"', says: 'the text was emptied', because: 'emptied' },
-    { does: 'sed -i "/^[^#]/d" "$1"', says: 'the text was emptied', because: 'only comments left' },
+    { does: 'perl -ni -e "print unless /^[^#]/" "$1"', says: 'the text was emptied', because: 'only comments left' },
     { does: 'rm "$1"', says: 'the text was emptied', because: 'the file removed' },
   ])('$because: exit code 0, said, and no file stays', async ({ does, says }) => {
     await using service = await scriptedService(read);
@@ -235,8 +235,8 @@ describe('the editor', () => {
 describe('a text that is not taken is opened again', () => {
   test('with the error above it and the line that it then has, and sent once it is good', async () => {
     await using service = await scriptedService(read, done);
-    const slip = 'sed -i "s/^Note: soon/Note: [soon/" "$1"';
-    const mend = 'sed -i "s/^Note: \\[soon/Note: later/" "$1"';
+    const slip = 'perl -pi -e "s/^Note: soon/Note: [soon/" "$1"';
+    const mend = 'perl -pi -e "s/^Note: \\[soon/Note: later/" "$1"';
 
     const { exitCode, seen, kept } = await edit(
       service,
@@ -276,7 +276,7 @@ describe('a text that is not taken is opened again', () => {
 
     const { exitCode, seen } = await edit(
       service,
-      [toBread, 'sed -i \'s/Buy bread/Buy rolls/\' "$1"'],
+      [toBread, 'perl -pi -e \'s/Buy bread/Buy rolls/\' "$1"'],
       [
         [send, 'y\n'],
         [again, 'y\n'],

@@ -112,7 +112,9 @@ describe('as values', () => {
   });
 
   test('what Node has replaced in an argument is refused', async () => {
-    const made = await (await manyWorld({ url: 'local:' })).run(['items', 'create', '-f', 'Title=a\ufffd']);
+    await using world = await manyWorld({ url: 'local:' });
+
+    const made = await world.run(['items', 'create', '-f', 'Title=a\ufffd']);
 
     expect(made).toMatchObject({ exitCode: 2, stdout: '' });
   });

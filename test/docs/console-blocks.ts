@@ -74,8 +74,12 @@ export async function typeAll(
     extendEnv: false,
     reject: false,
   });
-  return stdout
-    .split(`${mark}`)
-    .slice(0, commands.length)
-    .map((text) => text.replace(/^\n/, '').replace(/\n$/, ''));
+  return (
+    stdout
+      .split(`${mark}`)
+      .slice(0, commands.length)
+      // Where sh is bash it tells of a job that was killed, and dash does not.
+      .map((text) => text.replace(/^\S*sh: line \d+: +\d+ Killed.*\n?/gm, ''))
+      .map((text) => text.replace(/^\n/, '').replace(/\n$/, ''))
+  );
 }

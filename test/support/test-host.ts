@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import type { Host, Output } from '../../src/host.ts';
 import { main } from '../../src/main.ts';
@@ -29,6 +31,9 @@ export interface TestHost extends Host {
   type(text: string): void;
 }
 
+/** A folder that nobody makes. */
+const nowhere = join(tmpdir(), `listctl-nowhere-${process.pid}`, 'listctl');
+
 /** Makes the world for one run. */
 export function testHost({
   env = {},
@@ -46,7 +51,7 @@ export function testHost({
   const isTTY = terminal !== undefined;
   return {
     // Whoever runs the tests may have settings of their own.
-    env: { LISTCTL_CONFIG_DIR: '/nonexistent/listctl', ...env },
+    env: { LISTCTL_CONFIG_DIR: nowhere, ...env },
     platform: 'linux',
     cwd,
     uid: process.geteuid?.(),

@@ -114,7 +114,7 @@ function writeProgram(file: string, script: string): void {
 
 /** How each loads the completion. */
 const completions: Readonly<Record<TypedShell, string>> = {
-  bash: 'source <(listctl completion bash)',
+  bash: 'eval "$(listctl completion bash)"',
   zsh: 'autoload -U compinit; compinit -D; source <(listctl completion zsh)',
   fish: 'listctl completion fish | source',
 };

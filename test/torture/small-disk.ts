@@ -1,9 +1,8 @@
 /** A disk of 64 kB that is nearly full: writes on it are cut short, and fail (reliability, E4). */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
+import { mountDisk, unmountDisk } from '../support/small-disk.ts';
 import { listService } from './list-service.ts';
 import { makePlace, type Place } from './place.ts';
 import { alwaysBroken, type Scenario, straysIn } from './scenario.ts';
@@ -11,23 +10,12 @@ import { Tally, type TortureEnd } from './tally.ts';
 
 const diskKilobytes = 64;
 
-/** Why no disk can be mounted here; undefined where one can. */
-export function whyNoMount(): string | undefined {
-  if (process.platform !== 'linux') return 'only Linux has tmpfs';
-  if (process.geteuid?.() !== 0) return 'only root may mount a disk';
-  const probe = mkdtempSync(join(tmpdir(), 'listctl-mount-'));
-  const isMounted = mount(probe, 4);
-  if (isMounted) spawnSync('umount', [probe]);
-  rmSync(probe, { recursive: true });
-  return isMounted ? undefined : 'no disk may be mounted here';
-}
-
 /** Runs a scenario once for each number of pages that are free on the disk, until it has room for all of it. */
 export async function tortureOnSmallDisk(scenario: Scenario): Promise<TortureEnd> {
   const beside = mkdtempSync(join(tmpdir(), 'listctl-torture-'));
   const root = join(beside, 'place');
   mkdirSync(root, { mode: 0o700 });
-  if (!mount(root, diskKilobytes)) throw new Error(`no disk can be mounted at ${root}`);
+  if (!mountDisk(root, diskKilobytes)) throw new Error(`no disk can be mounted at ${root}`);
   const tally = new Tally(scenario.name);
   try {
     await using service = await listService(scenario.honoursKeys ?? false);
@@ -42,7 +30,7 @@ export async function tortureOnSmallDisk(scenario: Scenario): Promise<TortureEnd
     }
     if (!hasRoom) tally.breaks('an empty disk', ['it does not fit on it, so nothing was seen to succeed']);
   } finally {
-    spawnSync('umount', [root]);
+    unmountDisk(root);
     rmSync(beside, { recursive: true });
   }
   return tally.end();
@@ -69,8 +57,4 @@ async function runOnFullDisk(scenario: Scenario, place: Place, pages: number, ta
   if (run.exitCode === usual) return false;
   tally.hit(run.exitCode);
   return true;
-}
-
-function mount(path: string, kilobytes: number): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]).status === 0;
 }

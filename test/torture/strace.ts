@@ -1,6 +1,7 @@
 /** System calls that fail where they are told to: `strace -e inject`. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ended, Place, RunOptions } from './place.ts';
 
@@ -44,10 +45,14 @@ const tortured = [
 
 /** Whether calls can be made to fail here, by trying it; else why not. */
 export function whyNoStrace(): string | undefined {
-  const words = ['-f', '--seccomp-bpf', '-qq', '-o', '/dev/null', '-e', 'inject=mkdir,mkdirat:error=EIO:when=1'];
-  const { error, status } = spawnSync('strace', [...words, 'mkdir', '/tmp/listctl-strace-probe']);
+  const folder = mkdtempSync(join(tmpdir(), 'listctl-strace-'));
+  const words = ['-f', '--seccomp-bpf', '-qq', '-o', '/dev/null', '-e', 'inject=?mkdir,?mkdirat:error=EIO:when=1'];
+  // strace ends with 1 where it can't do its own work, so that the success of the failure needs another number.
+  const script = ['sh', '-c', 'mkdir "$0" || exit 42', join(folder, 'a')];
+  const { error, status } = spawnSync('strace', [...words, ...script]);
+  rmSync(folder, { recursive: true });
   if (error !== undefined) return 'strace is not installed';
-  return status === 1 ? undefined : 'strace may not trace here';
+  return status === 42 ? undefined : 'strace may not trace here';
 }
 
 /**

@@ -294,17 +294,20 @@ describe('get', () => {
     expect(stderr).toContain('--journal');
   });
 
-  test.skipIf(process.platform === 'win32' || process.geteuid?.() === 0)('P11: a read-only state folder', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-    mkdirSync(world.runs, { recursive: true });
-    chmodSync(world.runs, 0o500);
+  test.skipIf(process.platform === 'win32' || process.geteuid?.() === 0)(
+    'P11 (not for root): a read-only state folder',
+    async () => {
+      await using service = await listService();
+      await using world = await manyWorld(service);
+      mkdirSync(world.runs, { recursive: true });
+      chmodSync(world.runs, 0o500);
 
-    const { exitCode } = await world.run(create(world.file('a.csv', titles(2))));
-    chmodSync(world.runs, 0o700);
+      const { exitCode } = await world.run(create(world.file('a.csv', titles(2))));
+      chmodSync(world.runs, 0o700);
 
-    expect([exitCode, service.requests]).toEqual([10, []]);
-  });
+      expect([exitCode, service.requests]).toEqual([10, []]);
+    },
+  );
 
   test('with --journal it is recorded, and --resume reads what is left', async () => {
     let isExpired = true;

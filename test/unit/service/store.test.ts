@@ -218,7 +218,7 @@ describe('a folder that cannot be used is named, with the reason', () => {
   });
 
   // Nothing is closed to root.
-  test.skipIf(process.getuid?.() === 0)('a folder without access', async () => {
+  test.skipIf(process.getuid?.() === 0)('a folder without access (not for root, who has it)', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'closed');
     mkdirSync(path);

@@ -1,0 +1,43 @@
+/** A disk of its own with little room (tmpfs), on which writes are cut short, and fail. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** Why no disk can be mounted here; undefined where one can. */
+export function whyNoMount(): string | undefined {
+  if (process.platform !== 'linux') return 'only Linux has tmpfs';
+  if (process.geteuid?.() !== 0) return 'only root may mount a disk';
+  const probe = mkdtempSync(join(tmpdir(), 'listctl-mount-'));
+  const isMounted = mountDisk(probe, 4);
+  if (isMounted) unmountDisk(probe);
+  rmSync(probe, { recursive: true });
+  return isMounted ? undefined : 'no disk may be mounted here';
+}
+
+/** Mounts a disk of so many kilobytes on a folder; false where that can't be done. */
+export function mountDisk(path: string, kilobytes: number): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]).status === 0;
+}
+
+/** Takes it away again, with all that is on it. */
+export function unmountDisk(path: string): void {
+  spawnSync('umount', [path]);
+}
+
+/** A disk for one test; gone at the end of the block that holds it with `await using`. */
+export async function smallDisk(kilobytes: number): Promise<{ readonly path: string } & AsyncDisposable> {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'disk');
+  mkdirSync(path);
+  if (!mountDisk(path, kilobytes)) throw new Error(`no disk can be mounted at ${path}`);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      unmountDisk(path);
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
