@@ -133,6 +133,11 @@ class Exchange {
       return;
     }
     const { statusCode: status = 0, statusMessage: statusText, rawHeaders } = response;
+    // That is no status; undici takes it for one that another follows, which does not come.
+    if (status < 100) {
+      this.#fail(cut);
+      return;
+    }
     const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders) });
     this.#response = response;
     this.#reader = reader;

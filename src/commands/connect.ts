@@ -14,6 +14,8 @@ export interface ConnectOptions {
   readonly kind?: 'one' | 'many';
   /** More authorities to trust over TLS: a file in PEM. */
   readonly caFile?: string | undefined;
+  /** The profile that was named on the command line, for a hint. */
+  readonly profile?: string | undefined;
   /** No certificate is verified. */
   readonly isInsecure?: boolean;
 }
@@ -41,7 +43,7 @@ export async function connect(
   const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).proxyFor(base, host.env) : undefined;
   const trust = base.protocol === 'https:' ? await findTrust(options, host) : undefined;
   const token = await findToken();
-  if (token === undefined) throw noToken();
+  if (token === undefined) throw noToken(options.profile);
   const open = async ({ value }: Token) => {
     const { monotonicMs } = host.clock;
     const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` }, monotonicMs };
@@ -67,10 +69,15 @@ async function findTrust({ caFile, isInsecure }: ConnectOptions, host: Host): Pr
   return caFile === undefined ? undefined : (await import('./tls-trust.ts')).trustWith(caFile, host);
 }
 
-/** The failure for a command that needs a token and has none. */
-export function noToken(): Failure {
+/**
+ * The failure for a command that needs a token and has none.
+ *
+ * @param profile the one that `--profile` names: a token that is stored without it is another one's
+ */
+export function noToken(profile: string | undefined): Failure {
+  const login = profile === undefined ? 'listctl auth login' : `listctl auth login -p ${profile}`;
   return new Failure('credentials', 'no token', {
-    hint: 'set LISTCTL_TOKEN to the access token of the service, or store one: listctl auth login',
+    hint: `set LISTCTL_TOKEN to the access token of the service, or store one: ${login}`,
   });
 }
 

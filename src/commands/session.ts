@@ -144,7 +144,8 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
   };
   const { say, sayStyled, notice } = speaking(host, isQuiet);
   const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
-  const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure });
+  const profile = sources.flags['--profile'];
+  const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure, profile });
   const errorScreen = () => screenOf(host.stderr, color, host);
   const confirming = { mayPrompt: mayAsk, confirmed: find(settings.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });

@@ -31,6 +31,11 @@ export async function wrongWordsFailure({ words, error }: WrongWords, newProgram
     const isEarly = pathOf(await commandBehind(asked.slice(0, at))) !== pathOf(command);
     return isEarly ? standsBehind(option, pathOf(command)) : takesNoValue(option);
   }
+  if (error.code === 'commander.unknownCommand') {
+    const [, word = ''] = /'(.*)'/s.exec(first) ?? [];
+    const meant = await (await import('./meant-command.ts')).meantCommand(word, command);
+    return new Failure('usage', first, { hint: meant === undefined ? seeHelp(command) : `Did you mean ${meant}?` });
+  }
   if (error.code === 'commander.excessArguments') return tooManyArguments(command);
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
   return new Failure('usage', first, { hint });
@@ -51,7 +56,8 @@ function tooManyArguments(command: Command): Failure {
   const count = command.registeredArguments.length;
   const takes = count === 0 ? 'no arguments' : count === 1 ? 'one argument' : `${count} arguments`;
   const quoting =
-    optionOf('--field', command) && 'a value with blanks stands in quotes, as in --field Title="Buy milk"';
+    optionOf('--field', command) &&
+    'a field stands behind -f, and a value with blanks in quotes, as in -f Title="Buy milk"';
   return new Failure('usage', `too many arguments: listctl ${pathOf(command)} takes ${takes}`, {
     hint: quoting ?? seeHelp(command),
   });

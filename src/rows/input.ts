@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { absolutePath } from '../absolute-path.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -45,7 +45,7 @@ export async function openInput(file: string, options: InputOptions): Promise<In
     }
     return spooled(file, host.stdin.stream, options);
   }
-  const path = host.cwd === '' ? file : resolve(host.cwd, file);
+  const path = absolutePath(file, host);
   const input = await tryTo(file, () => openRegular(path, file));
   if (input !== undefined) return input;
   // Opening a FIFO waits for who writes to it, so not on this thread.

@@ -36,7 +36,7 @@ export function formatOfStart(start: string, input: Input): RowFormat {
 /** The failure for a file whose format nothing tells. */
 export function unknownFormat(input: Input, what = 'its name'): Failure {
   return new Failure('usage', `${nameOf(input.name)}: ${what} does not tell the format of its rows`, {
-    hint: 'name it: --input-format csv, tsv, jsonl, json or ids',
+    hint: 'name it: --input-format ids for an id a line, else csv, tsv, jsonl or json',
   });
 }
 

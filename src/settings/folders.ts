@@ -1,6 +1,8 @@
 /** Where listctl keeps things, on each platform. */
+
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { absolutePath } from '../absolute-path.ts';
 import type { Host } from '../host.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,7 +17,7 @@ export function storeFolder(
   { env, platform, cwd }: Pick<Host, 'env' | 'platform' | 'cwd'>,
 ): string {
   const folder = named ?? join(dataFolder(env, platform), 'local');
-  return cwd === '' ? folder : resolve(cwd, folder);
+  return absolutePath(folder, { cwd });
 }
 
 /**

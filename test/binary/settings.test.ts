@@ -172,6 +172,12 @@ test.skipIf(process.platform !== 'linux').each([
   { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x/y', exit: 10 },
   { words: ['items', 'get', '1', '--local'], variable: 'LISTCTL_DATA_DIR', path: '/proc/y', exit: 10 },
   { words: ['items', 'get', '1', '--dry-run', '--local'], variable: 'XDG_CACHE_HOME', path: '/proc/z', exit: 0 },
+  {
+    words: ['items', 'delete', '--yes', '--from', '-', '--input-format', 'ids', '--local'],
+    variable: 'LISTCTL_STATE_DIR',
+    path: '/proc/w',
+    exit: 10,
+  },
 ])(
   'a folder below one that takes none ends: $variable=$path',
   { timeout: 30_000 },
@@ -184,7 +190,7 @@ test.skipIf(process.platform !== 'linux').each([
       [variable]: path,
     };
 
-    const { exitCode, stderr } = await listctl(words, env, { timeout: 15_000, killSignal: 'SIGKILL' });
+    const { exitCode, stderr } = await listctl(words, env, { timeout: 15_000, killSignal: 'SIGKILL', input: '1\n' });
 
     expect(exitCode).toBe(exit);
     expect(stderr).toContain(exit === 0 ? '' : path);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -43,6 +43,34 @@ test('a reader that closes the pipe early is not an error', async () => {
   running.stdout.once('data', () => running.stdout.destroy());
 
   expect(await running).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test('items of a file that nobody reads any more are not asked for', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  await using folder = await temporaryFolder();
+  const ids = join(folder.path, 'ids.txt');
+  writeFileSync(ids, Array.from({ length: 5000 }, (_, at) => `${at + 1}\n`).join(''));
+  const line = `{ listctl items get --from '${ids}' -o jsonl; echo "exit $?" >&2; } | head -n 1`;
+
+  const { stdout, stderr } = await shell(line, environmentFor(service));
+
+  expect(stdout).toBe('{"id":"17","fields":{"Title":"Buy milk"}}');
+  expect(stderr).toMatch(/^5,000 rows: .*still to do.*\nexit 0$/);
+  expect(service.requests.length).toBeLessThan(4000);
+});
+
+test.skipIf(process.platform === 'win32')('where the folder that it stands in is gone, whole paths work', async () => {
+  await using folder = await temporaryFolder();
+  const rows = join(folder.path, 'rows.csv');
+  writeFileSync(rows, 'Title\na\n');
+  const words = '--from "$1" --local -s s -l l --dry-run -o jsonl';
+  const line = `cd '${folder.path}' && mkdir gone && cd gone && rmdir ../gone && listctl items create`;
+
+  const whole = await shell(`${line} ${words.replace('$1', rows)}`, { HOME: folder.path });
+  const below = await shell(`${line} ${words.replace('$1', 'rows.csv')}`, { HOME: folder.path });
+
+  expect(whole).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"Title":"a"') });
+  expect(below).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot read rows.csv') });
 });
 
 test('a write whose reader has gone is done all the same, and exits by its outcome', async () => {

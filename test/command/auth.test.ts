@@ -262,6 +262,21 @@ describe('auth status and auth token', () => {
     }
   });
 
+  test('where a profile was named, the hint names it too: else the token would become another one’s', async () => {
+    await using folder = await settingsFolder({
+      current: 'dev',
+      profiles: { dev: { baseUrl: 'https://dev.example' }, prod: { baseUrl: 'https://prod.example' } },
+    });
+
+    for (const words of [
+      ['auth', 'status'],
+      ['items', 'get', '1', '-s', 's', '-l', 'l'],
+    ]) {
+      const { exitCode, stderr } = await run([...words, '-p', 'prod'], { env: folder.env });
+      expect([exitCode, stderr]).toEqual([3, expect.stringContaining('listctl auth login -p prod\n')]);
+    }
+  });
+
   test('the embedded service needs none', async () => {
     expect((await run(['auth', 'status', '--local'])).stdout).toContain('needs no token');
     expect(await run(['auth', 'token', '--local'])).toMatchObject({ exitCode: 2, stdout: '' });

@@ -12,6 +12,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const root = join(import.meta.dirname, '../..');
 
 const ground = [
+  'absolute-path',
   'start',
   'errors',
   'item',

@@ -1,6 +1,7 @@
 /** Making a list match a seed: read, compare, show, ask, do. To be loaded late. */
+
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import { replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import { applyQuestion } from '../../output/plan-view.ts';
@@ -61,6 +62,15 @@ const keyWindowMs = 23 * 3_600_000;
  */
 export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
   const pace = readPaceFlags(flags);
+  if (flags.detailedExitcode && !flags.dryRun && flags.out === undefined) {
+    throw new Failure(
+      'usage',
+      '--detailed-exitcode goes with --dry-run or --out: what is applied is no change any more',
+      {
+        hint: 'nothing was sent',
+      },
+    );
+  }
   const saved = savedPlan(name, session);
   const named = await openSeed(
     saved?.seed.file ?? name,
@@ -79,7 +89,7 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
 /** The plan that stands in a file; undefined where it is a seed. */
 function savedPlan(name: string, { host }: Session): PlanFile | undefined {
   if (!/\.json$/i.test(name)) return undefined;
-  const path = resolve(host.cwd, name);
+  const path = absolutePath(name, host);
   try {
     const text = readFileSync(path, 'utf8');
     return looksLikePlan(text.slice(0, 200)) ? readPlan(text, name) : undefined;
@@ -114,7 +124,7 @@ async function applyTo(known: State | undefined, applying: Applying, session: Se
 
 /** What is left of a plan that is not carried out. */
 function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags, session: Session): void {
-  if (out !== undefined) replaceFile(resolve(session.host.cwd, out), printPlan(file));
+  if (out !== undefined) replaceFile(absolutePath(out, session.host), printPlan(file));
   if (detailedExitcode && plan.steps.length > 0) session.endWithChanges();
 }
 
@@ -124,7 +134,7 @@ async function confirmAndCarryOut(planned: Planned, applying: Applying, session:
   if (saved === undefined && !flags.yes) await askBefore(planned, session);
   const { site, list } = named.target;
   await session.confirmWrites(`list "${list}" of site "${site}"`);
-  const rejects = pace.rejects === undefined ? undefined : resolve(session.host.cwd, pace.rejects);
+  const rejects = pace.rejects === undefined ? undefined : absolutePath(pace.rejects, session.host);
   await carryOut({ named, state, plan, pace, rejects }, session);
 }
 

@@ -14,7 +14,7 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--prune', 'delete what the seed no longer names')
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'show what would be sent, and change nothing')
-    .option('--detailed-exitcode', 'with --dry-run: 12 when there are changes')
+    .option('--detailed-exitcode', 'with --dry-run or --out: 12 when there are changes')
     .option('--out <file>', 'save the plan; apply FILE does exactly that')
     .option('--no-refresh', 'trust the state, and read no item first');
   addPaceOptions(command);

@@ -1,5 +1,6 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
-import { resolve } from 'node:path';
+
+import { absolutePath } from '../../absolute-path.ts';
 import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { createJournal } from '../../bulk/journal.ts';
@@ -100,7 +101,7 @@ function rowsPlan(
   // There is a state now.
   const words = session.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
-  const isUsual = named.statePath === resolve(host.cwd, `${named.name}.state.json`);
+  const isUsual = named.statePath === absolutePath(`${named.name}.state.json`, host);
   const state = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
   const resolving = `listctl state resolve ${shellWord(named.name)}${state}`;
   return {
@@ -109,7 +110,7 @@ function rowsPlan(
     tasks: tasksOf(steps, host.clock.now()),
     senderOver: (wire) => stepSender(named.target, wire, sendsKeys),
     rejects: rejects === undefined ? undefined : rejectsInto(rejects),
-    nextSteps: (_, inDoubt) => [
+    nextSteps: (_, { inDoubt }) => [
       `run it again: ${again}`,
       ...(inDoubt > 0 ? [`those in doubt are held: ${resolving} KEY=ID, or KEY=none`] : []),
     ],

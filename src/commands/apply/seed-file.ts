@@ -1,5 +1,6 @@
 /** The seed that a command line names: read, and whose list and which state it is. */
-import { resolve } from 'node:path';
+
+import { absolutePath } from '../../absolute-path.ts';
 import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
@@ -53,7 +54,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
     const seed = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of seed.notices) await session.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...session.list(seed) };
-    return { name, seed, target, statePath: resolve(host.cwd, flags.state ?? `${name}.state.json`) };
+    return { name, seed, target, statePath: absolutePath(flags.state ?? `${name}.state.json`, host) };
   } finally {
     if (problems.length > 1) for (const line of problems) await session.say(line);
     input.close();

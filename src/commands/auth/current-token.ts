@@ -28,7 +28,7 @@ export async function currentToken({ sources, host, say }: Session): Promise<Cur
   const address = findSetting(addressSetting, sources)?.value;
   if (address?.kind === 'local') return undefined;
   const token = await findToken(address, sources, host);
-  if (token === undefined) throw noToken();
+  if (token === undefined) throw noToken(sources.flags['--profile']);
   if (token.warning !== undefined) await say(token.warning);
   return { token, address };
 }

@@ -100,17 +100,22 @@ async function* findings({ notice }: Session, context: Context, command: Command
   let token: Token | undefined;
   yield await diagnosed('token', async () => {
     token = address?.kind === 'local' ? undefined : await findToken(address, sources, host);
-    return tokenFound(token, address, host.clock.now());
+    return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
   });
   if (address?.kind === 'http') await notice(`asking ${finding.value} …`);
   yield* wayFindings({ context, sources, address, token, isInsecure });
   yield* await folderFindings(address, host);
 }
 
-function tokenFound(token: Token | undefined, address: Address | undefined, nowMs: number): Found {
+function tokenFound(
+  token: Token | undefined,
+  address: Address | undefined,
+  nowMs: number,
+  profile: string | undefined,
+): Found {
   if (address?.kind === 'local') return skipped('the embedded service needs none');
   if (token === undefined) {
-    const { message: value, details, kind } = noToken();
+    const { message: value, details, kind } = noToken(profile);
     return { status: 'failed', value, hint: details.hint, kind };
   }
   const { source, warning } = token;

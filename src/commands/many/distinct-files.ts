@@ -1,6 +1,6 @@
 /** Files of one command line that must not be the same one: a result would take the place of what it was made from. */
 import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import { Failure } from '../../errors.ts';
 
 /** A file, and what named it. */
@@ -12,7 +12,7 @@ export interface NamedFile {
 /** The files that were named, by flag. */
 export function namedFiles(paths: Readonly<Record<string, string | undefined>>, cwd: string): readonly NamedFile[] {
   return Object.entries(paths).flatMap(([flag, path]) =>
-    path === undefined ? [] : [{ flag, path: resolve(cwd, path) }],
+    path === undefined ? [] : [{ flag, path: absolutePath(path, { cwd }) }],
   );
 }
 

@@ -1,5 +1,6 @@
 /** What a run over rows is made of, before it is begun. */
 import type { Wire } from '../../api/wire.ts';
+import type { RowCounts } from '../../bulk/journal-records.ts';
 import type { Numbered, RunningCounts, Sender, Task } from '../../bulk/task.ts';
 import type { PaceFlags } from './flags.ts';
 import type { SentResult } from './row-sender.ts';
@@ -29,7 +30,7 @@ export interface RowsPlan<R extends PlannedRow> {
   /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: { add(row: R, error: string): void; end(): void; discard(): void } | undefined;
   /** What to do about a run that did not do every row: at most two lines. */
-  readonly nextSteps: (run: string, inDoubt: number) => readonly string[];
+  readonly nextSteps: (run: string, counts: RowCounts) => readonly string[];
 }
 
 /** A row, as far as messages name it. */

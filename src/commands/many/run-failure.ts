@@ -1,6 +1,7 @@
 import type { RunTotals } from '../../bulk/journal-records.ts';
 import { Failure, Stopped } from '../../errors.ts';
 import { shellWord } from '../../output/curl-line.ts';
+import type { RowsPlan } from './rows-plan.ts';
 
 /** The same command line, with --resume. */
 export function resumeCommand(words: readonly string[]): string {
@@ -11,12 +12,19 @@ export function resumeCommand(words: readonly string[]): string {
   return ['listctl', ...same.map(shellWord), '--resume'].join(' ');
 }
 
-/** What to do about a run over a file that did not do every row. */
-export function nextSteps(goOn: string): (run: string, inDoubt: number) => readonly string[] {
-  return (run, inDoubt) => [
-    `go on with: ${goOn}`,
-    ...(inDoubt > 0 ? [`rows in doubt: listctl runs show ${run} --in-doubt`] : []),
-  ];
+/**
+ * What to do about a run over a file that did not do every row.
+ *
+ * @param goOn the command that goes on with it
+ * @param holdsDoubt whether that leaves alone what is in doubt
+ */
+export function nextSteps(goOn: string, holdsDoubt: boolean): RowsPlan<never>['nextSteps'] {
+  return (run, { left, failed, invalid, inDoubt }) => {
+    const looking = `rows in doubt: listctl runs show ${run} --in-doubt`;
+    const isLeft = left + failed + invalid > 0;
+    if (isLeft || !holdsDoubt) return [`go on with: ${goOn}`, ...(inDoubt > 0 ? [looking] : [])];
+    return [looking, `settle each: listctl runs resolve ${run} --row N --applied ID, or --not-applied`];
+  };
 }
 
 /**

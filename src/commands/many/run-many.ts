@@ -1,5 +1,6 @@
 /** A verb over the rows of a file: `listctl items create --from tasks.csv`. To be loaded late. */
-import { resolve } from 'node:path';
+
+import { absolutePath } from '../../absolute-path.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
@@ -106,7 +107,7 @@ function filesOf(from: string, { rejects, journal }: ManyOptions, { cwd }: Sessi
 /** What `--resume` looks for: the same verb, target, shard and file; of stdin its content. */
 function identityFor({ action, from }: ManyVerb, many: ManyOptions, input: Input, session: Session): string {
   const { site, list } = session.list();
-  const name = input.isSpooled ? contentHash(input) : resolve(session.host.cwd, from);
+  const name = input.isSpooled ? contentHash(input) : absolutePath(from, session.host);
   return identityOf(action, runOrigin(session), site, list, shardText(many), many.journal === undefined ? name : null);
 }
 
@@ -121,7 +122,7 @@ async function withRecord(
   work: (record: RunRecord) => Promise<void>,
 ): Promise<void> {
   const { lockWaitMs, breaksLock, restarts } = many;
-  const journal = many.journal === undefined ? undefined : resolve(host.cwd, many.journal);
+  const journal = many.journal === undefined ? undefined : absolutePath(many.journal, host);
   const record = await openRecord({ identity, journal }, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
   try {
     if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(many, record);
@@ -197,7 +198,7 @@ function beginRecord(
       action: verb.action,
       origin: runOrigin(session),
       ...session.list(),
-      file: verb.from === '-' ? '-' : resolve(host.cwd, file.input.name),
+      file: verb.from === '-' ? '-' : absolutePath(file.input.name, host),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
       mapping,
@@ -229,7 +230,7 @@ function planOf(
   };
   const policy = before === undefined ? () => 'hold' as const : doubtPolicy(before, doubts);
   const skipsDoubts = many.inDoubt === 'skip';
-  const rejects = many.rejects === undefined ? undefined : openRejectsFile(resolve(host.cwd, many.rejects), file);
+  const rejects = many.rejects === undefined ? undefined : openRejectsFile(absolutePath(many.rejects, host), file);
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: many },
     prints: action === 'get' ? 'items' : 'results',
@@ -242,6 +243,6 @@ function planOf(
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
     rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
-    nextSteps: nextSteps(resumeCommand(session.words)),
+    nextSteps: nextSteps(resumeCommand(session.words), doubts.isCreate && !doubts.honoursKeys),
   };
 }

@@ -1,6 +1,6 @@
 /** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
 import { beginsAsJournal } from '../../bulk/journal-lines.ts';
@@ -10,6 +10,7 @@ import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '.
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { type Lock, takeLock } from '../../lock.ts';
+import { makePrivateFolder } from '../../private-folder.ts';
 import { stateFolder } from '../../settings/folders.ts';
 
 /** Which run it is: one with the same is gone on with. */
@@ -160,7 +161,7 @@ function realPath(path: string): string {
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makePrivateFolder(folder);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Failure('local-file', `cannot make the folder ${folder}: ${code ?? message}`, {

@@ -41,9 +41,10 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
+  if (ended.stoppedBy === readerGone) return;
   const isWhole = totals.left + failed + totals.inDoubt === 0;
   // What is not recorded can't be gone on with.
-  const next = isWhole || name === undefined ? [] : plan.nextSteps(name, totals.inDoubt);
+  const next = isWhole || name === undefined ? [] : plan.nextSteps(name, totals);
   const failure = runFailure(totals, stoppedBy, plan.done, next);
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
@@ -73,6 +74,9 @@ function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>, hasTold: bool
   }
 }
 
+/** Why a read ends early: nobody is there any more to whom its items could be given. */
+const readerGone = new Error('the reader of the results has gone');
+
 /** How a run ended, and its id where it was recorded. */
 interface EndedRun extends RunEnd {
   readonly run: string | undefined;
@@ -83,6 +87,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
   const stops = twoStageStop(host, plan.isRead);
   const { retries, maxWaitMs } = session.retryPolicy('many');
+  const gone = new AbortController();
   let recorded: Recorded | undefined;
   try {
     const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
@@ -96,8 +101,12 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
       clock: host.clock,
-      signal: stops.signal,
-      onResult: report.take,
+      signal: AbortSignal.any([stops.signal, gone.signal]),
+      onResult: (result) => {
+        // What is recorded is worth having without a reader, too; what was written is told by the record alone.
+        if (plan.isRead && recorded === undefined && host.stdout.isClosed) gone.abort(readerGone);
+        return report.take(result);
+      },
       tellsLeft: plan.rejects !== undefined,
     });
     const progress = openProgress({ running, pace, report, toDo }, session);

@@ -1,11 +1,12 @@
 /** The flags that make fields: words in, checked fields out. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { absolutePath } from '../../absolute-path.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../../json.ts';
 import type { Session } from '../session.ts';
-import { absolutePath, readJsonFile, readTextFile } from './files.ts';
+import { readJsonFile, readTextFile } from './files.ts';
 
 /** The field flags as they were typed. */
 export interface FieldFlags {

@@ -1,7 +1,7 @@
 /** Files that are named on the command line: `-` is stdin. */
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import { Failure } from '../../errors.ts';
 import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
@@ -36,12 +36,6 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
       cause: error,
     });
   }
-}
-
-/** The path of a file or a folder as it was typed, seen from the folder that listctl was started in. */
-export function absolutePath(typed: string, { cwd }: Pick<Host, 'cwd'>): string {
-  // Of nothing that was typed it would make the folder itself.
-  return cwd === '' || typed === '' ? typed : resolve(cwd, typed);
 }
 
 function readBytes(file: string, host: Host): Buffer {

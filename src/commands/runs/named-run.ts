@@ -1,5 +1,7 @@
 /** The run that a word of the command line names: its journal, who is at work on it, and its lock. */
+
 import { resolve } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import { fileIo } from '../../bulk/journal-io.ts';
 import { readHeader } from '../../bulk/journal-lines.ts';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
@@ -20,7 +22,7 @@ export const runWords = 'its id, last, or the path of its journal';
  */
 export function pathOfRun(word: string, host: Host): string {
   const folder = runsFolder(host);
-  return resolve(host.cwd, resolveRun(folder, word));
+  return absolutePath(resolveRun(folder, word), host);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Taking back what a run created, as a run of its own. To be loaded late. */
+
 import { createHash } from 'node:crypto';
-import { resolve } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
 import type { Task } from '../../bulk/task.ts';
@@ -175,8 +176,8 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
     tasks: tasksOf(path, of, before, host),
     senderOver: (wire) => undoSender({ run, list, wire, isForced }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
-    rejects: rejects === undefined ? undefined : rejectsInto(resolve(host.cwd, rejects)),
-    nextSteps: nextSteps(goOnWith(words, word, run)),
+    rejects: rejects === undefined ? undefined : rejectsInto(absolutePath(rejects, host)),
+    nextSteps: nextSteps(goOnWith(words, word, run), false),
   };
 }
 

@@ -72,8 +72,21 @@ test('what stopped it says what to mend; how to go on stands below', () => {
 });
 
 test('what to do next is to go on, and to look at what is in doubt', () => {
-  const next = nextSteps('listctl … --resume');
+  const next = nextSteps('listctl … --resume', true);
 
-  expect(next('r1', 0)).toEqual(['go on with: listctl … --resume']);
-  expect(next('r1', 2)).toEqual(['go on with: listctl … --resume', 'rows in doubt: listctl runs show r1 --in-doubt']);
+  expect(next('r1', { ...none, left: 1 })).toEqual(['go on with: listctl … --resume']);
+  expect(next('r1', { ...none, left: 1, inDoubt: 2 })).toEqual([
+    'go on with: listctl … --resume',
+    'rows in doubt: listctl runs show r1 --in-doubt',
+  ]);
+});
+
+test('where nothing is left but doubt that is held, going on would lead in a circle', () => {
+  const doubts = { ...none, done: 5, inDoubt: 2 };
+
+  expect(nextSteps('listctl … --resume', true)('r1', doubts)).toEqual([
+    'rows in doubt: listctl runs show r1 --in-doubt',
+    'settle each: listctl runs resolve r1 --row N --applied ID, or --not-applied',
+  ]);
+  expect(nextSteps('listctl … --resume', false)('r1', doubts)[0]).toBe('go on with: listctl … --resume');
 });

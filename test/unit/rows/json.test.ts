@@ -334,7 +334,7 @@ test('on stdin the first character tells which it is', async () => {
   expect(told(await rowsFrom('-', 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
   await expect(rowsFrom('-', 'A\n1\n')).rejects.toMatchObject({
     kind: 'usage',
-    details: { hint: expect.stringContaining('--input-format csv') },
+    details: { hint: expect.stringContaining('--input-format ids') },
   });
 });
 

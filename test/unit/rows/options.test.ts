@@ -265,7 +265,7 @@ describe('the format by name', () => {
     async (name) => {
       await expect(rowsFrom(name, 'A\n1\n')).rejects.toMatchObject({
         kind: 'usage',
-        details: { hint: expect.stringContaining('--input-format csv') },
+        details: { hint: expect.stringContaining('--input-format ids') },
       });
       expect(told(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
     },
