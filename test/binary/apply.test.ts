@@ -8,19 +8,26 @@ import { listctl } from '../support/listctl.ts';
 import { environmentFor } from '../support/scripted-service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-test.each(['apply', 'apply-keyed'] as const)(
-  'P05: %s is killed again and again, with its service or without: it doubles and loses nothing, and ends with no changes',
-  { timeout: 120_000 },
-  async (mode) => {
-    const seed = Date.now() % 1_000_000;
+test('P05: it is killed again and again, with its service or without: it doubles and loses nothing, and ends with no changes', {
+  timeout: 120_000,
+}, async () => {
+  // Of this one most kills meet a run at work, whatever the machine.
+  const seed = 1;
 
-    const [end] = await crashLoop({ seed, kills: 2, rows: [40, 60], modes: [mode] });
+  const ends = await crashLoop({ seed, kills: 8, rows: [40, 60], modes: ['apply', 'apply-keyed'] });
 
-    expect({ seed, broken: end?.broken }).toEqual({ seed, broken: [] });
-    expect(end?.counts).toMatchObject({ lost: 0, doubled: 0, phantom: 0 });
-    expect((end?.kills.client ?? 0) + (end?.kills.service ?? 0)).toBeGreaterThanOrEqual(2);
-  },
-);
+  for (const { mode, evidence, broken, counts } of ends) {
+    expect({ seed, mode, evidence, broken }).toEqual({ seed, mode, evidence: undefined, broken: [] });
+    expect(counts).toMatchObject({ lost: 0, doubled: 0, phantom: 0 });
+  }
+  const { kills, folded } = ends.reduce(
+    (sum, end) => ({ kills: sum.kills + end.kills.client + end.kills.service, folded: sum.folded + end.folded }),
+    { kills: 0, folded: 0 },
+  );
+  expect(kills).toBeGreaterThanOrEqual(8);
+  // Else nobody has seen a state whose run was at work.
+  expect(folded).toBeGreaterThan(0);
+});
 
 test('P23: of two at once on one state, one works, and the other waits for it or is 11: nothing is doubled', async () => {
   const count = 40;

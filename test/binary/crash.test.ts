@@ -1,13 +1,22 @@
 /** P05: the crash loop, short; `npm run test:crash -- --kills 1000` is the long one. And that its checks see what they look for. */
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
-import { listctlWith, naiveClient } from '../crash/client.ts';
+import { type ActOptions, runAct } from '../crash/act.ts';
+import { type Client, type ClientProcess, listctlWith, naiveClient } from '../crash/client.ts';
 import { crashLoop } from '../crash/crash-loop.ts';
 import { judge, type RoundFacts } from '../crash/invariants.ts';
 import { judgeLedger, type Ledger, type WrittenItem } from '../crash/ledger.ts';
 import type { ListContents, TextFields } from '../crash/list-contents.ts';
 import { type Job, type ModeName, makeJob, modeNames } from '../crash/modes.ts';
-import type { ProxiedRequest } from '../crash/wire.ts';
+import type { ProxiedRequest, Wire } from '../crash/wire.ts';
+import { startWriters } from '../crash/writers.ts';
+import { testNode } from '../support/listctl.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import type { ServedFolder } from '../support/served-folder.ts';
 
 const seed = Date.now() % 1_000_000;
 
@@ -23,7 +32,8 @@ describe('P05: killed again and again, with its service or without, over a wire 
     async (mode) => {
       const [end] = await crashLoop({ seed, kills: 2, rows: [30, 60], modes: [mode] });
 
-      expect({ seed, broken: end?.broken }).toEqual({ seed, broken: [] });
+      const { evidence, broken } = end ?? {};
+      expect({ seed, evidence, broken }).toEqual({ seed, evidence: undefined, broken: [] });
       expect(end?.counts).toMatchObject({ lost: 0, doubled: 0, phantom: 0 });
       expect((end?.kills.client ?? 0) + (end?.kills.service ?? 0)).toBeGreaterThanOrEqual(2);
     },
@@ -33,18 +43,57 @@ describe('P05: killed again and again, with its service or without, over a wire 
 describe('that would be seen', () => {
   test('of who sends what has no answer again: rows are doubled', { timeout: 60_000 }, async () => {
     const naive = { client: naiveClient, rows: [60, 90] as const, modes: ['create'] as const };
-    const [end] = await crashLoop({ seed, kills: 3, ...naive, goesOn: true });
+    const [end] = await crashLoop({ seed, kills: 8, ...naive, goesOn: true });
 
-    expect(end?.counts.doubled).toBeGreaterThan(0);
+    expect({ seed, doubled: (end?.counts.doubled ?? 0) > 0 }).toEqual({ seed, doubled: true });
     expect(end?.broken.some((sentence) => sentence.includes('J2'))).toBe(true);
   });
 
   test('of listctl, told to send again what is in doubt: rows are doubled', { timeout: 60_000 }, async () => {
     const client = listctlWith('--in-doubt', 'retry');
-    const [end] = await crashLoop({ seed, kills: 3, rows: [60, 90], modes: ['create'], client, goesOn: true });
+    const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], modes: ['create'], client, goesOn: true });
 
-    expect(end?.counts.doubled).toBeGreaterThan(0);
+    expect({ seed, doubled: (end?.counts.doubled ?? 0) > 0 }).toEqual({ seed, doubled: true });
   });
+
+  test('of a session that prints an id before it is recorded, whatever a later one makes good', async () => {
+    const { printed, untold } = await runAct(await actOf(['printed', 'recorded']));
+
+    expect([...printed]).toEqual([[1, '1']]);
+    expect(untold).toEqual([1]);
+  });
+
+  test('not of one that prints an id once it is recorded', async () => {
+    const { untold } = await runAct(await actOf(['recorded', 'printed']));
+
+    expect(untold).toEqual([]);
+  });
+
+  /** An act of sessions that do one thing each with the only row. */
+  async function actOf(sessions: readonly ('printed' | 'recorded')[]): Promise<ActOptions> {
+    const nowhere = { add: async () => ['1', '2', '3'], remove: async () => {}, upTo: async () => new Map() };
+    const job = await makeJob('update', 1, nowhere);
+    const begun: string[] = [];
+    const client: Client = {
+      start: () => {
+        const what = sessions[begun.length] ?? 'nothing';
+        begun.push(what);
+        const line = what === 'printed' ? '{"row":1,"status":"done","id":"1"}' : '';
+        // 6: the service was gone, and the run is gone on with.
+        const code = begun.length < sessions.length ? 6 : 0;
+        const script = `console.log(${JSON.stringify(line)}); process.exitCode = ${code}`;
+        return execa(testNode, ['-e', script], { reject: false }) as unknown as ClientProcess;
+      },
+      recordedIn: async () => {
+        const isDone = begun.includes('recorded');
+        const doneIds = new Map(isDone ? [[1, '1']] : []);
+        return { stateOf: () => (isDone ? 'done' : 'pending'), doneIds, left: isDone ? 0 : 1, causes: new Map() };
+      },
+    };
+    const place = { job, url: '', list: '', folder: '', concurrency: 1, requests: [] };
+    const nobody = { service: {} as ServedFolder, wire: {} as Wire, time: undefined, killsMax: 0 };
+    return { ...nobody, client, place, random: seededRandom(1) };
+  }
 
   test.each<ModeName>(['create', 'apply', 'service'])(
     '%s: of a list that somebody meddles with',
@@ -97,6 +146,7 @@ describe('each invariant', () => {
     ['J6', () => ({ kills: 0 })],
     ['J7', () => ({ printed: new Map([[3, '3']]) })],
     ['J7', () => ({ printed: new Map([[2, '7']]) })],
+    ['J7', () => ({ untold: [2] })],
     ['J7', () => ({ doneBefore: [ids, new Map([...ids, [3, '3']])] })],
     ['J8', () => ({ requests: [created('1'), created('1')] })],
     ['J8', ({ job }) => ({ job: { ...job, mode: 'apply-keyed' }, requests: [created('1', 'k'), created('2', 'k')] })],
@@ -121,7 +171,7 @@ describe('each invariant', () => {
     const nowhere = { add: async () => [], remove: async () => {}, upTo: async () => new Map() };
     const job = await makeJob('create', 3, nowhere);
     return {
-      ...{ job, doneIds: ids, doneBefore: [ids], printed: ids, requests: [], statesSeen: [state, state] },
+      ...{ job, doneIds: ids, doneBefore: [ids], printed: ids, untold: [], requests: [], statesSeen: [state, state] },
       states: ['done', 'done', 'in-doubt'],
       items: new Map(job.rows.map(({ fields }, at) => [String(at + 1), fields])),
       ...{ concurrency: 8, kills: 1 },
@@ -130,6 +180,23 @@ describe('each invariant', () => {
 });
 
 describe('what the service is held to', () => {
+  test('is broken by a whole answer that is no JSON, which is not asked for again', async () => {
+    const server = createServer((_, response) => response.writeHead(201).end('created'));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const served = { url: `http://127.0.0.1:${port}`, folder: '' } as ServedFolder;
+
+    const writers = startWriters(served, '/items', seededRandom(1));
+    await writers.writesCame(4);
+    await writers.close();
+    server.close();
+
+    expect(writers.ledger.unanswered).toBe(0);
+    const { broken } = judgeLedger(writers.ledger, new Map(), []);
+    expect(broken.join()).toContain('S5');
+    expect(writers.ledger.refusals).toContain('201 to POST with a body that is no JSON: created');
+  });
+
   const a: WrittenItem = { mark: 'a', key: 'k', sent: { Mark: 'a' }, ids: ['1', '1'], may: [{ Mark: 'a', Note: '+' }] };
   const b: WrittenItem = { mark: 'b', key: undefined, sent: { Mark: 'b' }, ids: [], may: [undefined, { Mark: 'b' }] };
   const gone: WrittenItem = { mark: 'c', key: 'l', sent: { Mark: 'c' }, ids: ['3'], may: [undefined] };

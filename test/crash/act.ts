@@ -36,6 +36,8 @@ export interface Told {
   readonly sessions: number;
   /** The ids of rows that were said to be done on stdout. */
   readonly printed: ReadonlyMap<number, string>;
+  /** Rows that a session said to be done, and that were not recorded so, by that id, when it had ended. */
+  readonly untold: readonly number[];
   /** What was recorded after each session. */
   readonly recorded: readonly RunRecorded[];
   /** Of a first session that nobody killed. */
@@ -51,19 +53,25 @@ export async function runAct(act: ActOptions): Promise<Told> {
   const startedAt = { ms: performance.now(), request: place.requests.length };
   const recorded: RunRecorded[] = [];
   const printed = new Map<number, string>();
+  const untold: number[] = [];
   let kills: Kills = { client: 0, service: 0, atOnce: 0 };
   let time: RunTime | undefined;
   for (let quiet = 0; quiet < lastSessionsMax; ) {
     const session = await runSession(act, nextKill(act, kills, recorded.at(-1)));
     time ??= timeOf(startedAt, place);
     kills = sumOf(kills, session.kills);
-    for (const [row, id] of session.printed) printed.set(row, id);
-    recorded.push(await client.recordedIn(place));
+    const now = await client.recordedIn(place);
+    for (const [row, id] of session.printed) {
+      printed.set(row, id);
+      // A later session may make good what this one had not recorded: that tells nothing of this one.
+      if (now.doneIds.get(row) !== id) untold.push(row);
+    }
+    recorded.push(now);
     const wasKilled = session.kills.client > 0;
     quiet += wasKilled ? 0 : 1;
-    if (wasKilled || !isAtItsEnd(session, recorded.at(-1)?.left, place)) continue;
+    if (wasKilled || !isAtItsEnd(session, now.left, place)) continue;
     const isQuiet = recorded.length === 1 && kills.service === 0;
-    return { kills, sessions: recorded.length, printed, recorded, time: isQuiet ? time : undefined };
+    return { kills, sessions: recorded.length, printed, untold, recorded, time: isQuiet ? time : undefined };
   }
   throw new Error(`it comes to no end in ${recorded.length} sessions`);
 }
@@ -84,7 +92,7 @@ function timeOf(startedAt: { readonly ms: number; readonly request: number }, { 
 }
 
 /** Whether there is nothing more to do; whatever else a session ends in must not be. */
-function isAtItsEnd({ exitCode, stderr }: Session, left: number | undefined, { job }: SessionPlace): boolean {
+function isAtItsEnd({ exitCode, stderr }: Session, left: number, { job }: SessionPlace): boolean {
   if (exitCode === 0) return true;
   if (exitCode === 8 && left === 0 && holdsDoubt(job.mode)) return true;
   // The service was gone for too long: the run says so, and is gone on with.

@@ -38,6 +38,8 @@ export interface RunRecorded {
   readonly causes: ReadonlyMap<string, number>;
   /** Of a state file that is kept beside: which version it is, or why it is none. */
   readonly state?: StateSeen | undefined;
+  /** Whether that has a run at work, which the next session folds into it. */
+  readonly isAtWork?: boolean;
 }
 
 /** A state file, as it was between two sessions. */

@@ -36,6 +36,8 @@ export interface LoopEnd {
   readonly rounds: number;
   readonly sessions: number;
   readonly rows: number;
+  /** Sessions of `apply` that began with a state whose run was at work. */
+  readonly folded: number;
   readonly kills: Kills;
   readonly counts: RoundCounts;
   readonly causes: ReadonlyMap<string, number>;
@@ -59,6 +61,9 @@ export async function crashLoop(options: LoopOptions): Promise<readonly LoopEnd[
   return ends;
 }
 
+/** Of rounds that come to their end one in a few kills somebody at least; without an end they would go on for ever. */
+const roundsPerKill = 10;
+
 async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions): Promise<LoopEnd> {
   const { goesOn = false } = options;
   const startedAtMs = performance.now();
@@ -68,6 +73,7 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
   let end: LoopEnd = { ...nothing, mode };
   try {
     while (killsOf(end) < killsMax && (goesOn || end.broken.length === 0)) {
+      if (end.rounds > killsMax * roundsPerKill) throw new Error(`${end.rounds} rounds: ${end.broken.join('\n')}`);
       const name = `${mode}-${end.rounds}`;
       const drawn = drawRound(mode, name, options);
       const kills = Math.min(killsMax - killsOf(end), drawn.killsMax);
@@ -144,6 +150,7 @@ function added(end: LoopEnd, round: RoundEnd, name: string): LoopEnd {
     rounds: end.rounds + 1,
     sessions: end.sessions + round.sessions,
     rows: end.rows + round.rows,
+    folded: end.folded + round.folded,
     kills: sumOf(end.kills, round.kills),
     counts: sumOf(end.counts, round.counts),
     causes: sumOfMaps(end.causes, round.causes),

@@ -16,6 +16,8 @@ export interface RoundFacts {
   readonly doneBefore: readonly ReadonlyMap<number, string>[];
   /** The ids of rows that were said to be done on stdout, in any session. */
   readonly printed: ReadonlyMap<number, string>;
+  /** Rows that a session said to be done, and that were not recorded so, by that id, when it had ended. */
+  readonly untold: readonly number[];
   /** What the list holds, by id. */
   readonly items: ReadonlyMap<string, TextFields>;
   readonly requests: readonly ProxiedRequest[];
@@ -69,6 +71,7 @@ export function judge(facts: RoundFacts): Judgement {
     broken.push(`J6 ${found.inDoubt.length} in doubt after ${facts.kills} kills, ${found.unanswered} unanswered`);
   }
   check('J7 printed, and not done by that id', found.overstated);
+  check('J7 printed before it was recorded', facts.untold);
   check('J7 were done once, and are not now', found.reverted);
   check('J8 the service gave one id twice, or one key two', found.reused);
   check('J9 the state file', found.stateFaults);

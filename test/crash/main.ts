@@ -55,8 +55,8 @@ function allOf(one: LoopEnd, other: LoopEnd): LoopEnd {
   };
 }
 
-function figuresOf({ rounds, sessions, rows, tookMs }: LoopEnd) {
-  return { rounds, sessions, rows, tookMs };
+function figuresOf({ rounds, sessions, rows, folded, tookMs }: LoopEnd) {
+  return { rounds, sessions, rows, folded, tookMs };
 }
 
 function linesOf(name: string, end: LoopEnd): string {

@@ -45,6 +45,8 @@ export interface RoundEnd extends Judgement {
   readonly kills: Kills;
   readonly sessions: number;
   readonly rows: number;
+  /** Sessions of `apply` that began with a state whose run was at work: what that did was theirs to fold in. */
+  readonly folded: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
   /** Of the first session of each act, where nobody killed it. */
@@ -104,9 +106,9 @@ async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Pr
   await wire.settled();
   await stage.meddle?.(contents, job);
   const found = await contents.upTo(job.idMax + stage.created());
-  const { printed, kills, sessions, time } = told;
+  const { printed, untold, kills, sessions, time } = told;
   const facts: RoundFacts = {
-    ...{ job, printed, concurrency, requests: wire.requests.slice(sent), kills: kills.client + kills.service },
+    ...{ job, printed, untold, concurrency, requests: wire.requests.slice(sent), kills: kills.client + kills.service },
     ...factsOf(told.recorded, job),
     items: new Map([...found].filter(([, fields]) => markOf(fields) === undefined)),
   };
@@ -115,7 +117,9 @@ async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Pr
     await writeFile(join(folder, 'requests.json'), JSON.stringify(wire.requests, null, 1));
   }
   const causes = told.recorded.at(-1)?.causes ?? new Map();
-  return { place, facts, found, end: { ...judgement, kills, sessions, rows: job.rows.length, causes, times: [time] } };
+  const folded = told.recorded.slice(0, -1).filter(({ isAtWork }) => isAtWork).length;
+  const end = { ...judgement, kills, sessions, folded, rows: job.rows.length, causes, times: [time] };
+  return { place, facts, found, end };
 }
 
 /** What the records of all sessions, the last one among them, tell. */
@@ -158,7 +162,7 @@ async function settle(stage: Stage, { place, found, facts }: EndedJob) {
 
 /** What a round came to that did nothing. */
 export const noRound: RoundEnd = {
-  ...{ sessions: 0, rows: 0, times: [], broken: [], causes: new Map() },
+  ...{ sessions: 0, rows: 0, folded: 0, times: [], broken: [], causes: new Map() },
   kills: { client: 0, service: 0, atOnce: 0 },
   counts: { lost: 0, doubled: 0, phantom: 0, inDoubt: 0, inDoubtApplied: 0, unanswered: 0 },
 };
@@ -175,6 +179,7 @@ function together(one: RoundEnd, other: RoundEnd): RoundEnd {
     kills: sumOf(one.kills, other.kills),
     sessions: one.sessions + other.sessions,
     rows: one.rows + other.rows,
+    folded: one.folded + other.folded,
     causes: sumOfMaps(one.causes, other.causes),
     counts: sumOf(one.counts, other.counts),
     broken: [...one.broken, ...other.broken],

@@ -41,6 +41,7 @@ async function recordedByState(place: SessionPlace): Promise<RunRecorded> {
     doneIds,
     left: replay?.counts.left ?? ends.filter((end) => end.state === 'pending').length,
     causes: causesOf(state, place),
+    isAtWork: state?.run !== undefined,
     state: 'damage' in found ? found : state && { lineage: state.lineage, serial: state.serial },
   };
 }

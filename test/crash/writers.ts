@@ -49,6 +49,12 @@ interface Answer {
   readonly id: string | undefined;
 }
 
+/** An answer with all of its body. */
+interface WholeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
 /** What a writer does next, and how likely that is. */
 const shares = [
   ['create', 0.45],
@@ -146,8 +152,21 @@ class WritersAtWork implements Ledger {
     throw new Error('the service answers nobody any more');
   }
 
-  /** The answer, if there is a whole one. */
+  /** The answer, if there is a whole one; one that is no JSON is a refusal, for nobody may send that again. */
   async #send(method: string, path: string, fields?: TextFields, key?: string): Promise<Answer | undefined> {
+    const whole = await this.#exchange(method, path, fields, key);
+    if (whole === undefined) return undefined;
+    const { status, body } = whole;
+    try {
+      const { id } = body === '' ? {} : (JSON.parse(body) as { readonly id?: string });
+      return { status, id };
+    } catch {
+      this.refusals.push(`${status} to ${method} with a body that is no JSON: ${body.slice(0, 100)}`);
+      return { status, id: undefined };
+    }
+  }
+
+  async #exchange(method: string, path: string, fields?: TextFields, key?: string): Promise<WholeAnswer | undefined> {
     if (method === 'POST') this.created += 1;
     const headers = {
       authorization: `Bearer ${token}`,
@@ -160,8 +179,7 @@ class WritersAtWork implements Ledger {
       const [response] = (await once(sent, 'response')) as [IncomingMessage];
       const body = await text(response);
       this.answered.add();
-      const { id } = body === '' ? {} : (JSON.parse(body) as { readonly id?: string });
-      return { status: response.statusCode ?? 0, id };
+      return { status: response.statusCode ?? 0, body };
     } catch {
       this.unanswered += 1;
       return undefined;

@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { type SeededRandom, seededRandom } from '../support/seeded-random.ts';
 import { mutated } from './mutate.ts';
+import { type PeakMemory, peakMemory } from './peak-memory.ts';
 import type { FuzzTarget, OpenTarget } from './target.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -60,9 +61,11 @@ export function corpusOf({ name }: FuzzTarget): readonly Buffer[] {
 export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<FuzzEnd> {
   const folder = mkdtempSync(join(tmpdir(), 'listctl-fuzz-'));
   const open = await target.open(folder);
+  const memory = peakMemory();
   try {
-    return await new Loop(target, open, options).run();
+    return await new Loop(target, { ...options, open, memory }).run();
   } finally {
+    memory.close();
     await open.close?.();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -71,6 +74,7 @@ export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<Fu
 class Loop {
   readonly #target: FuzzTarget;
   readonly #open: OpenTarget;
+  readonly #memory: PeakMemory;
   readonly #options: FuzzOptions;
   readonly #random: SeededRandom;
   readonly #pool: Buffer[];
@@ -79,9 +83,10 @@ class Loop {
   #runs = 0;
   #worstMs = 0;
 
-  constructor(target: FuzzTarget, open: OpenTarget, options: FuzzOptions) {
+  constructor(target: FuzzTarget, options: FuzzOptions & { readonly open: OpenTarget; readonly memory: PeakMemory }) {
     this.#target = target;
-    this.#open = open;
+    this.#open = options.open;
+    this.#memory = options.memory;
     this.#options = options;
     this.#random = seededRandom(options.seed).branch(target.name);
     this.#pool = [...corpusOf(target)];
@@ -94,7 +99,7 @@ class Loop {
     const kept = [...this.#pool];
     // What is loaded late has been loaded by then.
     for (const bytes of kept) await this.#once(bytes, watchdog);
-    const before = grown();
+    const before = this.#memory.bytes();
     while (this.#runs < runsMax && performance.now() - startedAtMs < secondsMax * 1000) {
       await this.#once(this.#next(), watchdog);
     }
@@ -104,7 +109,7 @@ class Loop {
       tookMs: performance.now() - startedAtMs,
       worstMs: this.#worstMs,
       kinds: this.#kinds.size,
-      grownBytes: grown() - before,
+      grownBytes: this.#memory.bytes() - before,
       findings: [...this.#findings.values()],
     };
   }
@@ -120,12 +125,12 @@ class Loop {
   }
 
   async #once(bytes: Buffer, watchdog: { begin(bytes: Buffer): void; end(): void }): Promise<void> {
-    const before = grown();
+    const before = this.#memory.bytes();
     watchdog.begin(bytes);
     const { words, error, busyMs } = await timed(this.#open, bytes);
     watchdog.end();
     this.#runs += 1;
-    const grownBytes = grown() - before;
+    const grownBytes = this.#memory.bytes() - before;
     if (error !== undefined) this.#found(bytes, reasonOf(error));
     else this.#note(words, bytes);
     if (grownBytes > limits.growthBytes) this.#found(bytes, `it grew by ${Math.round(grownBytes / 1024 / 1024)} MiB`);
@@ -197,9 +202,4 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}`;
   const [, at = ''] = error.stack?.match(/\n\s+at (.*)/) ?? [];
   return `${error.name}: ${error.message.slice(0, 200)} (${at})`;
-}
-
-/** The most memory that the process has had until now. */
-function grown(): number {
-  return process.resourceUsage().maxRSS * 1024;
 }

@@ -3,6 +3,7 @@
 /** An item that was created, as far as its service has answered. */
 interface Known {
   readonly title: string;
+  readonly row: unknown;
   /** The note that the last answer confirmed; undefined before there was one. */
   note: string | undefined;
   /** A note that was sent and not confirmed: it may be there or not. */
@@ -25,10 +26,10 @@ export class Acknowledged {
     return this.#items.size;
   }
 
-  created(id: string, title: string): void {
+  created(id: string, { title, row }: { readonly title: string; readonly row: unknown }): void {
     // The service never gives an id twice (rulings.md).
     if (this.#items.has(id)) this.broken.push(`id ${id} was given twice`);
-    this.#items.set(id, { title, note: undefined, noteUnderWay: undefined, fate: 'there' });
+    this.#items.set(id, { title, row, note: undefined, noteUnderWay: undefined, fate: 'there' });
   }
 
   updating(id: string, note: string): void {
@@ -75,12 +76,13 @@ export class Acknowledged {
 }
 
 function faultOf(
-  { title, note, noteUnderWay, fate }: Known,
+  { title, row, note, noteUnderWay, fate }: Known,
   fields: Readonly<Record<string, unknown>> | undefined,
 ): string | undefined {
   if (fields === undefined) return fate === 'there' ? 'is lost' : undefined;
   if (fate === 'gone') return 'was deleted, and is there';
   if (fields['Title'] !== title) return `has the title ${fields['Title']} instead of ${title}`;
+  if (fields['Row'] !== row) return `has the row ${fields['Row']} instead of ${row}`;
   const isNoteKnown = fields['Note'] === note || (noteUnderWay !== undefined && fields['Note'] === noteUnderWay);
   return isNoteKnown ? undefined : `has the note ${fields['Note']} instead of ${note}`;
 }

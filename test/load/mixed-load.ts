@@ -29,8 +29,16 @@ const comparedAtOnce = 64;
 const itemsPath = '/sites/home/lists/tasks/items';
 
 /** Loads a service of its own, in this folder; its process is gone at the end. */
-export async function mixedLoad(folder: string, { seconds, kills, connections }: LoadOptions): Promise<LoadEnd> {
+export async function mixedLoad(folder: string, options: LoadOptions): Promise<LoadEnd> {
   const service = await serveFolder(folder);
+  try {
+    return await loadAndCompare(service, options);
+  } finally {
+    await service.kill();
+  }
+}
+
+async function loadAndCompare(service: ServedFolder, { seconds, kills, connections }: LoadOptions): Promise<LoadEnd> {
   const acknowledged = new Acknowledged();
   const unexpected: string[] = [];
   const legMs = (seconds * 1000) / (kills + 1);
@@ -48,7 +56,6 @@ export async function mixedLoad(folder: string, { seconds, kills, connections }:
   }
   await service.start();
   const differing = await compareAll(service, acknowledged);
-  await service.kill();
   return {
     ...{ kills: kills + 1, requests, items: acknowledged.size },
     requestsPerSecond: (requests * 1000) / tookMs,
@@ -79,10 +86,15 @@ async function loadUntilKilled(service: ServedFolder, { lastsMs, connections, ..
     duration: 3600,
     requests: [...requestsOf(`${pathname}${itemsPath}`, leg)] as autocannon.Request[],
   });
-  await sleep(lastsMs);
-  await service.kill();
-  // Its types have the promise alone: it is what tells and ends the load, too (its README, "autocannon.stop").
-  (running as unknown as { stop(): void }).stop();
+  try {
+    // It ends before only where it can't begin, and then it throws.
+    await Promise.race([sleep(lastsMs), running]);
+    await service.kill();
+  } finally {
+    // Its types have the promise alone: it is what tells and ends the load, too, where there is one (its README,
+    // "autocannon.stop").
+    (running as unknown as { stop?: () => void }).stop?.();
+  }
   const { '2xx': good, non2xx } = await running;
   return good + non2xx;
 }
@@ -112,13 +124,15 @@ function requestsOf(path: string, leg: Pick<Leg, 'acknowledged' | 'unexpected' |
     method: 'POST',
     setupRequest: (request) => {
       made += 1;
-      const fields = { Title: `${leg.leg}-${made}`, Row: made };
+      const fields = { Title: titleOf(leg.leg, made), Row: made };
       return { ...request, path, headers: headers(), body: JSON.stringify({ fields }) };
     },
     onResponse: (status, body, turn) => {
       if (!isAnswered('a create', 201, status, body)) return;
       const { id, fields } = JSON.parse(body);
-      acknowledged.created(id, fields.Title);
+      const { Title: title, Row: row } = fields;
+      if (title !== titleOf(leg.leg, row)) unexpected.push(`a create was answered with other fields: ${body}`);
+      acknowledged.created(id, { title, row });
       turn.id = id;
     },
   };
@@ -158,6 +172,10 @@ function requestsOf(path: string, leg: Pick<Leg, 'acknowledged' | 'unexpected' |
     },
   );
   return [create, update, read, create, remove];
+}
+
+function titleOf(leg: number, row: number): string {
+  return `${leg}-${row}`;
 }
 
 async function compareAll({ url }: ServedFolder, acknowledged: Acknowledged): Promise<readonly string[]> {

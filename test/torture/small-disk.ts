@@ -45,7 +45,7 @@ async function runOnFullDisk(scenario: Scenario, place: Place, pages: number, ta
   const [judge, strays] = [scenario.judge(place), straysIn(place)];
   const run = await place.run(scenario.words(place), { input });
   const broken = [
-    ...alwaysBroken(run, usual),
+    ...alwaysBroken(run, usual, scenario.words(place)),
     ...(await judge(run)),
     ...straysIn(place, strays).map((file) => `left lying: ${file}`),
   ];

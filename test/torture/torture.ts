@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { listService } from './list-service.ts';
+import { type LoggedRequest, listService } from './list-service.ts';
 import { makePlace, type Place } from './place.ts';
 import { alwaysBroken, brokenIf, type Scenario, straysIn } from './scenario.ts';
 import { type ErrorCode, type Injection, injectionText, runTraced, type TracedCall, type TracedRun } from './strace.ts';
@@ -41,8 +41,10 @@ export async function torture(scenario: Scenario, options: TortureOptions = {}):
     await scenario.prepare(place);
     const putBack = place.keep();
     const log = join(beside, 'strace.log');
+    const before = service.requests.length;
     const { calls, exitCode, stderr } = await runTraced(place, scenario.words(place), { log, ...inputOf(scenario) });
     if (exitCode !== (scenario.usual ?? 0)) throw new Error(`without a fault it fails: ${stderr}`);
+    expectShown(calls, service.requests.slice(before));
     for (const way of waysToFail(calls, options)) {
       const ordinals = ordinalsOf(calls, way.call);
       for (let at = 0, isHit = true; isHit || at < ordinals.length; at += 1) {
@@ -101,7 +103,7 @@ async function tortureOnce(
   if (!isHit) return false;
   const { usual = 0 } = scenario;
   const removes = /^(unlink|rmdir)/.test(injection.call);
-  const broken = [...alwaysBroken(run, usual), ...(await judge(run))];
+  const broken = [...alwaysBroken(run, usual, scenario.words(place)), ...(await judge(run))];
   // Syncs are the work of another thread, which is not seen then.
   if (injection.call !== 'write') broken.push(...sentUnsynced(run));
   if (injection.code === 'EINTR') {
@@ -119,7 +121,7 @@ async function tortureOnce(
 }
 
 /** A journal that failed once is not asked for the same again (reliability, P08, P10). */
-function goneOn({ calls }: TracedRun): readonly string[] {
+export function goneOn({ calls }: Pick<TracedRun, 'calls'>): readonly string[] {
   const failed = calls.find(({ call, isInjected, text }) => isInjected && isJournalCall(call, text));
   if (failed === undefined) return [];
   // Of another thread one may be under way.
@@ -129,7 +131,7 @@ function goneOn({ calls }: TracedRun): readonly string[] {
 }
 
 /** Each request's intent was written, then synced, then the request was (reliability, P07). */
-function sentUnsynced({ calls }: TracedRun): readonly string[] {
+export function sentUnsynced({ calls }: Pick<TracedRun, 'calls'>): readonly string[] {
   const journal = calls.filter(({ call, text }) => isJournalCall(call, text) && !/ = -1 E/.test(text));
   const isOnDisk = (key: string, before: number) =>
     journal
@@ -137,11 +139,27 @@ function sentUnsynced({ calls }: TracedRun): readonly string[] {
       .some(({ endedAt: writtenAt }) =>
         journal.some(({ call, beganAt, endedAt }) => call !== 'pwrite64' && beganAt > writtenAt && endedAt < before),
       );
+  return keysSentIn(calls)
+    .filter(({ key, beganAt }) => !isOnDisk(key, beganAt))
+    .map(({ key }) => `the request with key ${key} was sent before its intent was on disk`);
+}
+
+/**
+ * That the calls show what was sent: of none that they do not show could be judged when it was.
+ *
+ * @throws {Error} when the service had a create whose key is in no call that sends
+ */
+export function expectShown(calls: readonly TracedCall[], requests: readonly LoggedRequest[]): void {
+  const shown = new Set(keysSentIn(calls).map(({ key }) => key));
+  const isUnshown = ({ method, key }: LoggedRequest) => method === 'POST' && !shown.has(key ?? '');
+  if (requests.some(isUnshown)) throw new Error('strace does not show what is sent');
+}
+
+/** The keys of the creates that were sent, and when each was. */
+function keysSentIn(calls: readonly TracedCall[]): readonly { readonly key: string; readonly beganAt: number }[] {
   const sent = calls.filter(({ call, text }) => call.startsWith('write') && text.includes('POST /'));
   return sent.flatMap(({ text, beganAt }) =>
-    [...text.matchAll(/idempotency-key: \\"(\w+)\\"/gi)]
-      .filter(([, key = '']) => !isOnDisk(key, beganAt))
-      .map(([, key]) => `the request with key ${key} was sent before its intent was on disk`),
+    [...text.matchAll(/idempotency-key: \\"(\w+)\\"/gi)].map(([, key = '']) => ({ key, beganAt })),
   );
 }
 
@@ -150,7 +168,10 @@ function isJournalCall(call: string, text: string): boolean {
 }
 
 /** A write, a sync or a rename that failed, where the run ended as if it had not. */
-function passedOver({ calls, exitCode }: TracedRun, usual: number): readonly string[] {
+export function passedOver(
+  { calls, exitCode }: Pick<TracedRun, 'calls' | 'exitCode'>,
+  usual: number,
+): readonly string[] {
   const failed = calls.filter(({ call, isInjected, isInside }) => isInjected && isInside && isEssential(call));
   return failed.length > 0 && exitCode === usual ? [`${failed[0]?.call} failed, and it ended with ${usual}`] : [];
 }

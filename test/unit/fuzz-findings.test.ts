@@ -62,6 +62,12 @@ describe.each([
     expect(answer).toMatchObject({ status, body: new Uint8Array() });
   });
 
+  test('a status line whose number is no status is no answer', async () => {
+    const { answer, fault } = await answered(open, 'HTTP/1.1 004 Not Found\r\nContent-Length: 5\r\n\r\n12345');
+
+    expect([answer, fault?.kind]).toEqual([undefined, 'lost']);
+  });
+
   test('a 101 without an upgrade is told in our words', async () => {
     const attempt = await answered(open, 'HTTP/1.1 101 Switching Protocols\r\nX: y\r\n\r\nabc');
 
