@@ -128,14 +128,10 @@ class Exchange {
   }
 
   #read(response: IncomingMessage): void {
-    if (!this.#wasSent) {
-      this.#fail(notOurs);
-      return;
-    }
     const { statusCode: status = 0, statusMessage: statusText, rawHeaders } = response;
-    // That is no status; undici takes it for one that another follows, which does not come.
-    if (status < 100) {
-      this.#fail(cut);
+    // 004 is no status (RFC 9110, section 15).
+    if (!this.#wasSent || status < 100) {
+      this.#fail(notOurs);
       return;
     }
     const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders) });

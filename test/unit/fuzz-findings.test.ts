@@ -65,7 +65,7 @@ describe.each([
   test('a status line whose number is no status is no answer', async () => {
     const { answer, fault } = await answered(open, 'HTTP/1.1 004 Not Found\r\nContent-Length: 5\r\n\r\n12345');
 
-    expect([answer, fault?.kind]).toEqual([undefined, 'lost']);
+    expect([answer, fault?.kind]).toEqual([undefined, 'unusable']);
   });
 
   test('a 101 without an upgrade is told in our words', async () => {
