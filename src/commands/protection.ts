@@ -3,7 +3,7 @@ import { isRead } from '../api/transport.ts';
 import type { Question, Wire } from '../api/wire.ts';
 import { Failure } from '../errors.ts';
 import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts';
-import { type Asker, confirm } from './prompts.ts';
+import type { Asker } from './prompts.ts';
 
 /** Who may let a write pass. */
 export interface Confirming {
@@ -63,7 +63,7 @@ async function confirmWrite(
   }
   const question = `Write to ${target} through the protected profile ${name}?`;
   const isAsked = mayPrompt();
-  if (isAsked && (await confirm(question, asker))) return;
+  if (isAsked && (await (await import('./prompts.ts')).confirm(question, asker))) return;
   const reason = isAsked ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
   throw new Failure('usage', reason, { hint });
 }

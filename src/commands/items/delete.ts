@@ -5,7 +5,6 @@ import type { ItemRef } from '../../item.ts';
 import { deletedView } from '../../output/item-view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { showDryRun } from '../dry-run.ts';
-import { confirm } from '../prompts.ts';
 import { type Session, withSession } from '../session.ts';
 import { forEachItem } from './each.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
@@ -89,6 +88,7 @@ async function askBefore(refs: readonly ItemRef[], session: Session): Promise<vo
   const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
   const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
+  const { confirm } = await import('../prompts.ts');
   if (await confirm(question, session)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to delete without being asked',
