@@ -105,21 +105,25 @@ describe('that would be seen', () => {
       // Kept for whoever wants to know why: here it is known.
       await rm(end?.evidence ?? '', { recursive: true });
 
-      expect(end?.counts.lost).toBeGreaterThan(0);
-      expect(end?.counts.doubled).toBeGreaterThan(0);
-      expect(end?.counts.phantom).toBeGreaterThan(0);
+      const { lost = 0, doubled = 0, phantom = 0 } = end?.counts ?? {};
+      expect({ seed, isLost: lost > 0, isDoubled: doubled > 0, isPhantom: phantom > 0 }).toEqual({
+        ...{ seed, isLost: true, isDoubled: true, isPhantom: true },
+      });
     },
   );
 
-  /** Takes an item away, makes another one twice, and adds one that nobody asked for. */
+  /**
+   * Takes some items away, makes others twice, and adds one that nobody asked for. Some: of a single one it may not be
+   * known whether it was made.
+   */
   async function meddle(list: ListContents, { rows, bystanders }: Job): Promise<void> {
     const found = [...(await list.upTo(rows.length))].filter(
       ([id, { Row }]) => Row !== undefined && !bystanders.has(id),
     );
-    const [[id] = [], [, fields] = []] = found;
-    if (id === undefined || fields === undefined) throw new Error('there is nothing to meddle with');
-    await list.remove(id);
-    await list.add([fields, { Row: '4711' }]);
+    const [gone, twice] = [found.slice(0, 6), found.slice(6, 12)];
+    if (twice.length === 0) throw new Error('there is nothing to meddle with');
+    for (const [id] of gone) await list.remove(id);
+    await list.add([...twice.map(([, fields]) => fields), { Row: '4711' }]);
   }
 });
 
