@@ -1,7 +1,7 @@
 /** Whom a run trusts over TLS. To be loaded where that is not simply what Node does. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { absolutePath } from '../absolute-path.ts';
 import type { TlsTrust } from '../api/secure-socket.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
@@ -12,10 +12,10 @@ import type { Host } from '../host.ts';
  * @throws {Failure} usage, when the file is not there or holds no certificate; local-file, when it can't be read
  */
 export function trustWith(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>): TlsTrust {
-  const authorities = [certificatesIn(readCertificates(resolve(cwd, file)), file)];
+  const authorities = [certificatesIn(readCertificates(absolutePath(file, { cwd })), file)];
   const { NODE_EXTRA_CA_CERTS: more } = env;
   // Before Node 22.15 naming any authority leaves out these.
-  if (more) authorities.push(readOrNothing(resolve(cwd, more)));
+  if (more) authorities.push(readOrNothing(absolutePath(more, { cwd })));
   return { authorities, isBlind: false };
 }
 

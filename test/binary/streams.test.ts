@@ -59,6 +59,19 @@ test('items of a file that nobody reads any more are not asked for', async () =>
   expect(service.requests.length).toBeLessThan(4000);
 });
 
+test('what failed before the reader went is told by the exit code all the same', async () => {
+  await using service = await scriptedService({ status: 404, body: { error: 'gone' } }, { status: 200, body: milk });
+  await using folder = await temporaryFolder();
+  const ids = join(folder.path, 'ids.txt');
+  writeFileSync(ids, Array.from({ length: 5000 }, (_, at) => `${at + 1}\n`).join(''));
+  const line = `{ listctl items get --from '${ids}' -o jsonl; echo "exit $?" >&2; } | head -n 1`;
+
+  const { stderr } = await shell(line, environmentFor(service));
+
+  expect(stderr).toMatch(/"message":"1 row could not be read"}}\nexit 9$/);
+  expect(service.requests.length).toBeLessThan(4000);
+});
+
 test.skipIf(process.platform === 'win32')('where the folder that it stands in is gone, whole paths work', async () => {
   await using folder = await temporaryFolder();
   const rows = join(folder.path, 'rows.csv');

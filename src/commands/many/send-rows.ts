@@ -1,6 +1,6 @@
 /** Rows through the runner: what came of each to stdout, how it goes and how it ended to stderr. */
 import { noJournal } from '../../bulk/commits.ts';
-import type { RowCounts } from '../../bulk/journal-records.ts';
+import type { RowCounts, RunTotals } from '../../bulk/journal-records.ts';
 import { startPace } from '../../bulk/pace.ts';
 import { type RunEnd, startRun } from '../../bulk/runner.ts';
 import { Failure } from '../../errors.ts';
@@ -41,11 +41,10 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   const failed = totals.failed + totals.invalid;
   const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
   for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
-  if (ended.stoppedBy === readerGone) return;
   const isWhole = totals.left + failed + totals.inDoubt === 0;
   // What is not recorded can't be gone on with.
   const next = isWhole || name === undefined ? [] : plan.nextSteps(name, totals);
-  const failure = runFailure(totals, stoppedBy, plan.done, next);
+  const failure = endingOf(totals, stoppedBy, plan.done, next);
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
   throw failure;
@@ -76,6 +75,13 @@ function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>, hasTold: bool
 
 /** Why a read ends early: nobody is there any more to whom its items could be given. */
 const readerGone = new Error('the reader of the results has gone');
+
+/** As `runFailure`. What nobody waits for is not left to do; what failed before did fail. */
+function endingOf(totals: RunTotals, stoppedBy: unknown, done: string, next: readonly string[]): unknown {
+  return stoppedBy === readerGone
+    ? runFailure({ ...totals, left: 0 }, undefined, done, next)
+    : runFailure(totals, stoppedBy, done, next);
+}
 
 /** How a run ended, and its id where it was recorded. */
 interface EndedRun extends RunEnd {
