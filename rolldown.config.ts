@@ -1,46 +1,27 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
-import { defineConfig, type OutputOptions, type Plugin } from 'rolldown';
+import { defineConfig, type Plugin } from 'rolldown';
 import { manPages } from './test/docs/man-pages.ts';
 
 /**
  * What ships: CommonJS, because the ESM loader costs a start 6 ms; one file that starts every command, with chunks
- * beside it for what loads late; and the few lines that load that file from compiled code. Names are kept and source
- * maps made, so that a bug report can be read.
+ * beside it for what loads late. Names are kept and source maps made, so that a bug report can be read.
  */
-export default defineConfig([
-  {
-    input: { listctl: 'src/main.ts' },
-    platform: 'node',
-    external: ['lmdb'],
-    // Chunks may take what they share with the entry from the entry: each further file costs a start 0.3 ms.
-    preserveEntrySignatures: 'allow-extension',
-    plugins: [
-      ...[packageFacts(), commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences()],
-      ...[withoutMapsOfOthers(), hashInTheLastLine()],
-    ],
-    output: {
-      ...outputOf(),
-      cleanDir: true,
-      codeSplitting: {
-        groups: [
-          {
-            name: 'listctl',
-            test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|node-modules|socket|way)\.ts$|\/(commander|lossless-json)\//,
-          },
-        ],
-      },
-    },
-  },
-  { input: { start: 'src/start.ts' }, platform: 'node', plugins: [manPagesOfTheProgram()], output: outputOf() },
-]);
-
-function outputOf(): OutputOptions {
-  return {
+export default defineConfig({
+  input: { listctl: 'src/main.ts' },
+  platform: 'node',
+  external: ['lmdb'],
+  // Chunks may take what they share with the entry from the entry: each further file costs a start 0.3 ms.
+  preserveEntrySignatures: 'allow-extension',
+  plugins: [
+    ...[packageFacts(), commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences()],
+    ...[withoutMapsOfOthers(), manPagesOfTheProgram()],
+  ],
+  output: {
     dir: 'dist',
+    cleanDir: true,
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
@@ -48,8 +29,16 @@ function outputOf(): OutputOptions {
     // Lines and names are enough for a stack; the sources themselves would double what is installed.
     sourcemapExcludeSources: true,
     minify: { mangle: { keepNames: true }, compress: true, codegen: true },
-  };
-}
+    codeSplitting: {
+      groups: [
+        {
+          name: 'listctl',
+          test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|node-modules|socket|way)\.ts$|\/(commander|lossless-json)\//,
+        },
+      ],
+    },
+  },
+});
 
 /** Of our own package.json what the program asks of it: the rest would be read at every start. */
 function packageFacts(): Plugin {
@@ -108,20 +97,7 @@ function withoutMapsOfOthers(): Plugin {
   };
 }
 
-/** By this the compiled code of one build is told from that of another (src/start.ts). */
-function hashInTheLastLine(): Plugin {
-  return {
-    name: 'hash-in-the-last-line',
-    generateBundle(_, bundle) {
-      const program = bundle['listctl.cjs'];
-      if (program?.type !== 'chunk') throw new Error('the build has no listctl.cjs');
-      const hash = createHash('sha256').update(program.code).digest('hex');
-      program.code += `\n// ${hash.slice(0, 32)}\n`;
-    },
-  };
-}
-
-/** `man listctl`: the program that was just built tells of its commands. It is whole once its last part is written. */
+/** `man listctl`: the program that was just built tells of its commands. */
 function manPagesOfTheProgram(): Plugin {
   return {
     name: 'man-pages-of-the-program',

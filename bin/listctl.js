@@ -1,6 +1,4 @@
 #!/usr/bin/env node
 'use strict';
 
-const { resolve } = require('node:path');
-
-require('../dist/start.cjs').start(process, resolve(__dirname, '../dist/listctl.cjs'));
+require('../dist/listctl.cjs').run(process);

@@ -93,10 +93,10 @@ function commandsWith(empty: string, settings: string): readonly Command[] {
     listctl('listctl --version', 1.4, ['--version']),
     listctl('listctl --help', 1.4, ['--help']),
     listctl('listctl items create --help', 1.5, ['items', 'create', '--help']),
-    listctl('listctl items get (http)', 1.9, ['items', 'get', ...list, '1']),
-    listctl('listctl items create (http)', 1.9, create),
+    listctl('listctl items get (http)', 2, ['items', 'get', ...list, '1']),
+    listctl('listctl items create (http)', 2, create),
     {
-      ...listctl('listctl items get (http), profile and stored token', 1.9, ['items', 'get', '1']),
+      ...listctl('listctl items get (http), profile and stored token', 2, ['items', 'get', '1']),
       env: { LISTCTL_CONFIG_DIR: settings },
     },
     listctl('listctl items create --local', 2.7, [...create, '--local']),

@@ -171,7 +171,6 @@ test.skipIf(process.platform !== 'linux').each([
   { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x', exit: 10 },
   { words: ['profile', 'set', 'a', '--site', 'b'], variable: 'LISTCTL_CONFIG_DIR', path: '/proc/x/y', exit: 10 },
   { words: ['items', 'get', '1', '--local'], variable: 'LISTCTL_DATA_DIR', path: '/proc/y', exit: 10 },
-  { words: ['items', 'get', '1', '--dry-run', '--local'], variable: 'XDG_CACHE_HOME', path: '/proc/z', exit: 0 },
   {
     words: ['items', 'delete', '--yes', '--from', '-', '--input-format', 'ids', '--local'],
     variable: 'LISTCTL_STATE_DIR',

@@ -7,11 +7,6 @@ const thisBuild = Symbol.for('listctl.build');
 
 /** Builds `dist/` before the first test that runs it. Vitest calls this, as the `globalSetup` of a project. */
 export async function setup(): Promise<void> {
-  builds[thisBuild] ??= buildAll();
+  builds[thisBuild] ??= build(config as BuildOptions);
   await builds[thisBuild];
-}
-
-async function buildAll(): Promise<void> {
-  // One after the other: the first clears the folder.
-  for (const options of config) await build(options as BuildOptions);
 }

@@ -46,7 +46,7 @@ const longestRunMs = 60_000;
 /**
  * Makes the place in a folder.
  *
- * @param beside a folder outside, for what is not under test: copies of the place, compiled code
+ * @param beside a folder outside, for what is not under test: copies of the place
  */
 export function makePlace(root: string, beside: string, service: ListService): Place {
   const path = (...parts: readonly string[]) => join(root, ...parts);
@@ -58,7 +58,6 @@ export function makePlace(root: string, beside: string, service: ListService): P
     LISTCTL_CONFIG_DIR: path('config'),
     LISTCTL_STATE_DIR: path('state'),
     LISTCTL_DATA_DIR: path('data'),
-    XDG_CACHE_HOME: join(beside, 'cache'),
     LISTCTL_BASE_URL: service.url,
     LISTCTL_TOKEN: 'the-token-of-the-torture',
     LISTCTL_SITE: 'home',

@@ -13,7 +13,6 @@ const root = join(import.meta.dirname, '../..');
 
 const ground = [
   'absolute-path',
-  'start',
   'errors',
   'item',
   'json',
