@@ -28,7 +28,22 @@ export function readExpression(text: string): Expression {
     at = next;
   }
   attempt(text);
-  return { tree: parseExpression(copy), literals };
+  const tree = parseExpression(copy);
+  if (isDeeper(tree, depthMax)) throw expressionFailure('it nests too deep', text, undefined);
+  return { tree, literals };
+}
+
+/** Far from where rewriting or evaluating it would overflow the stack; `a.b.c` nests as `((a).b).c`. */
+const depthMax = 1_000;
+
+/** Level by level, since recursion is what a deep tree breaks. */
+function isDeeper(tree: Node, levels: number): boolean {
+  let level: readonly unknown[] = [tree];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > levels) return true;
+    level = level.flatMap((node) => (typeof node === 'object' && node !== null ? Object.values(node) : []));
+  }
+  return false;
 }
 
 /** Which of the expression's literals a node stands for; undefined for text, which stands for itself. */

@@ -155,6 +155,13 @@ test.each([
   );
 });
 
+test.each(['.a', '[0]', ' | a', ' || a'])('30,000 steps of "%s" nest too deep', (step) => {
+  expect(() => compileQuery(`a${step.repeat(30_000)}`)).toThrow(
+    expect.objectContaining({ kind: 'usage', message: expect.stringContaining('it nests too deep') }),
+  );
+  expect(ask(`a${step.repeat(900)}`, '{}')).toBe('null');
+});
+
 test.each([
   ['sum(@)', '["x"]', 'sum() takes an array of numbers, and got array'],
   ['length(@)', '1.10', 'length() takes an array, object or string, and got number'],
