@@ -31,6 +31,11 @@ export function strongTag(etag: string | undefined): string | undefined {
   return etag?.startsWith('W/') ? undefined : etag;
 }
 
+/** A tag or a key, where a header can carry it: no control characters but the tab, nothing above U+00FF. */
+export function headerValue(text: string | undefined): string | undefined {
+  return text !== undefined && /^[\t -~\u0080-\u00ff]*$/.test(text) ? text : undefined;
+}
+
 /**
  * Checks that an id can be one segment of a path, and nothing else.
  *

@@ -1,6 +1,6 @@
 /** Answers: bytes that a stranger sent, checked once and typed after. */
 import { isUtf8 } from 'node:buffer';
-import type { Item } from '../item.ts';
+import { headerValue, type Item } from '../item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../json.ts';
 import type { Answer } from './transport.ts';
 
@@ -54,7 +54,7 @@ export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
     id,
     fields: isObject(fields) ? fields : objectFrom([]),
     members: members['id'] === id ? members : withId(members, id),
-    etag: answer.headers['etag'],
+    etag: headerValue(answer.headers['etag']),
   };
 }
 

@@ -1,5 +1,5 @@
 /** The four verbs of the service, as calls that give a whole item or fail. */
-import type { Fields, Item, ItemRef, ListRef } from '../item.ts';
+import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../item.ts';
 import { bareItem, itemOf, jsonOf } from './answers.ts';
 import type { Purpose } from './failures.ts';
 import { createProof, updateProof } from './proof.ts';
@@ -56,7 +56,7 @@ export function updateQuestion(ref: ItemRef, fields: Fields, ifMatch?: string): 
   return {
     request: updateRequest(ref, fields, ifMatch),
     purpose: () => purposeOf('update', ref),
-    read: (answer) => (isEmpty(answer) ? bareItem(ref.id, answer.headers['etag']) : itemOf(answer, ref)),
+    read: (answer) => (isEmpty(answer) ? bareItem(ref.id, headerValue(answer.headers['etag'])) : itemOf(answer, ref)),
     proof: ifMatch === undefined ? undefined : () => updateProof(ref, fields),
   };
 }

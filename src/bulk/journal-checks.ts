@@ -1,6 +1,14 @@
 /** Whether what stands in a journal has the shape that this listctl writes: its checksum only says that nobody changed it. */
 import { exitCodes } from '../errors.ts';
-import type { JournalGroup, JournalHeader, JournalRecord, RunTotals, SessionStart } from './journal-records.ts';
+import { headerValue } from '../item.ts';
+import {
+  type JournalGroup,
+  type JournalHeader,
+  type JournalRecord,
+  type RunTotals,
+  rowsMax,
+  type SessionStart,
+} from './journal-records.ts';
 
 /** Whether a value is the first line of a journal, of whatever version. */
 export function isAnyHeader(value: unknown): value is { readonly version: number } {
@@ -9,12 +17,18 @@ export function isAnyHeader(value: unknown): value is { readonly version: number
 
 /** Whether a value is a header of this version; members that it does not know are let through. */
 export function isHeader(value: unknown): value is JournalHeader {
-  return isAnyHeader(value) && hasShape(value, header);
+  return isAnyHeader(value) && hasShape(value, header) && isPossible(value as unknown as JournalHeader);
+}
+
+/** A row takes at least one byte, and gzip packs at most 1,032 into one; the steps of a plan are not in its input. */
+function isPossible({ action, input: { bytes, rows: inputRows }, rows }: JournalHeader): boolean {
+  if (rows > inputRows || inputRows > rowsMax) return false;
+  return action === 'undo' || action === 'apply' || inputRows <= bytes * 1032;
 }
 
 /** Whether a value is a group. */
 export function isGroup(value: unknown): value is JournalGroup {
-  if (!Array.isArray(value) || value.length < 2 || !isCount(value[0])) return false;
+  if (!Array.isArray(value) || value.length < 2 || !isTime(value[0])) return false;
   for (let at = 1; at < value.length; at += 1) if (!isRecord(value[at])) return false;
   return true;
 }
@@ -40,10 +54,13 @@ type Shape = Readonly<Record<string, Check>>;
 const isText: Check = (value) => typeof value === 'string';
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isFromOne: Check = (value) => isCount(value) && value !== 0;
+/** Two of them added up are still a date. */
+const isTime: Check = (value) => isCount(value) && (value as number) <= 4e15;
 const isMs: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
 const isHash: Check = (value) => isText(value) && /^[0-9a-f]{16}$/.test(value as string);
 const isHashOf: Check = (value) => isText(value) && /^[0-9a-f]{16,128}$/.test(value as string);
 const isKind: Check = (value) => isText(value) && Object.hasOwn(exitCodes, value as string);
+const isHeaderValue: Check = (value) => isText(value) && headerValue(value as string) === value;
 const isSession: Check = (value) => isObject(value) && hasShape(value, session);
 const isTotals: Check = (value) => isObject(value) && hasShape(value, totals);
 
@@ -51,7 +68,7 @@ const session: Shape = {
   boot: isText,
   limit: isCount,
   tool: isText,
-  at: isCount,
+  at: isTime,
 } satisfies Record<keyof SessionStart, Check>;
 
 const totals: Shape = {
@@ -92,14 +109,14 @@ const header: Shape = {
 } satisfies Record<keyof JournalHeader, Check>;
 
 const row = isFromOne;
-const intent = [row, isFromOne, isFromOne, orNull(isText), isHash];
+const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
 
 /** What follows each letter. */
 const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
   B: [[isSession]],
   I: [intent, [...intent, isText]],
   N: [[row]],
-  D: [[row, isText, orNull(isText), isMs]],
+  D: [[row, isText, orNull(isHeaderValue), isMs]],
   F: [[row, isKind, orNull(isCount), orNull(isText), orNull(isMs)]],
   X: [[row]],
   U: [[row, isText, orNull(isMs)]],

@@ -8,6 +8,9 @@ import type { FailureKind } from '../errors.ts';
 /** The newest layout that this listctl knows. */
 export const journalVersion = 1;
 
+/** The most rows that a run can have. */
+export const rowsMax = 1_000_000_000;
+
 /** What a run does to its rows. */
 export type RunAction = 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
 

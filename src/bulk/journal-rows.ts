@@ -51,7 +51,7 @@ export interface RunRows {
  * @param isDone whether all of them are done instead
  */
 export function runRows(rowMax: number, isDone: boolean): RunRows {
-  const table = rowTable(rowMax, isDone ? 'done' : 'pending');
+  const table = rowTable(isDone ? 'done' : 'pending');
   const open = new Map<number, OpenIntent>();
   const doubts = new Map<number, Doubt>();
 
@@ -132,40 +132,55 @@ function countsOf(found: Readonly<Record<RowState, number>>, rows: number, isDon
   return { done, failed, invalid, inDoubt, skipped, left: rows - done - failed - invalid - inDoubt - skipped };
 }
 
-/** States and hashes by row number, in memory that grows with the highest one seen. */
-function rowTable(rowMax: number, initial: RowState) {
-  let codes = new Uint8Array(0);
-  let hashes = new Uint32Array(0);
+/** So many rows share one piece of memory. */
+const pageRows = 1024;
+
+/** States and hashes of the rows from a multiple of `pageRows` on. */
+interface Page {
+  readonly codes: Uint8Array;
+  readonly hashes: Uint32Array;
+}
+
+/** States and hashes by row number, in memory that grows with the rows seen, however high their numbers are. */
+function rowTable(initial: RowState) {
+  const pages: Page[] = [];
   const hasHash = 0x80;
   const initialCode = states.indexOf(initial);
-  const codeOf = (row: number) => codes[row] ?? initialCode;
-  const setCode = (row: number, code: number) => {
-    if (row >= codes.length) {
-      const length = Math.min(rowMax + 1, Math.max(1024, 2 * row));
-      const [grownCodes, grownHashes] = [new Uint8Array(length).fill(initialCode), new Uint32Array(2 * length)];
-      grownCodes.set(codes);
-      grownHashes.set(hashes);
-      [codes, hashes] = [grownCodes, grownHashes];
-    }
-    codes[row] = code;
+  const pageAt = (row: number) => pages[Math.floor(row / pageRows)];
+  const newPageAt = (row: number): Page => {
+    const page = { codes: new Uint8Array(pageRows).fill(initialCode), hashes: new Uint32Array(2 * pageRows) };
+    pages[Math.floor(row / pageRows)] = page;
+    return page;
   };
-  const stateOf = (row: number): RowState => states[codeOf(row) & ~hasHash] ?? 'pending';
+  const codeOf = (row: number) => pageAt(row)?.codes[row % pageRows] ?? initialCode;
+  const setCode = (row: number, code: number) => {
+    (pageAt(row) ?? newPageAt(row)).codes[row % pageRows] = code;
+  };
+  const stateOf = (row: number) => stateIn(codeOf(row));
+  const stateIn = (code: number): RowState => states[code & ~hasHash] ?? 'pending';
   return {
     stateOf,
     setState: (row: number, state: RowState) => setCode(row, (codeOf(row) & hasHash) | states.indexOf(state)),
     hashOf: (row: number) => {
-      if ((codeOf(row) & hasHash) === 0) return undefined;
-      const half = (at: number) => (hashes[at] ?? 0).toString(16).padStart(8, '0');
-      return half(2 * row) + half(2 * row + 1);
+      const { codes, hashes } = pageAt(row) ?? {};
+      const at = row % pageRows;
+      if (((codes?.[at] ?? 0) & hasHash) === 0) return undefined;
+      const half = (place: number) => (hashes?.[place] ?? 0).toString(16).padStart(8, '0');
+      return half(2 * at) + half(2 * at + 1);
     },
     setHash: (row: number, hash: string) => {
-      setCode(row, codeOf(row) | hasHash);
-      hashes[2 * row] = Number.parseInt(hash.slice(0, 8), 16);
-      hashes[2 * row + 1] = Number.parseInt(hash.slice(8), 16);
+      const { codes, hashes } = pageAt(row) ?? newPageAt(row);
+      const at = row % pageRows;
+      codes[at] = (codes[at] ?? initialCode) | hasHash;
+      hashes[2 * at] = Number.parseInt(hash.slice(0, 8), 16);
+      hashes[2 * at + 1] = Number.parseInt(hash.slice(8), 16);
     },
     count: () => {
       const found = { pending: 0, done: 0, failed: 0, invalid: 0, 'in-doubt': 0, skipped: 0 };
-      for (let row = 1; row < codes.length; row += 1) found[stateOf(row)] += 1;
+      // Not by index: between two pages there may be millions of places without one.
+      pages.forEach(({ codes }) => {
+        for (const code of codes) found[stateIn(code)] += 1;
+      });
       return found;
     },
   };

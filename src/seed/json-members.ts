@@ -1,5 +1,5 @@
 /** An object of a file of ours, member by member: each is what it should be, or the reading ends in a JsonFault. */
-import { checkId, type Fields } from '../item.ts';
+import { checkId, type Fields, headerValue } from '../item.ts';
 import { isObject, type JsonValue } from '../json.ts';
 import { type Extent, eachMember, JsonFault, parsePart, parseText } from './json-parts.ts';
 
@@ -52,6 +52,12 @@ export class JsonMembers {
   /** Undefined where there is no such member. */
   maybeText(name: string): string | undefined {
     return this.has(name) ? this.text(name) : undefined;
+  }
+
+  /** What a header can carry; undefined where there is no such member. */
+  maybeHeader(name: string): string | undefined {
+    const text = this.maybeText(name);
+    return headerValue(text) === text ? text : this.#refuse(name, 'is not a valid header value');
   }
 
   /** A text that can be a part of a path. */

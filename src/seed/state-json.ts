@@ -65,7 +65,7 @@ function readItem(text: string, { start }: Extent): StateItem {
     if (read.has('id') || read.has('etag')) throw new JsonFault('an item in doubt has no id', start);
     return { fields, inDoubt: readDoubt(text, read.extent('inDoubt')) };
   }
-  const etag = read.maybeText('etag');
+  const etag = read.maybeHeader('etag');
   return { id: read.id('id', 'item'), fields, ...(etag === undefined ? {} : { etag }) };
 }
 

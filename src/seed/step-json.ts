@@ -59,7 +59,7 @@ function readStep(text: string, { start }: Extent): Step {
   const sent = { fields: read.fields('fields'), after: read.fields('after') };
   if (action === 'create') return { ...said, ...sent, action, ...reasonOf(read, text, start) };
   const id = read.id('id', 'item');
-  const etag = read.maybeText('etag');
+  const etag = read.maybeHeader('etag');
   const isDrift = read.has('drift') && read.flag('drift');
   const found = {
     id,
@@ -89,5 +89,6 @@ export function readDoubt(text: string, { start }: Extent): CreateInDoubt {
   const read = new JsonMembers(text, start, ['idempotencyKey', 'hash', 'sentAt']);
   const hash = read.text('hash');
   if (!/^[0-9a-f]{16}$/.test(hash)) throw new JsonFault('hash has not 16 hex digits', start);
-  return { idempotencyKey: read.textOrNull('idempotencyKey'), hash, sentAt: read.count('sentAt') };
+  const idempotencyKey = read.value('idempotencyKey') === null ? null : (read.maybeHeader('idempotencyKey') ?? null);
+  return { idempotencyKey, hash, sentAt: read.count('sentAt') };
 }

@@ -1,4 +1,6 @@
 /** The reading of a file before anything is sent, as a person sees it who waits for it. */
+import { rowsMax } from '../../bulk/journal-records.ts';
+import { Failure } from '../../errors.ts';
 import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
@@ -26,6 +28,11 @@ export function openShown(from: string, session: Session): Promise<Input> {
  */
 export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: Session): Promise<Check> {
   const check = await checkShown(file, session);
+  if (check.rows > rowsMax) {
+    throw new Failure('usage', `${nameOf(file.input.name)} has ${check.rows} rows, more than ${rowsMax}`, {
+      hint: 'split the file; nothing was sent',
+    });
+  }
   for (const notice of check.notices) await session.say(`listctl: ${notice}`);
   if (check.badCount === 0 || skipsInvalid) return check;
   const lines = badRowLines(check);

@@ -7,7 +7,10 @@ const hash = hashFor(1);
 const anyText = ['', 'any text'];
 const noText = [7, null, ['text'], {}];
 const noCount = [-1, 0.5, '1', null, [1], 2 ** 53];
+/** A session or a group that began then would be of no date. */
+const noTime = 2 ** 52;
 const noNumberFromOne = [0, ...noCount];
+const noHeaderValue = [7, {}, 'a\r\nb', '\0', '\u0100'];
 const noMs = [-1, '1', [1], {}];
 const noHash = ['', hash.slice(1), `${hash}0`, `g${hash}`, `${hash}g`, hash.toUpperCase(), 1234567890123456, null];
 
@@ -15,16 +18,16 @@ const noHash = ['', hash.slice(1), `${hash}0`, `g${hash}`, `${hash}g`, hash.toUp
 const shapes: readonly (readonly [good: readonly unknown[], wrong: readonly (readonly unknown[])[]])[] = [
   [
     ['I', 1, 1, 1, 'key', hash],
-    [noNumberFromOne, noNumberFromOne, noNumberFromOne, [7, {}], noHash],
+    [noNumberFromOne, noNumberFromOne, noNumberFromOne, noHeaderValue, noHash],
   ],
   [
     ['I', 2 ** 40, 2, 3, null, hash, '"v1"'],
-    [noNumberFromOne, noNumberFromOne, noNumberFromOne, [7, {}], noHash, noText],
+    [noNumberFromOne, noNumberFromOne, noNumberFromOne, noHeaderValue, noHash, noText],
   ],
   [['N', 1], [noNumberFromOne]],
   [
     ['D', 1, '', null, 0],
-    [noNumberFromOne, noText, [7, {}], [...noMs, null]],
+    [noNumberFromOne, noText, noHeaderValue, [...noMs, null]],
   ],
   [
     ['F', 1, 'refused', null, null, null],
@@ -87,11 +90,12 @@ test('a group is a time and at least one record', () => {
   for (const value of [null, 7, 'text', {}, [], [0], [record], [0, 'N'], [0, null], [0, { 0: 'N', 1: 1, length: 2 }]]) {
     expect(isGroup(value), JSON.stringify(value)).toBe(false);
   }
-  for (const time of noCount) expect(isGroup([time, record])).toBe(false);
+  for (const time of [...noCount, noTime]) expect(isGroup([time, record])).toBe(false);
 });
 
 test.each([
   ['a session', 'B', sampleSession(), { boot: 7, limit: -1, tool: null, at: 0.5 }],
+  ['a session of no date', 'B', sampleSession(), { at: noTime }],
   [
     'totals',
     'E',
@@ -127,6 +131,8 @@ describe('a header', () => {
     ...['unknown', 'honoured', 'none'].map((idempotency) => ({ idempotency })),
     ...anyText.map((list) => ({ list })),
     { input: { ...header.input, bytes: 0, rows: 0 }, rows: 0 },
+    { input: { ...header.input, bytes: 0, rows: 1e9 }, action: 'undo' },
+    { rows: 2 },
   ])('may have %j', (more) => {
     expect(isHeader({ ...header, ...more })).toBe(true);
   });
@@ -144,6 +150,9 @@ describe('a header', () => {
     ...['', 'yesterday', 5].map((startedAt) => ({ startedAt })),
     ...[7, {}].map((file) => ({ file })),
     ...[{ bytes: -1 }, { sha256: 'short' }, { rows: -1 }].map((more) => ({ input: { ...header.input, ...more } })),
+    ...[2, 1e9 + 1].map((rows) => ({ input: { ...header.input, bytes: 1e9, rows } })),
+    { input: { ...header.input, bytes: 4_000, rows: 5_000_000 } },
+    { input: { ...header.input, bytes: 0, rows: 1e9 + 1 }, action: 'undo' },
   ])('may not have %j', (more) => {
     expect(isHeader({ ...header, ...more })).toBe(false);
   });

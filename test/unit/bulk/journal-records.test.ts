@@ -9,15 +9,16 @@ import { hashFor, sampleHeader, sampleSession, sampleTotals } from './journal-sa
 const row = fc.integer({ min: 1, max: 2 ** 40 });
 const tookMs = fc.option(fc.integer({ min: 0, max: 1e9 }));
 const text = fc.string({ unit: 'binary' });
+const headerText = fc.string();
 const hash = row.map((number) => hashFor(number % 1000));
 
 /** Any record that listctl may write. */
 const record = fc.oneof(
   fc.tuple(fc.constant('B'), fc.constant(sampleSession())),
-  fc.tuple(fc.constant('I'), row, row, row, fc.option(text), hash),
-  fc.tuple(fc.constant('I'), row, row, row, fc.option(text), hash, text),
+  fc.tuple(fc.constant('I'), row, row, row, fc.option(headerText), hash),
+  fc.tuple(fc.constant('I'), row, row, row, fc.option(headerText), hash, text),
   fc.tuple(fc.constantFrom('N', 'X'), row),
-  fc.tuple(fc.constant('D'), row, text, fc.option(text), fc.nat()),
+  fc.tuple(fc.constant('D'), row, text, fc.option(headerText), fc.nat()),
   fc.tuple(fc.constant('F'), row, fc.constantFrom('refused', 'conflict'), fc.option(fc.nat()), fc.option(text), tookMs),
   fc.tuple(fc.constant('U'), row, text, tookMs),
   fc.tuple(fc.constant('R'), row, fc.constant('applied'), text),

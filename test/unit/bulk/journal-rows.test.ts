@@ -53,7 +53,10 @@ test('of a run over very many rows only those that were begun take memory', () =
   const before = process.memoryUsage().arrayBuffers;
   const rows = runRows(50_000_000, false);
   for (let row = 1; row <= 10_000; row += 1) rows.take(intended(row, row), 0);
+  rows.take(intended(49_999_999, 10_001), 0);
 
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4_000_000);
   expect(rows.stateOf(50_000_000)).toBe('pending');
+  rows.settle({ boot: '', limit: 9, tool: '0.1.0', at: 0 }, '');
+  expect(rows.counts(50_000_000)).toMatchObject({ inDoubt: 10_001, left: 49_989_999 });
 });

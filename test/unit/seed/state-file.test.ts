@@ -156,6 +156,7 @@ test('P12: a state that is cut anywhere is refused, and its copy is named', asyn
 });
 
 const good = textOf(sampleState({ a: known }, { lineage: 'ab'.repeat(16) }));
+const doubted = textOf(sampleState({ b: doubtful }));
 
 test.each([
   ['', 'it is empty'],
@@ -175,6 +176,8 @@ test.each([
   [good.replace('"a":{', '"":{'), 'a key is empty'],
   [good.replace('"a":{', '"b":{"id":"17","fields":{}},"a":{'), 'two keys have the same id'],
   [good.replace('"a":{', '"a":{"id":"18","fields":{}},"a":{'), 'the name "a" stands there twice'],
+  [good.replace('"v1', '"v1\\r\\nX: y'), 'line 2, column 55: etag is not a valid header value'],
+  [doubted.replace('abcd', 'ab\\r\\ncd'), 'idempotencyKey is not a valid header value'],
   [good.replace('"etag"', '"tag"'), 'there is a member "tag"'],
   [good.replace('"items"', '"steps":[],"items"'), 'a run goes with its steps'],
   [`${good}x`, 'no JSON from "x" on'],
