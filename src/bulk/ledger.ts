@@ -122,7 +122,7 @@ export class Ledger<R extends Numbered, T> {
     const entry: Entry<R, T> = {
       task,
       hash: this.#sender.hashOf(row),
-      key: sent === undefined ? this.#sender.newKey() : sent.key,
+      key: sent === undefined ? this.#sender.newKey(row) : sent.key,
       attempts: 0,
       tries: 0,
       isDoubtful: sent !== undefined,

@@ -2,11 +2,16 @@ import { hash } from 'node:crypto';
 import type { Fields } from '../item.ts';
 import { isObject, type JsonValue, objectFrom, printJson } from '../json.ts';
 
+/** The first 16 hex digits of `payloadDigest`: enough to tell the payloads of one row from each other. */
+export function payloadHash(id: string | undefined, fields: Fields): string {
+  return payloadDigest(id, fields).slice(0, 16);
+}
+
 /**
- * 16 hex digits that tell one payload from another one: of an item's id and fields, whatever the order of the members.
+ * 64 hex digits that tell one payload from any other one: of an item's id and fields, whatever the order of the members.
  * Digits of numbers count.
  */
-export function payloadHash(id: string | undefined, fields: Fields): string {
+function payloadDigest(id: string | undefined, fields: Fields): string {
   const parts: (string | number | boolean | null)[] = [id ?? null];
   for (const name of orderOf(Object.keys(fields))) {
     const value = fields[name] ?? null;
@@ -14,7 +19,7 @@ export function payloadHash(id: string | undefined, fields: Fields): string {
     if (typeof value === 'object' && value !== null) parts.push(name, null, printJson(sorted(value)));
     else parts.push(name, value);
   }
-  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 16);
+  return hash('sha256', JSON.stringify(parts), 'hex');
 }
 
 /** Of the last names, and those in order: the rows of a file have mostly the same ones. */

@@ -61,8 +61,8 @@ interface RowNotDone extends RowTold {
 export interface Sender<R extends Numbered, T> {
   /** Whether it only reads: then nothing is ever in doubt. */
   readonly isRead: boolean;
-  /** The key of one row; null where none is sent. */
-  newKey(): string | null;
+  /** The key that a row is sent with for the first time; null where none is sent. */
+  newKey(row: R): string | null;
   /** 16 hex digits that tell the row's payload from another one. */
   hashOf(row: R): string;
   /** The way of one row to its outcome; nothing is sent yet. */
