@@ -3,6 +3,7 @@
  * else reads `process`, so nothing else can end it, print past a full pipe, or wait for real time.
  */
 import { setMaxListeners } from 'node:events';
+import { userInfo } from 'node:os';
 import type { Readable } from 'node:stream';
 import { Stopped, type StopSignal, stopSignals } from './errors.ts';
 import { lazily, type Output, outputTo } from './process-streams.ts';
@@ -46,6 +47,8 @@ export interface Host {
   readonly cwd: string;
   /** Who runs listctl, as the system numbers users; undefined where it does not (Windows). */
   readonly uid: number | undefined;
+  /** The user's home directory in the passwd database; undefined where the user has no entry there. */
+  readonly passwdHome: string | undefined;
   readonly processes: Processes;
   readonly clock: Clock;
   /** A number from 0 up to, not including, 1: for waits that differ from one client to the next. Holds no secret. */
@@ -78,6 +81,9 @@ export function hostFromProcess(process: NodeJS.Process): Host {
     get uid() {
       return process.geteuid?.();
     },
+    get passwdHome() {
+      return readPasswdHome();
+    },
     processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
     clock: clockOf(process),
     random: () => Math.random(),
@@ -106,6 +112,16 @@ function folderOf(process: NodeJS.Process): string {
   } catch {
     // Somebody removed it.
     return '';
+  }
+}
+
+function readPasswdHome(): string | undefined {
+  try {
+    // Not homedir(): that is HOME again, empty or relative as it may be.
+    return userInfo().homedir;
+  } catch {
+    // A user without an entry, as in many containers.
+    return undefined;
   }
 }
 

@@ -6,6 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { errnoCode, errnoReason } from './errno.ts';
 import { Failure } from './errors.ts';
 import type { Host, Processes } from './host.ts';
 import { entryOf, type Holder, holderOf, isDead, isFromHere, thisHolder } from './lock-holder.ts';
@@ -71,9 +72,9 @@ export function isLocked(path: string, processes: Processes): boolean {
       return holder !== undefined && !isDead(holder, processes);
     });
   } catch (error) {
-    const code = codeOf(error);
+    const code = errnoCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-    throw new Failure('local-file', `cannot read ${path}: ${code}`, {
+    throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
       hint: 'it says who is at work there',
       cause: error,
     });
@@ -110,14 +111,14 @@ function enter(path: string, own: string, said: string): void {
     try {
       mkdirSync(path, { mode: 0o700 });
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error;
+      if (errnoCode(error) !== 'EEXIST') throw error;
     }
     try {
       writeFileSync(join(path, own), said, { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
       // Whoever left last took the folder away in between.
-      if (codeOf(error) !== 'ENOENT' || left === 0) throw error;
+      if (errnoCode(error) !== 'ENOENT' || left === 0) throw error;
     }
   }
 }
@@ -165,14 +166,8 @@ function saidBy(path: string, holder: Holder): { readonly host?: string; readonl
 }
 
 function cannotLock(path: string, error: unknown): Failure {
-  const code = codeOf(error);
-  const reason = { ENOSPC: 'no space left on the device', EROFS: 'it is read-only', EACCES: 'permission denied' }[code];
-  return new Failure('local-file', `cannot write ${path}: ${reason ?? code}`, {
+  return new Failure('local-file', `cannot write ${path}: ${errnoReason(error)}`, {
     hint: 'nothing was changed',
     cause: error,
   });
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

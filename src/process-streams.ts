@@ -1,6 +1,7 @@
 /** stdout and stderr: what is written there is taken by the system, or somebody hears that it is not. */
 import { fstatSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { errnoReason } from './errno.ts';
 import { Failure } from './errors.ts';
 
 /** A stream that takes text: stdout or stderr. */
@@ -46,7 +47,7 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
   const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
   const failed = (error: NodeJS.ErrnoException) => {
     if (!isReaderGone(error)) {
-      throw new Failure('local-file', `cannot write to ${name}: ${reasonOf(error)}`, { cause: error });
+      throw new Failure('local-file', `cannot write to ${name}: ${errnoReason(error)}`, { cause: error });
     }
     isClosed = true;
   };
@@ -136,9 +137,4 @@ export function lazily<T>(make: () => T): () => T {
 
 function isReaderGone(error: NodeJS.ErrnoException): boolean {
   return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED' || error.code === 'EOF';
-}
-
-function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error.code === 'ENOSPC') return 'no space left on the device';
-  return error.code ?? error.message;
 }

@@ -1,4 +1,5 @@
 /** What is said of a journal that can't be read, written or understood. Whoever meets one of these sends nothing more. */
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 
 /** What stands in the file was not written like that: `reason` says what is wrong with what begins at the byte. */
@@ -29,21 +30,11 @@ export function journalFault(
   error: unknown,
 ): Failure {
   if (error instanceof Failure) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  const reason = reasons[code ?? ''] ?? code ?? message;
-  return new Failure('local-file', `cannot ${verb} ${path}: ${reason}`, { hint: hints[verb], cause: error });
+  return new Failure('local-file', `cannot ${verb} ${path}: ${errnoReason(error)}`, {
+    hint: hints[verb],
+    cause: error,
+  });
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EDQUOT: 'the quota is used up',
-  EEXIST: 'there is a file already',
-  EFBIG: 'it would be larger than a file may be',
-  EIO: 'the disk failed (EIO)',
-  EISDIR: 'it is a folder',
-  ENOSPC: 'no space left on the device',
-  EROFS: 'it is read-only',
-};
 
 const hints = {
   read: 'it is the record of a run: without it nothing can be gone on with',

@@ -84,14 +84,18 @@ export function findRun(folder: string, identity: string, io: JournalIo = fileIo
   return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart) && isRunOf(file, identity, io));
 }
 
+/** Whether a word of the command line is `last` or the id of a run, rather than the path of a journal. */
+export function isRunName(word: string): boolean {
+  return word === 'last' || runId.test(word);
+}
+
 /**
- * The journal that a word of the command line means: `last`, the id of a run, else a path, as it is.
+ * The journal of `last`, or of the run with an id.
  *
  * @throws {Failure} usage, when there is no such run; local-file, when the folder can't be read
  */
 export function resolveRun(folder: string, word: string, io: JournalIo = fileIo): string {
   const isId = runId.test(word);
-  if (!isId && word !== 'last') return word;
   const found = runFiles(folder, io).find(({ run, path }) => (isId ? run === word : wasBegun(path, io)));
   if (found !== undefined) return found.path;
   throw new Failure('usage', isId ? `there is no run ${word} in ${folder}` : `there is no run in ${folder}`, {

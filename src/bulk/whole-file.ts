@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 
 /** The system calls of a replacement, for tests that let one of them fail. */
@@ -75,18 +76,9 @@ function tryToWrite(path: string, work: () => void): void {
     work();
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    throw new Failure('local-file', `cannot write ${path}: ${reasons[code] ?? code}`, { cause: error });
+    throw new Failure('local-file', `cannot write ${path}: ${errnoReason(error)}`, { cause: error });
   }
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOENT: 'there is no such folder',
-  ENOSPC: 'no space left on the device',
-  EROFS: 'it is read-only',
-};
 
 function writeInto(path: string, flags: 'w' | 'wx', pieces: Iterable<string | Uint8Array>, io: WholeFileIo): void {
   const descriptor = io.open(path, flags, 0o600);

@@ -2,7 +2,7 @@ import type { Transport } from '../api/transport.ts';
 import type { Host } from '../host.ts';
 import { listItemService } from '../service/handle.ts';
 import { openStore } from '../service/store.ts';
-import { storeFolder } from '../settings/folders.ts';
+import { storeDirectory } from '../settings/directories.ts';
 
 /**
  * The embedded service in this process, as a transport: no socket, no token, the same requests and answers.
@@ -10,7 +10,7 @@ import { storeFolder } from '../settings/folders.ts';
  * @param folder where its items are; undefined for the user's own
  */
 export function localTransport(folder: string | undefined, host: Host): Transport {
-  const store = openStore(storeFolder(folder, host));
+  const store = openStore(storeDirectory(folder, host));
   const handle = listItemService(store, () => host.clock.now());
   return {
     address: 'local:',

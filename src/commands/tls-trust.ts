@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { absolutePath } from '../absolute-path.ts';
 import type { TlsTrust } from '../api/secure-socket.ts';
 import { Failure } from '../errors.ts';
+import { unreadable } from '../files.ts';
 import type { Host } from '../host.ts';
 
 /**
@@ -41,13 +42,7 @@ function readCertificates(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const slip = { ENOENT: 'there is no such file', EISDIR: 'it is a folder' }[code];
-    const reason = slip ?? (code || message);
-    throw new Failure(slip ? 'usage' : 'local-file', `--ca-file: cannot read ${file}: ${reason}`, {
-      hint: 'nothing was sent',
-      cause: error,
-    });
+    throw unreadable(file, error, '--ca-file: ');
   }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 
 /** Lines that wait for their turn: the first ones in memory, many in a temporary file. */
@@ -113,9 +114,7 @@ function tryTo<T>(verb: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOSPC' ? 'no space left on the device' : code;
-    throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${reason}`, {
+    throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${errnoReason(error)}`, {
       hint: 'set TMPDIR to a folder with room, or name the columns with --columns: then no file is needed',
       cause: error,
     });

@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { absolutePath } from '../absolute-path.ts';
+import { errnoCode, errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
+import { unreadable } from '../files.ts';
 import type { Host } from '../host.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { spoolBytes } from './spool-bytes.ts';
@@ -23,8 +25,8 @@ export interface Input {
 
 export interface InputOptions {
   readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
-  /** The folder for the copy of what can be read only once; made, for its owner alone, where it is not there. */
-  readonly spoolFolder: string;
+  /** The directory for the copy of what can be read only once, as `SpoolPlace` has it. */
+  readonly spoolFolder: string | undefined;
   /** Told of each block that is copied: how many bytes that makes. */
   readonly onCopied?: ((bytes: number) => void) | undefined;
 }
@@ -56,7 +58,7 @@ export async function openInput(file: string, options: InputOptions): Promise<In
 /** A regular file; undefined for what has to be copied. Where a system tells no size (/proc), that is needed too. */
 async function openRegular(path: string, name: string): Promise<Input | undefined> {
   const status = await stat(path);
-  if (status.isDirectory()) throw new Failure('usage', `cannot read ${name}: it is a folder`, nothingSent);
+  if (status.isDirectory()) throw new Failure('usage', `cannot read ${name}: it is a directory`, nothingSent);
   if (!status.isFile() || status.size === 0) return undefined;
   const descriptor = openSync(path, 'r');
   const close = () => closeSync(descriptor);
@@ -122,8 +124,10 @@ function readBlock(name: string, descriptor: number, block: Buffer, position: nu
   try {
     return readSync(descriptor, block, 0, block.length, position);
   } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${code}`, { ...nothingSent, cause: error });
+    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${errnoReason(error)}`, {
+      ...nothingSent,
+      cause: error,
+    });
   }
 }
 
@@ -136,13 +140,8 @@ async function tryTo<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === undefined || error instanceof Failure) throw error;
-    const slip = { ENOENT: 'there is no such file', EISDIR: 'it is a folder' }[code];
-    const reason = slip ?? (code === 'EACCES' ? 'permission denied' : message);
-    // A file that is not there is a slip of the command line; one that can't be read is to be mended.
-    const kind = slip === undefined ? 'local-file' : 'usage';
-    throw new Failure(kind, `cannot read ${file}: ${reason}`, { ...nothingSent, cause: error });
+    if (errnoCode(error) === undefined || error instanceof Failure) throw error;
+    throw unreadable(file, error);
   }
 }
 

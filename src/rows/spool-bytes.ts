@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { makePrivateFolder } from '../private-folder.ts';
 
@@ -12,7 +14,8 @@ export interface SpooledBytes {
 }
 
 export interface SpoolPlace {
-  readonly folder: string;
+  /** Undefined where the user has none; then, and where it takes no file, the system's temporary directory does. */
+  readonly folder: string | undefined;
   readonly platform: NodeJS.Platform;
 }
 
@@ -25,14 +28,13 @@ export interface SpoolPlace {
  */
 export async function spoolBytes(
   bytes: AsyncIterable<Uint8Array>,
-  { folder, platform }: SpoolPlace,
+  { folder: wanted, platform }: SpoolPlace,
   write: Write = writeSync,
 ): Promise<SpooledBytes> {
-  const path = join(folder, `spool-${randomUUID()}`);
-  const descriptor = tryTo(folder, () => openOwn(folder, path));
+  const { descriptor, folder, remove } = openPrivate(wanted);
   let hasName = true;
   const unname = () => {
-    if (hasName) unlinkSync(path);
+    if (hasName) remove();
     hasName = false;
   };
   const close = () => {
@@ -55,9 +57,37 @@ export async function spoolBytes(
 
 type Write = (descriptor: number, bytes: Uint8Array, offset: number) => number;
 
-function openOwn(folder: string, path: string): number {
-  makePrivateFolder(folder);
-  return openSync(path, 'wx+', 0o600);
+interface PrivateFile {
+  readonly descriptor: number;
+  readonly folder: string;
+  remove(): void;
+}
+
+function openPrivate(folder: string | undefined): PrivateFile {
+  if (folder === undefined) return openTemporary();
+  try {
+    makePrivateFolder(folder);
+    const path = join(folder, `spool-${randomUUID()}`);
+    return { descriptor: openSync(path, 'wx+', 0o600), folder, remove: () => unlinkSync(path) };
+  } catch {
+    // A home that is read-only takes no copy, and a run with a journal of its own needs nothing else there.
+    return openTemporary();
+  }
+}
+
+/** Opens a file in a new directory, which mkdtemp makes with mode 0700. */
+function openTemporary(): PrivateFile {
+  return tryTo(tmpdir(), () => {
+    const folder = mkdtempSync(join(tmpdir(), 'listctl-'));
+    const path = join(folder, 'spool');
+    try {
+      const remove = () => rmSync(folder, { recursive: true, force: true });
+      return { descriptor: openSync(path, 'wx+', 0o600), folder: tmpdir(), remove };
+    } catch (error) {
+      rmdirSync(folder);
+      throw error;
+    }
+  });
 }
 
 function writeAll(write: Write, descriptor: number, bytes: Uint8Array): void {
@@ -69,9 +99,7 @@ function tryTo<T>(folder: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOSPC' ? 'no space left on the device' : message;
-    throw new Failure('local-file', `cannot copy the rows into ${folder}: ${reason}`, {
+    throw new Failure('local-file', `cannot copy the rows into ${folder}: ${errnoReason(error)}`, {
       hint: 'nothing was sent; rows in a regular file need no copy',
       cause: error,
     });

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { replaceFile } from '../bulk/whole-file.ts';
+import { errnoCode, errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { placeText } from './json-members.ts';
 import { JsonFault } from './json-parts.ts';
@@ -65,10 +66,8 @@ function bytesOf(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    const reason = code === 'EACCES' ? 'permission denied' : code === 'EISDIR' ? 'it is a folder' : (code ?? message);
-    throw new Failure('local-file', `cannot read ${path}: ${reason}`, {
+    if (errnoCode(error) === 'ENOENT') return undefined;
+    throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
       hint: 'it says which items of the list are the seed’s: nothing was sent without it',
       cause: error,
     });

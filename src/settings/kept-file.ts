@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { makePrivateFolder } from '../private-folder.ts';
 import { writeConfFile } from './conf-file.ts';
@@ -74,8 +75,7 @@ function removeCopy(file: string, backup: string): void {
   try {
     rmSync(backup, { force: true });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Failure('local-file', `${file} was written, but the version before it stays: ${code ?? message}`, {
+    throw new Failure('local-file', `${file} was written, but the version before it stays: ${errnoReason(error)}`, {
       hint: `remove it, since it is a second copy of what is secret: ${backup}`,
       cause: error,
     });
@@ -166,22 +166,9 @@ function tryToWrite(file: string, work: () => void): void {
   try {
     work();
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const reason = writeErrors[code] ?? (code || message);
-    throw new Failure('local-file', `cannot write ${file}: ${reason}`, {
+    throw new Failure('local-file', `cannot write ${file}: ${errnoReason(error)}`, {
       hint: 'what was there is as it was; LISTCTL_CONFIG_DIR names another folder',
       cause: error,
     });
   }
 }
-
-const writeErrors: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space left on the device',
-  EDQUOT: 'no space left for this user',
-  EFBIG: 'it would be larger than the system allows',
-  EROFS: 'the file system is read-only',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  ENOTDIR: 'a part of its path is no folder',
-  ENOENT: 'no file or folder can be made there',
-};

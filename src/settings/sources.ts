@@ -39,7 +39,7 @@ const saidOfService: ReadonlySet<string> = new Set(['idempotency', 'allowHttp', 
  */
 export function openSources(
   flags: FlagTexts,
-  host: Pick<Host, 'env' | 'platform' | 'cwd' | 'uid'>,
+  host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'cwd' | 'uid'>,
   mayBeNew = false,
 ): Sources {
   const { env } = host;

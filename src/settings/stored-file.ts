@@ -1,5 +1,6 @@
 /** The user's settings files, as a plain command reads them: one read of a file, and none where there is no file. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 
 /** A JSON object as it was read. */
@@ -108,9 +109,7 @@ function openIfThere(file: string): number | undefined {
 }
 
 function unreadable(file: string, error: unknown): Failure {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const reason = { EACCES: 'permission denied', EISDIR: 'it is a folder' }[code ?? ''] ?? code ?? message;
-  return new Failure('local-file', `cannot read ${file}: ${reason}`, {
+  return new Failure('local-file', `cannot read ${file}: ${errnoReason(error)}`, {
     hint: 'it is a file of settings: mend its permissions',
     cause: error,
   });

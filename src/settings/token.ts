@@ -1,6 +1,7 @@
 /** The token: whose it is, where it may go, and what can be shown of it. */
 import { readFileSync } from 'node:fs';
 import { Failure } from '../errors.ts';
+import { unreadable } from '../files.ts';
 import type { Host } from '../host.ts';
 import { type Address, originOf } from './address.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
@@ -114,15 +115,6 @@ function readTokenFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const slip = { ENOENT: 'there is no such file', EISDIR: 'it is a folder' }[code];
-    throw new Failure(
-      slip ? 'usage' : 'local-file',
-      `LISTCTL_TOKEN_FILE: cannot read ${file}: ${slip ?? (code || message)}`,
-      {
-        hint: 'nothing was sent',
-        cause: error,
-      },
-    );
+    throw unreadable(file, error, 'LISTCTL_TOKEN_FILE: ');
   }
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Host } from '../host.ts';
 import { type Credentials, credentialsFrom } from './credentials.ts';
-import { configFolder } from './folders.ts';
+import { findConfigDirectory } from './directories.ts';
 import { type Profiles, profilesFrom } from './profile.ts';
 import { readStoredFile } from './stored-file.ts';
 
@@ -28,8 +28,9 @@ export interface UserSettings {
 }
 
 /** Makes the settings of the user who runs listctl; reads nothing yet. */
-export function openUserSettings({ env, platform, uid }: Pick<Host, 'env' | 'platform' | 'uid'>): UserSettings {
-  const folder = configFolder(env, platform);
+export function openUserSettings(host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'uid'>): UserSettings {
+  const { uid } = host;
+  const folder = findConfigDirectory(host);
   const files = folder === undefined ? undefined : settingsFilesIn(folder);
   let profiles: Profiles | undefined;
   let areProfilesOpen = false;

@@ -1,6 +1,6 @@
 /** The user's settings, written by real processes: at once, on a full disk, killed in the middle, at a terminal. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { describe, expect, test } from 'vitest';
@@ -132,6 +132,24 @@ test('without a home there are settings from the environment, and no place to ke
   const reads = await listctl(['items', 'get', '1', '--dry-run', '--local', '-s', 's', '-l', 'l'], { HOME: '' });
 
   expect(reads).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+test.each(['', '.', 'x'])('settings below the current directory do not count, HOME being "%s"', async (home) => {
+  await using clone = await temporaryFolder();
+  const config = { version: 1, current: 'planted', profiles: { planted: { tokenCommand: 'touch ran' } } };
+  for (const above of ['.config', join('x', '.config')]) {
+    mkdirSync(join(clone.path, above, 'listctl'), { recursive: true });
+    writeFileSync(join(clone.path, above, 'listctl', 'config.json'), JSON.stringify(config), { mode: 0o600 });
+  }
+  // Looked at alone: the home of the passwd database, which counts then, is that of whoever runs the tests.
+  const { exitCode, stdout } = await listctl(
+    ['profile', 'list'],
+    { HOME: home, XDG_CONFIG_HOME: '.config' },
+    { cwd: clone.path },
+  );
+
+  expect(exitCode).toBe(0);
+  expect(stdout).not.toContain('planted');
 });
 
 describe('at a terminal', () => {

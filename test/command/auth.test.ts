@@ -215,7 +215,7 @@ describe('auth status and auth token', () => {
   });
 
   test.each([
-    { content: undefined, exit: 2, says: 'there is no such file' },
+    { content: undefined, exit: 2, says: 'no such file or directory' },
     { content: '', exit: 2, says: 'is empty' },
     { content: 'a canary', exit: 2, says: 'has spaces' },
     { content: 'canary\n\n', exit: 2, says: 'has spaces' },

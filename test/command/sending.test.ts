@@ -127,7 +127,7 @@ describe('whom to trust', () => {
   });
 
   test.each([
-    { what: 'is not there', content: undefined, exit: 2, says: 'there is no such file' },
+    { what: 'is not there', content: undefined, exit: 2, says: 'no such file or directory' },
     { what: 'holds no certificate', content: 'hello', exit: 2, says: 'holds no certificate that can be read' },
     {
       what: 'holds a damaged one',

@@ -16,6 +16,8 @@ export interface World {
   readonly hurry?: AbortSignal;
   /** Where it is started: a folder with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
+  /** The home that the passwd database has; empty where the user has no entry, since an empty one counts for nothing. */
+  readonly passwdHome?: string;
   /** What stands for chance: always the middle, unless a test says otherwise. */
   readonly random?: () => number;
   /** The transport that carries the requests: the light one, unless a test says otherwise. */
@@ -42,6 +44,7 @@ export function testHost({
   signal = new AbortController().signal,
   hurry = new AbortController().signal,
   cwd = '/',
+  passwdHome = nowhere,
   random = () => 0.5,
 }: World = {}): TestHost {
   const printed = { stdout: '', stderr: '' };
@@ -55,6 +58,7 @@ export function testHost({
     platform: 'linux',
     cwd,
     uid: process.geteuid?.(),
+    passwdHome,
     processes: { own: process.pid, isRunning: (id) => id === process.pid },
     signal,
     hurry,

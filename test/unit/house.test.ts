@@ -13,7 +13,9 @@ const root = join(import.meta.dirname, '../..');
 
 const ground = [
   'absolute-path',
+  'errno',
   'errors',
+  'files',
   'item',
   'json',
   'lock',
@@ -54,7 +56,7 @@ const layers: Readonly<Record<string, { readonly mayImport: readonly string[]; r
     sentence: 'Settings say what a value is and where it came from; they send and show nothing.',
   },
   service: {
-    mayImport: ['errors', 'item', 'json', 'private-folder'],
+    mayImport: ['errno', 'errors', 'files', 'item', 'json', 'private-folder'],
     sentence: 'The wire is written twice: service shares item, errors and json with api, and no helper.',
   },
   ...Object.fromEntries(

@@ -5,10 +5,10 @@ import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
 import type { Target } from '../../seed/state.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
 import { whileShown } from '../many/display.ts';
 import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
 import { runOrigin } from '../many/run-origin.ts';
-import { runsFolder } from '../many/run-record.ts';
 import type { Session } from '../session.ts';
 
 /** The flags that name a seed, as they were typed. */
@@ -41,7 +41,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const isYaml = inputFormat === 'yaml';
   const reading = readReadingFlags(isYaml ? others : flags);
   const problems: string[] = [];
-  const input = await openInput(name, { host, spoolFolder: runsFolder(host) });
+  const input = await openInput(name, { host, spoolFolder: findRunsDirectory(host) });
   try {
     const read = () =>
       readSeed(input, {

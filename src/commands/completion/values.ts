@@ -1,11 +1,10 @@
 /** The values of flags and arguments, as far as they can be known without asking the service. */
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Argument, Command, Option } from 'commander';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { dryRunFormats, outputFormats } from '../../output/view.ts';
-import { stateFolder } from '../../settings/folders.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
 import { openUserSettings } from '../../settings/user-settings.ts';
 import { formatMeanings } from '../help/formats.ts';
 import { optionOf } from './place.ts';
@@ -91,8 +90,9 @@ function profiles(host: Host): readonly Candidate[] {
 }
 
 /** Newest first, by the names of their journals alone: what is in them would have to be read. */
-function runs({ env, platform }: Host): readonly Candidate[] {
-  const names = namesIn(join(stateFolder(env, platform), 'runs'));
+function runs(host: Host): readonly Candidate[] {
+  const directory = findRunsDirectory(host);
+  const names = directory === undefined ? [] : namesIn(directory);
   const ids = names.flatMap((name) => /^(\d{8}-\d{6}-[0-9a-z]{4})\.[0-9a-f]{16}\.journal$/.exec(name)?.[1] ?? []);
   const sorted = ids.sort().reverse();
   return [...(sorted.length === 0 ? [] : [{ value: 'last', description: 'the newest run' }]), ...plain(sorted)];

@@ -2,9 +2,10 @@
 import { accessSync, constants, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { errnoCode, errnoReason } from '../../errno.ts';
 import type { Host } from '../../host.ts';
 import type { Address } from '../../settings/address.ts';
-import { stateFolder, storeFolder } from '../../settings/folders.ts';
+import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
 import { type Diagnosis, diagnosed, type Found } from './diagnosis.ts';
 
 /** The folders that listctl writes to; nothing is made in them. */
@@ -12,15 +13,10 @@ export async function folderFindings(address: Address | undefined, host: Host): 
   return [await diagnosed('state', () => stateFound(host)), await diagnosed('store', () => storeFound(address, host))];
 }
 
-function stateFound({ env, platform }: Host): Found {
+function stateFound(host: Host): Found {
   const hint = 'runs over many rows are recorded there: name another folder in LISTCTL_STATE_DIR';
-  let folder: string;
-  try {
-    folder = stateFolder(env, platform);
-  } catch {
-    // A user without an entry in the system's list, and no HOME.
-    return { status: 'warning', value: 'there is no home folder', hint };
-  }
+  const folder = findStateDirectory(host);
+  if (folder === undefined) return { status: 'warning', value: 'there is no home folder', hint };
   const source = folder;
   const reason = reasonNotWritable(folder);
   if (reason === undefined) return { status: 'ok', value: existsSync(folder) ? 'writable' : 'not made yet', source };
@@ -33,25 +29,18 @@ function reasonNotWritable(folder: string): string | undefined {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
     const above = dirname(folder);
-    if (code === 'ENOENT' && above !== folder) return reasonNotWritable(above);
-    return reasons[code ?? ''] ?? code ?? message;
+    if (errnoCode(error) === 'ENOENT' && above !== folder) return reasonNotWritable(above);
+    return errnoReason(error);
   }
 }
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EROFS: 'the file system is read-only',
-  ENOTDIR: 'a part of its path is no folder',
-};
 
 async function storeFound(address: Address | undefined, host: Host): Promise<Found> {
   const isUsed = address?.kind === 'local';
   const chosen = isUsed ? address.folder : undefined;
   let folder: string;
   try {
-    folder = storeFolder(chosen, host);
+    folder = storeDirectory(chosen, host);
   } catch {
     return { status: 'warning', value: 'there is no home folder', hint: 'name a folder in LISTCTL_DATA_DIR' };
   }

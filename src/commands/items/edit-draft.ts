@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
 import { UnreadableEdit } from './edit-text.ts';
 
@@ -63,8 +64,7 @@ function tried<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Failure('local-file', `cannot keep the text in ${file}: ${code ?? message}`, {
+    throw new Failure('local-file', `cannot keep the text in ${file}: ${errnoReason(error)}`, {
       hint: 'TMPDIR names another folder for it',
       cause: error,
     });

@@ -4,9 +4,9 @@ import { Failure } from '../../errors.ts';
 import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
 import type { Session } from '../session.ts';
 import { whileShown } from './display.ts';
-import { runsFolder } from './run-record.ts';
 
 /** Opens the file that `--from` names; what has to be copied first is shown as it comes. */
 export function openShown(from: string, session: Session): Promise<Input> {
@@ -18,7 +18,7 @@ export function openShown(from: string, session: Session): Promise<Input> {
   };
   // Until then the terminal may be in use by the program that is to write: an editor, a menu, a question for a password.
   const shown = () => (bytes === 0 ? undefined : { doing, bytes });
-  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: runsFolder(host), onCopied }));
+  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: findRunsDirectory(host), onCopied }));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { storeFolder } from '../../settings/folders.ts';
+import { storeDirectory } from '../../settings/directories.ts';
 import type { Session } from '../session.ts';
 
 /**
@@ -8,5 +8,5 @@ import type { Session } from '../session.ts';
 export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {
   const origin = address();
   if (!origin.startsWith('local:')) return origin;
-  return `local:${storeFolder(origin.slice('local:'.length) || undefined, host)}`;
+  return `local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
 }

@@ -1,17 +1,18 @@
 /** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
 import { beginsAsJournal } from '../../bulk/journal-lines.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
+import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { type Lock, takeLock } from '../../lock.ts';
 import { makePrivateFolder } from '../../private-folder.ts';
-import { stateFolder } from '../../settings/folders.ts';
+import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
 /** Which run it is: one with the same is gone on with. */
 export interface RunPlace {
@@ -39,16 +40,11 @@ export interface Recorded {
   readonly journal: Journal;
 }
 
-/** Where the journals of runs are. */
-export function runsFolder({ env, platform }: Pick<Host, 'env' | 'platform'>): string {
-  return join(stateFolder(env, platform), 'runs');
-}
-
 /** The lock of the run that a journal records: of one in the folder of runs, that of all runs of the same input. */
-export function journalLock(path: string, host: Pick<Host, 'env' | 'platform'>): string {
-  const folder = runsFolder(host);
+export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): string {
+  const folder = findRunsDirectory(host);
   const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
-  const isOurs = identity !== undefined && realPath(dirname(path)) === realPath(folder);
+  const isOurs = folder !== undefined && identity !== undefined && realPath(dirname(path)) === realPath(folder);
   return isOurs ? runLock(folder, identity) : `${path}.lock`;
 }
 
@@ -89,7 +85,7 @@ export async function openRecord(
   options: RecordOptions,
   host: Host,
 ): Promise<RunRecord> {
-  const folder = journal === undefined ? runsFolder(host) : dirname(journal);
+  const folder = journal === undefined ? runsDirectory(host) : dirname(journal);
   makeFolder(folder);
   const lockPath = journal === undefined ? runLock(folder, identity) : `${journal}.lock`;
   const { lockWaitMs, breaksLock, restarts = false, tool, warn } = options;
@@ -163,8 +159,7 @@ function makeFolder(folder: string): void {
   try {
     makePrivateFolder(folder);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw new Failure('local-file', `cannot make the folder ${folder}: ${code ?? message}`, {
+    throw new Failure('local-file', `cannot create the directory ${folder}: ${errnoReason(error)}`, {
       hint: 'nothing was sent; name another one with LISTCTL_STATE_DIR, or a file with --journal',
       cause: error,
     });

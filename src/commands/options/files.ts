@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { absolutePath } from '../../absolute-path.ts';
 import { Failure } from '../../errors.ts';
+import { unreadable } from '../../files.ts';
 import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
 import { firstBadByte } from '../../rows/first-bad-byte.ts';
@@ -42,13 +43,7 @@ function readBytes(file: string, host: Host): Buffer {
   try {
     return readFileSync(absolutePath(file, host));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'permission denied' }[
-      code ?? ''
-    ];
-    // A file that is not there is a slip of the command line; one that can't be read is to be mended.
-    const kind = code === 'ENOENT' || code === 'EISDIR' ? 'usage' : 'local-file';
-    throw new Failure(kind, `cannot read ${file}: ${reason ?? message}`, { hint: 'nothing was sent', cause: error });
+    throw unreadable(file, error);
   }
 }
 

@@ -1,8 +1,9 @@
 import { type ListedRun, listRuns, runLock } from '../../bulk/run-files.ts';
 import { isLocked } from '../../lock.ts';
 import { runView } from '../../output/run-view.ts';
+import { runsDirectory } from '../../settings/directories.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { bootId, runsFolder } from '../many/run-record.ts';
+import { bootId } from '../many/run-record.ts';
 import { type Session, withSession } from '../session.ts';
 import { shownRun } from './run-shown.ts';
 
@@ -31,7 +32,7 @@ export const listCommand: CommandSpec = {
 
 async function showRuns(session: Session): Promise<void> {
   const { host } = session;
-  const folder = runsFolder(host);
+  const folder = runsDirectory(host);
   // Before there is a printer: that they can't be read is not that there is none.
   const runs = await listRuns(folder, { boot: bootId() });
   await session.printing(runView, true, async (print) => {

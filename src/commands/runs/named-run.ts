@@ -6,11 +6,12 @@ import { fileIo } from '../../bulk/journal-io.ts';
 import { readHeader } from '../../bulk/journal-lines.ts';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
-import { findRun, resolveRun, runLock } from '../../bulk/run-files.ts';
+import { findRun, isRunName, resolveRun, runLock } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { isLocked, type LockOptions, takeLock } from '../../lock.ts';
-import { bootId, journalLock, runsFolder } from '../many/run-record.ts';
+import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
+import { bootId, journalLock } from '../many/run-record.ts';
 
 /** What RUN is, on help pages. */
 export const runWords = 'its id, last, or the path of its journal';
@@ -21,8 +22,7 @@ export const runWords = 'its id, last, or the path of its journal';
  * @throws {Failure} usage, when there is no such run; local-file, when the folder of runs can't be read
  */
 export function pathOfRun(word: string, host: Host): string {
-  const folder = runsFolder(host);
-  return absolutePath(resolveRun(folder, word), host);
+  return isRunName(word) ? resolveRun(runsDirectory(host), word) : absolutePath(word, host);
 }
 
 /**
@@ -55,10 +55,14 @@ function noRun(path: string): Failure {
 
 /** Whether a process is at work on the run, as far as can be known: of those of one input it can only be the last. */
 export function isAtWork(path: string, { identity }: JournalHeader, host: Host): boolean {
-  const folder = runsFolder(host);
+  const folder = findRunsDirectory(host);
   const lock = journalLock(path, host);
   if (!isLocked(lock, host.processes)) return false;
-  return lock !== runLock(folder, identity) || resolve(findRun(folder, identity)?.path ?? path) === path;
+  return (
+    folder === undefined ||
+    lock !== runLock(folder, identity) ||
+    resolve(findRun(folder, identity)?.path ?? path) === path
+  );
 }
 
 /**

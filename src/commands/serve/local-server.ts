@@ -4,7 +4,7 @@ import { type BadDay, onBadDay } from '../../service/bad-day.ts';
 import { listItemService } from '../../service/handle.ts';
 import { type Server, type ServerOptions, startServer } from '../../service/server.ts';
 import { openStore } from '../../service/store.ts';
-import { storeFolder } from '../../settings/folders.ts';
+import { storeDirectory } from '../../settings/directories.ts';
 
 /** What is served, and how. */
 export interface LocalServerOptions extends ServerOptions {
@@ -20,7 +20,7 @@ export interface LocalServerOptions extends ServerOptions {
  */
 export async function startLocalServer(options: LocalServerOptions, host: Host): Promise<Server> {
   const { clock, signal } = host;
-  const store = openStore(storeFolder(options.folder, host));
+  const store = openStore(storeDirectory(options.folder, host));
   const now = () => clock.now();
   // Who asks listctl to stop does not wait for a day to end: what is under way is answered at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});

@@ -86,8 +86,8 @@ test.each([
   { given: ['-f', 'a=1', '-f', 'a=2'], says: 'field "a" is set twice' },
   { given: ['-f', 'a:=five'], says: 'the value of "a" is not JSON' },
   { given: ['-f', 'a=\uFFFD'], says: '"a" holds bytes that are not UTF-8' },
-  { given: ['-f', 'a@=/nowhere/at/all'], says: 'there is no such file' },
-  { given: ['-f', 'a@=/'], says: 'it is a folder' },
+  { given: ['-f', 'a@=/nowhere/at/all'], says: 'no such file or directory' },
+  { given: ['-f', 'a@=/'], says: 'it is a directory' },
   { given: ['-f', `a:=${'['.repeat(129)}${']'.repeat(129)}`], says: 'not JSON' },
   { given: ['-f', 'a=1', '--idempotency-key', 'a"b'], says: '--idempotency-key' },
 ])('fields $given are wrong: $says', async ({ given, says }) => {

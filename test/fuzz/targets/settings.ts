@@ -34,6 +34,7 @@ export const settingsTarget: FuzzTarget = {
     const host = {
       env: { LISTCTL_CONFIG_DIR: folder },
       platform: 'linux' as const,
+      passwdHome: undefined,
       uid: process.geteuid?.(),
       cwd: folder,
     };

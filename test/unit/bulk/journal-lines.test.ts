@@ -106,7 +106,7 @@ describe('the first line', () => {
     expect(readHeader(join(folder.path, 'none'), fileIo)).toBeUndefined();
     expect(readHeader(join(file, 'below-a-file'), fileIo)).toBeUndefined();
     expect(() => readHeader(path, failingAt('open', 'EACCES'))).toThrow(`cannot read ${path}: permission denied`);
-    expect(() => readHeader(path, failingAt('read', 'EIO'))).toThrow(`cannot read ${path}: the disk failed`);
+    expect(() => readHeader(path, failingAt('read', 'EIO'))).toThrow(`cannot read ${path}: input/output error`);
   });
 });
 
@@ -235,7 +235,7 @@ describe('the groups', () => {
       failure('cannot read /nowhere/a.journal: it was removed'),
     );
     await expect(readGroups(path, 0, failingAt('read', 'EIO')).next()).rejects.toMatchObject({
-      message: `cannot read ${path}: the disk failed (EIO)`,
+      message: `cannot read ${path}: input/output error`,
     });
   });
 });
@@ -277,6 +277,8 @@ describe('the last group', () => {
   });
 
   test('can’t be read where the disk fails', () => {
-    expect(() => readLastGroup(path, 0, failingAt('lengthOf', 'EIO'))).toThrow(`cannot read ${path}: the disk failed`);
+    expect(() => readLastGroup(path, 0, failingAt('lengthOf', 'EIO'))).toThrow(
+      `cannot read ${path}: input/output error`,
+    );
   });
 });

@@ -374,7 +374,7 @@ test('a file that can’t be read is told with its path', async () => {
 
   await expect(readJournal(folder.path, { boot })).rejects.toMatchObject({
     kind: 'local-file',
-    message: `cannot read ${folder.path}: it is a folder`,
+    message: `cannot read ${folder.path}: it is a directory`,
   });
 });
 

@@ -47,7 +47,7 @@ describe('a new journal', () => {
     const other = join(folder.path, 'notes.txt');
     writeFileSync(other, 'milk, eggs');
 
-    expect(() => createJournal(file, header, session)).toThrow('there is a file already');
+    expect(() => createJournal(file, header, session)).toThrow('file already exists');
     expect(() => createJournal(other, header, session)).toThrow('is no journal of listctl');
 
     expect(readFileSync(file)).toEqual(before);
@@ -170,7 +170,7 @@ describe('P10: a sync that fails once', () => {
       return asked === 1 ? Promise.reject(systemError('EIO')) : Promise.resolve();
     };
     const journal = createJournal(path, header, session, { ...disk.io, syncData });
-    const failure = { kind: 'local-file', message: 'cannot write /runs/a.journal: the disk failed (EIO)' };
+    const failure = { kind: 'local-file', message: 'cannot write /runs/a.journal: input/output error' };
     journal.write([intentOf(1, 1)], 1);
     const first = journal.sync();
     const meanwhile = journal.sync();

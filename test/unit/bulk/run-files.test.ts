@@ -9,6 +9,7 @@ import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
 import { readJournal } from '../../../src/bulk/journal-replay.ts';
 import {
   findRun,
+  isRunName,
   listRuns,
   newRunId,
   removeRun,
@@ -89,14 +90,14 @@ describe('finding a run', () => {
     await expect(readJournal(damaged, here)).rejects.toMatchObject({ kind: 'local-file' });
   });
 
-  test('by its id, by `last`, or by a path, which is taken as it is', async () => {
+  test('by its id or by `last`; any other word is the path of a journal', async () => {
     await using folder = await temporaryFolder();
     const first = await put(folder.path, '20261120-101530-aaaa', allDone);
     const last = await put(folder.path, '20261120-101531-aaaa', allDone, similar);
 
     expect(resolveRun(folder.path, '20261120-101530-aaaa')).toBe(first);
     expect(resolveRun(folder.path, 'last')).toBe(last);
-    expect(resolveRun(folder.path, './mine.journal')).toBe('./mine.journal');
+    expect(['last', '20261120-101530-bbbb', './last'].map(isRunName)).toEqual([true, true, false]);
     expect(() => resolveRun(folder.path, '20261120-101530-bbbb')).toThrow(
       expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${folder.path}` }),
     );

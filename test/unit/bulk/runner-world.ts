@@ -211,7 +211,7 @@ function watchedJournal(says: RunSays, { events, records, clock, syncMs }: Watch
       syncs += 1;
       const [nth, upTo] = [syncs, records.length];
       if (syncMs > 0) await clock.sleep(syncMs, new AbortController().signal);
-      if (says.failsSync?.(nth)) throw new Failure('local-file', 'cannot write the journal: the disk failed (EIO)');
+      if (says.failsSync?.(nth)) throw new Failure('local-file', 'cannot write the journal: input/output error');
       events.push({ what: 'synced', records: records.slice(synced, upTo) });
       synced = upTo;
     },

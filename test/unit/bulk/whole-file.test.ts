@@ -86,8 +86,8 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
     ['open', 'EACCES', 'permission denied'],
     ['open', 'EROFS', 'read-only'],
     ['write', 'ENOSPC', 'no space left'],
-    ['sync', 'EIO', 'EIO'],
-    ['rename', 'EISDIR', 'it is a folder'],
+    ['sync', 'EIO', 'input/output error'],
+    ['rename', 'EISDIR', 'it is a directory'],
   ] as const)('%s: %s', async (step, code, says) => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'r.csv');
@@ -118,8 +118,8 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
     await using folder = await temporaryFolder();
     mkdirSync(join(folder.path, 'r'));
 
-    expect(() => replaceFile(join(folder.path, 'nowhere', 'r'), ['x'])).toThrow('there is no such folder');
-    expect(() => replaceFile(join(folder.path, 'r'), ['x'])).toThrow('it is a folder');
+    expect(() => replaceFile(join(folder.path, 'nowhere', 'r'), ['x'])).toThrow('no such file or directory');
+    expect(() => replaceFile(join(folder.path, 'r'), ['x'])).toThrow('it is a directory');
   });
 });
 

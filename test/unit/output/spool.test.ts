@@ -88,7 +88,7 @@ test('a folder that is not there is a failure that says what to do', () => {
   }).toThrow(
     expect.objectContaining({
       kind: 'local-file',
-      message: 'cannot create a temporary file in /no/such/folder: ENOENT',
+      message: 'cannot create a temporary file in /no/such/folder: no such file or directory',
     }),
   );
 });

@@ -1,0 +1,107 @@
+/** The directories that listctl keeps things in, on each platform. */
+import { isAbsolute, join } from 'node:path';
+import { absolutePath } from '../absolute-path.ts';
+import { Failure } from '../errors.ts';
+import type { Host } from '../host.ts';
+
+type Where = Pick<Host, 'env' | 'platform' | 'passwdHome'>;
+type Kind = keyof typeof layouts;
+
+interface Layout {
+  /** The variable that the platform has for the directory above; it counts only as an absolute path. */
+  readonly base?: string;
+  /** The directory above, seen from the home, where that variable says nothing. */
+  readonly inHome: string;
+  readonly own: string;
+}
+
+/** On Linux as in the XDG Base Directory Specification. */
+const layouts = {
+  config: {
+    variable: 'LISTCTL_CONFIG_DIR',
+    linux: { base: 'XDG_CONFIG_HOME', inHome: '.config', own: 'listctl' },
+    darwin: { inHome: 'Library/Preferences', own: 'listctl' },
+    win32: { base: 'APPDATA', inHome: 'AppData/Roaming', own: 'listctl/Config' },
+  },
+  data: {
+    variable: 'LISTCTL_DATA_DIR',
+    linux: { base: 'XDG_DATA_HOME', inHome: '.local/share', own: 'listctl' },
+    darwin: { inHome: 'Library/Application Support', own: 'listctl' },
+    win32: { base: 'LOCALAPPDATA', inHome: 'AppData/Local', own: 'listctl/Data' },
+  },
+  state: {
+    variable: 'LISTCTL_STATE_DIR',
+    linux: { base: 'XDG_STATE_HOME', inHome: '.local/state', own: 'listctl' },
+    darwin: { inHome: 'Library/Application Support', own: 'listctl/state' },
+    win32: { base: 'LOCALAPPDATA', inHome: 'AppData/Local', own: 'listctl/State' },
+  },
+} as const satisfies Record<string, { variable: string; linux: Layout; darwin: Layout; win32: Layout }>;
+
+/**
+ * The directory of the embedded service's items, as an absolute path.
+ *
+ * @param named the directory that was named, as it was typed; undefined for the user's own
+ * @throws {Failure} local-file, as `dataDirectory`
+ */
+export function storeDirectory(named: string | undefined, host: Where & Pick<Host, 'cwd'>): string {
+  return absolutePath(named ?? join(dataDirectory(host), 'local'), host);
+}
+
+/**
+ * The directory of what listctl makes for the user.
+ *
+ * @throws {Failure} local-file, when no variable names it and the user has no home directory
+ */
+export function dataDirectory(host: Where): string {
+  return findDirectory('data', host) ?? refuse('data');
+}
+
+/**
+ * The directory of the journals of runs.
+ *
+ * @throws {Failure} local-file, as `dataDirectory`
+ */
+export function runsDirectory(host: Where): string {
+  return findRunsDirectory(host) ?? refuse('state');
+}
+
+/** The directory of the journals of runs; undefined where no variable names it and the user has no home directory. */
+export function findRunsDirectory(host: Where): string | undefined {
+  const state = findDirectory('state', host);
+  return state && join(state, 'runs');
+}
+
+/** The directory above that of the journals, as `findRunsDirectory`. */
+export function findStateDirectory(host: Where): string | undefined {
+  return findDirectory('state', host);
+}
+
+/** The directory of the user's settings, as `findRunsDirectory`. */
+export function findConfigDirectory(host: Where): string | undefined {
+  return findDirectory('config', host);
+}
+
+function findDirectory(kind: Kind, host: Where): string | undefined {
+  const { env, platform } = host;
+  const { variable, ...byPlatform } = layouts[kind];
+  const chosen = env[variable];
+  if (chosen) return chosen;
+  const { base, inHome, own }: Layout =
+    platform === 'darwin' || platform === 'win32' ? byPlatform[platform] : byPlatform.linux;
+  const above = absoluteOnly(base && env[base]);
+  if (above !== undefined) return join(above, own);
+  const home = absoluteOnly(env['HOME']) ?? absoluteOnly(host.passwdHome);
+  return home && join(home, inHome, own);
+}
+
+/** Seen from the current directory, what somebody else put there would count as the user's own. */
+function absoluteOnly(path: string | undefined): string | undefined {
+  return path !== undefined && isAbsolute(path) ? path : undefined;
+}
+
+function refuse(kind: Kind): never {
+  const reason = 'HOME is not an absolute path, and the user has no passwd entry';
+  throw new Failure('local-file', `cannot find the home directory: ${reason}`, {
+    hint: `set HOME, or ${layouts[kind].variable} to a directory`,
+  });
+}

@@ -1,0 +1,43 @@
+/** The user's home: what works without one. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { environmentFor } from '../support/scripted-service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { run } from '../support/test-host.ts';
+import { listService } from './many/list-service.ts';
+
+test('without a home a run is recorded where --journal says, and all of its commands find it there', async () => {
+  await using service = await listService();
+  await using folder = await temporaryFolder();
+  const env = { ...environmentFor(service), LISTCTL_CONFIG_DIR: '', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
+  const world = { cwd: folder.path, passwdHome: '', env };
+  writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\nb\n');
+  const create = ['items', 'create', '--from', 'rows.csv', '-o', 'none'];
+  const none = 'cannot find the home directory';
+
+  const refused = await run(create, world);
+  expect(refused).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(none) });
+  expect(refused.stderr).toContain('set HOME, or LISTCTL_STATE_DIR to a directory');
+  expect(service.requests).toEqual([]);
+  for (const words of [
+    ['runs', 'list'],
+    ['runs', 'show', 'last'],
+    ['items', 'get', '1', '--local'],
+  ]) {
+    expect(await run(words, world)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(none) });
+  }
+
+  const piped = ['items', 'create', '--from', '-', '--input-format', 'csv', '-o', 'none', '--journal', 'piped.journal'];
+  for (const [words, stdin] of [
+    [[...create, '--journal', 'a.journal'], ''],
+    [piped, 'Title\nc\n'],
+  ] as const) {
+    expect(await run(words, { ...world, stdin })).toMatchObject({ exitCode: 0 });
+  }
+  expect((await run(['runs', 'show', 'a.journal', '-o', 'id'], world)).stdout).toBe('1\n2\n');
+  writeFileSync(join(folder.path, 'seed.yaml'), '{key: Title, items: [{Title: d}]}');
+  expect(await run(['apply', 'seed.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
+  expect(await run(['runs', 'remove', 'a.journal'], world)).toMatchObject({ exitCode: 0 });
+  expect(existsSync(join(folder.path, 'a.journal'))).toBe(false);
+});
