@@ -48,8 +48,9 @@ async function rowsSeed(input: Input, rows: RowsOptions, options: SeedOptions): 
   const key = keyName(undefined, options, input);
   const file = await openRows(input, rows);
   const items = new SeedItems(key);
-  const { sha256, sizeBytes, notices } = await checkRows(file, (row) => items.add(row));
-  return { key, items: itemsOf(items, input, options), sha256, sizeBytes, notices };
+  const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
+  const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
+  return { key, items: itemsOf(items, input, options), sha256, sizeBytes, isBlank, notices };
 }
 
 function documentSeed(input: Input, document: SeedDocument, rows: RowsOptions, options: SeedOptions): Seed {
@@ -62,7 +63,8 @@ function documentSeed(input: Input, document: SeedDocument, rows: RowsOptions, o
   for (const [at, raw] of document.rows.entries()) items.add(rowFrom(at + 1, raw, 'create', interpreter));
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;
-  const facts = { sha256: contentHash(input), sizeBytes: input.sizeBytes, notices: interpreter.notices() };
+  const { sizeBytes } = input;
+  const facts = { sha256: contentHash(input), sizeBytes, isBlank: false, notices: interpreter.notices() };
   return { site, list, key, items: itemsOf(items, input, options), ...facts };
 }
 
@@ -73,16 +75,17 @@ async function documentOf(input: Input, rows: RowsOptions, { isYaml }: SeedOptio
     return readYamlSeed(await wholeText(input, rows, lengthMax.yaml), name);
   }
   const isJson = (rows.format ?? formatOfName(input.name)) === 'json';
-  if (!isJson || !(await beginsWithBrace(input, rows))) return undefined;
+  if (!isJson || (await firstCharacter(input, rows)) !== '{') return undefined;
   return readJsonSeed(await wholeText(input, rows, lengthMax.json), name);
 }
 
-async function beginsWithBrace(input: Input, rows: RowsOptions): Promise<boolean> {
+/** The first character that is not blank; undefined without one. */
+async function firstCharacter(input: Input, rows: RowsOptions): Promise<string | undefined> {
   for await (const part of textOf(input, rows)) {
     const at = skipBlanks(part, 0);
-    if (at < part.length) return part[at] === '{';
+    if (at < part.length) return part[at];
   }
-  return false;
+  return undefined;
 }
 
 async function wholeText(input: Input, rows: RowsOptions, max: number): Promise<string> {

@@ -13,6 +13,8 @@ export interface Seed {
   /** Of the bytes as they are on disk, 64 hex digits. */
   readonly sha256: string;
   readonly sizeBytes: number;
+  /** Whether the file holds no value: no bytes, blank lines, or a header alone. An empty list is a value. */
+  readonly isBlank: boolean;
   /** What of the file is not used, each said once. */
   readonly notices: readonly string[];
 }

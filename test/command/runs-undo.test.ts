@@ -54,6 +54,18 @@ describe('over the embedded service', () => {
     expect(list.stdout).toMatch(new RegExp(`^undo,${run},done,3\ncreate,.*,done,3\n$`));
   });
 
+  test('--max-delete refuses to delete more items than that, as a whole', async () => {
+    await using world = await runsWorld();
+    await world.create(['milk', 'bread', 'eggs']);
+    const words = ['runs', 'undo', 'last', '--yes', ...world.local, '-o', 'id', '--max-delete'];
+
+    const refused = await world.run([...words, '2']);
+    const undone = await world.run([...words, '3']);
+
+    expect([refused.exitCode, refused.stdout, undone.exitCode, undone.stdout]).toEqual([2, '', 0, '1\n2\n3\n']);
+    expect(refused.stderr).toContain('cannot delete 3 items: --max-delete allows 2');
+  });
+
   test('an item that was changed since is left and named, exit 9, also the next time; --force deletes it', async () => {
     await using world = await runsWorld();
     const run = await world.create(['milk', 'bread']);

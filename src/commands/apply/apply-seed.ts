@@ -5,6 +5,7 @@ import { absolutePath } from '../../absolute-path.ts';
 import { replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import { applyQuestion } from '../../output/plan-view.ts';
+import { nameOf } from '../../rows/input.ts';
 import { withLearned } from '../../seed/fold.ts';
 import { type Plan, planOf } from '../../seed/plan.ts';
 import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
@@ -12,9 +13,11 @@ import { checkTarget, newState, type State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
 import { namedFiles, refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
-import { confirm } from '../prompts.ts';
+import { readMaxDelete } from '../many/max-delete.ts';
+import { askText, confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { carryOut } from './carry-out.ts';
+import { type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './delete-guard.ts';
 import { withState } from './held-state.ts';
 import { observe } from './observe.ts';
 import { countsOf, showPlan } from './plan-shown.ts';
@@ -36,6 +39,8 @@ export interface ApplyFlags extends SeedFlags {
 interface Applying {
   readonly named: NamedSeed;
   readonly pace: PaceFlags;
+  /** How many items may be deleted; undefined where nobody said. */
+  readonly maxDelete: number | undefined;
   readonly prunes: boolean;
   readonly refreshes: boolean;
   readonly flags: ApplyFlags;
@@ -62,6 +67,7 @@ const keyWindowMs = 23 * 3_600_000;
  */
 export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
   const pace = readPaceFlags(flags);
+  const maxDelete = readMaxDelete(flags);
   if (flags.detailedExitcode && !flags.dryRun && flags.out === undefined) {
     throw new Failure(
       'usage',
@@ -77,13 +83,22 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
     saved === undefined ? flags : { ...flags, key: saved.key },
     session,
   );
+  if (named.seed.isBlank) throw blankManifest(named);
   const { rejects, out } = flags;
   const files = { seed: name, state: named.statePath, '--rejects': rejects, '--out': out };
   refuseSameFile(namedFiles(files, session.host.cwd));
   const prunes = saved?.prunes ?? flags.prune === true;
   const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
-  const applying = { named, pace, prunes, refreshes, flags, saved };
+  const applying = { named, pace, maxDelete, prunes, refreshes, flags, saved };
   await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+}
+
+/** What a command leaves that failed to write its output: taken for an empty list, a prune would delete every item. */
+function blankManifest({ name, seed }: NamedSeed): Failure {
+  const what = seed.sizeBytes === 0 ? 'it is empty' : 'it holds no items, and is no empty list either';
+  return new Failure('usage', `cannot apply ${nameOf(name)}: ${what}`, {
+    hint: 'check what writes it; nothing was sent\nfor a list that is to be empty, write [] as JSON or items: [] as YAML',
+  });
 }
 
 /** The plan that stands in a file; undefined where it is a seed. */
@@ -107,19 +122,42 @@ async function applyTo(known: State | undefined, applying: Applying, session: Se
   const planned = await makePlan(state, applying, session);
   if (saved !== undefined) refuseMoved(saved, state, planned.file);
   const isNew = known === undefined;
-  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
-  if (saved === undefined || flags.dryRun) {
-    await showPlan(planned.file, state, isNew ? [noStateNote(named)] : [], session);
-  }
+  await show(planned, isNew, applying, session);
+  const deletes = { count: planned.plan.counts.delete, managed: managedBy(state) };
+  const isGuarded = needsTypedConfirmation(deletes, applying.maxDelete);
   if (flags.dryRun || flags.out !== undefined) {
+    if (isGuarded) await session.say(guardNotice(deletes));
     keepPlan(planned, flags, session);
     return;
   }
-  if (planned.plan.steps.length > 0) await confirmAndCarryOut(planned, applying, session);
-  else if (isNew || planned.plan.learned.size > 0) {
+  if (planned.plan.steps.length > 0) {
+    await confirmPlan(planned, isGuarded ? deletes : undefined, applying, session);
+    await carryOutPlan(planned, applying, session);
+  } else if (isNew || planned.plan.learned.size > 0) {
     writeState(named.statePath, withLearned(state, planned.plan));
   }
   refuseDoubt(planned.plan, named);
+}
+
+async function show({ file, state }: Planned, isNew: boolean, applying: Applying, session: Session): Promise<void> {
+  const { named, flags, saved } = applying;
+  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
+  if (saved === undefined || flags.dryRun) {
+    await showPlan(file, state, isNew ? [noStateNote(named)] : [], session);
+  }
+}
+
+/** @param deletes those that must be confirmed by themselves, --yes or not */
+async function confirmPlan(
+  planned: Planned,
+  deletes: Deletes | undefined,
+  { named, flags, saved }: Applying,
+  session: Session,
+): Promise<void> {
+  if (deletes !== undefined) await askForDeletes(planned, deletes, session);
+  else if (saved === undefined && !flags.yes) await askBefore(planned, session);
+  const { site, list } = named.target;
+  await session.confirmWrites(`list "${list}" of site "${site}"`);
 }
 
 /** What is left of a plan that is not carried out. */
@@ -128,12 +166,7 @@ function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags
   if (detailedExitcode && plan.steps.length > 0) session.endWithChanges();
 }
 
-async function confirmAndCarryOut(planned: Planned, applying: Applying, session: Session): Promise<void> {
-  const { named, flags, saved, pace } = applying;
-  const { state, plan } = planned;
-  if (saved === undefined && !flags.yes) await askBefore(planned, session);
-  const { site, list } = named.target;
-  await session.confirmWrites(`list "${list}" of site "${site}"`);
+async function carryOutPlan({ state, plan }: Planned, { named, pace }: Applying, session: Session): Promise<void> {
   const rejects = pace.rejects === undefined ? undefined : absolutePath(pace.rejects, session.host);
   await carryOut({ named, state, plan, pace, rejects }, session);
 }
@@ -183,9 +216,33 @@ async function makePlan(state: State, applying: Applying, session: Session): Pro
   return { state, plan, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
 }
 
-async function askBefore({ file }: Planned, session: Session): Promise<void> {
+/** How many items a state knows by their ids. */
+function managedBy({ items }: State): number {
+  let count = 0;
+  for (const { id } of items.values()) if (id !== undefined) count += 1;
+  return count;
+}
+
+function guardNotice(deletes: Deletes): string {
+  return `the plan deletes ${deletesText(deletes)}: to carry it out, pass --max-delete ${deletes.count} or confirm it on a terminal`;
+}
+
+/** Asks for what --yes is not enough for. */
+async function askForDeletes({ file }: Planned, deletes: Deletes, session: Session): Promise<void> {
+  const { list } = file.target;
+  const asked = `${questionBefore(file)} Type ${deletes.count} or "${list}" to delete ${deletesText(deletes)}:`;
+  const typed = session.mayPrompt() ? await askText(asked, {}, session) : '';
+  if (typed === String(deletes.count) || typed === list) return;
+  throw unconfirmedDeletes(deletes);
+}
+
+function questionBefore(file: PlanFile): string {
   const { site, list, origin } = file.target;
-  const question = applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
+  return applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
+}
+
+async function askBefore({ file }: Planned, session: Session): Promise<void> {
+  const question = questionBefore(file);
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
 }

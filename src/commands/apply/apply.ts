@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addHelpNotes, type SetUp } from '../command.ts';
 import { addFieldReadingOptions, addPaceOptions, addReadingOptions } from '../many/flags.ts';
+import { addMaxDeleteOption } from '../many/max-delete.ts';
 import { withSession } from '../session.ts';
 import type { ApplyFlags } from './apply-seed.ts';
 
@@ -11,7 +12,9 @@ export const setUpApply: SetUp = (command, context) => {
   command
     .optionsGroup('Applying:')
     .option('--init', 'there is no state yet: the first time')
-    .option('--prune', 'delete what the seed no longer names')
+    .option('--prune', 'delete what the seed no longer names');
+  addMaxDeleteOption(command);
+  command
     .option('-y, --yes', 'do not ask')
     .option('--dry-run', 'show what would be sent, and change nothing')
     .option('--detailed-exitcode', 'with --dry-run or --out: 12 when there are changes')
@@ -30,7 +33,7 @@ export const setUpApply: SetUp = (command, context) => {
     exitCodes: {
       0: 'the list is as the seed says',
       1: 'refused',
-      2: 'wrong usage, no state, or not confirmed: nothing sent',
+      2: 'wrong usage, an empty seed, no state, or not confirmed: nothing sent',
       3: 'credentials',
       4: 'no such list',
       5: 'a saved plan was overtaken',

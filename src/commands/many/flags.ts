@@ -6,9 +6,10 @@ import { type CellType, cellTypes, type EmptyCell, type RowFormat, type Shard } 
 import { parseNames } from '../../settings/setting.ts';
 import { collect } from '../options/fields.ts';
 import { perSecond, rateExpected } from '../options/rate.ts';
+import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from './max-delete.ts';
 
 /** The flags as they were typed. */
-export interface ManyFlags {
+export interface ManyFlags extends MaxDeleteFlag {
   readonly inputFormat?: string;
   readonly delimiter?: string;
   readonly encoding?: string;
@@ -65,6 +66,8 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
   /** What is done about rows in doubt; undefined for what suits the verb. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: Shard | undefined;
+  /** How many items may be deleted; undefined for any number. */
+  readonly maxDelete: number | undefined;
 }
 
 /** Declares the flags that `--from` brings. */
@@ -77,6 +80,7 @@ export function addManyOptions(command: Command, action: RowAction): void {
   if (action === 'create' || action === 'update') addFieldReadingOptions(command);
   command.option('--shard <I/N>', 'take only this share of the rows, for N jobs side by side');
   command.optionsGroup('Many items:').option('--skip-invalid', 'send the good rows of a file with bad ones');
+  if (action === 'delete') addMaxDeleteOption(command);
   addPaceOptions(command);
   command
     .option('--resume', 'go on with the last run of this file')
@@ -134,6 +138,7 @@ export function readManyFlags(flags: ManyFlags): ManyOptions {
     journal: flags.journal,
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
     shard: flags.shard === undefined ? undefined : readShard(flags.shard),
+    maxDelete: readMaxDelete(flags),
   };
 }
 

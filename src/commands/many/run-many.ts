@@ -24,6 +24,7 @@ import {
   skipDoubts,
   tasksOf,
 } from './going-on.ts';
+import { checkMaxDelete } from './max-delete.ts';
 import { checkFile, openShown } from './reading.ts';
 import { openRejectsFile } from './rejects-file.ts';
 import { rowSender } from './row-sender.ts';
@@ -160,6 +161,8 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const { header } = beginning.kind === 'go-on' ? beginning.before : {};
   const isSame = header === undefined || (header.input.sha256 === check.sha256 && header.mapping === mapping);
   if (beginning.kind === 'go-on' && !isSame) await checkUnchanged(beginning.before, file, hashOf);
+  const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;
+  checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.many.maxDelete);
   await warnOfExpiry(session);
   if (verb.asks) await askBefore(run, session);
   const { site, list } = session.list();

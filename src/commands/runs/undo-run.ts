@@ -14,6 +14,7 @@ import { countOf } from '../../output/quantity-text.ts';
 import { openSpool } from '../../output/spool.ts';
 import { type ManyFlags, type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
+import { checkMaxDelete, readMaxDelete } from '../many/max-delete.ts';
 import { discardRejects } from '../many/rejects-file.ts';
 import type { RowsPlan } from '../many/rows-plan.ts';
 import { nextSteps } from '../many/run-failure.ts';
@@ -45,6 +46,7 @@ interface Undo {
   readonly pace: PaceFlags;
   readonly isForced: boolean;
   readonly mayAsk: boolean;
+  readonly maxDelete: number | undefined;
 }
 
 /** What the run created. */
@@ -66,6 +68,7 @@ interface Created {
 export async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host, version } = session;
   const pace = readPaceFlags(flags);
+  const maxDelete = readMaxDelete(flags);
   const { lockWaitMs, breaksLock } = pace;
   const path = pathOfRun(word, host);
   // The run itself must not go on meanwhile.
@@ -75,7 +78,7 @@ export async function undoRun(word: string, flags: UndoFlags, session: Session):
     const list = targetOf(of.header, session);
     const isForced = flags.force === true;
     const created = await createdBy(path, isForced);
-    const undo = { word, path, of, list, created, pace, isForced, mayAsk: flags.yes !== true };
+    const undo = { word, path, of, list, created, pace, isForced, mayAsk: flags.yes !== true, maxDelete };
     const { origin, site, list: name, run } = of.header;
     const identity = identityOf('undo', origin, site, name, run);
     const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
@@ -132,6 +135,7 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
     await session.say(`0 items to take back of run ${run}, begun ${startedAt}: ${what}`);
     return;
   }
+  checkMaxDelete(left, undo.maxDelete);
   if (mayAsk) await askBefore(undo, left, session);
   await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
   await sendRows(planOf(undo, before, record, session), session);

@@ -1,5 +1,6 @@
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { addPaceOptions } from '../many/flags.ts';
+import { addMaxDeleteOption } from '../many/max-delete.ts';
 import { withSession } from '../session.ts';
 import { runWords } from './named-run.ts';
 import type { UndoFlags } from './undo-run.ts';
@@ -15,6 +16,7 @@ export const undoCommand: CommandSpec = {
       .option('-y, --yes', 'do not ask')
       .option('--force', 'items that were changed since, too')
       .option('--resume', 'go on where it ended; it does so by itself');
+    addMaxDeleteOption(command);
     command.optionsGroup('Many items:');
     addPaceOptions(command);
     command.action((word: string, flags: UndoFlags) =>

@@ -23,8 +23,8 @@ export interface ApplyWorld extends ManyWorld {
   hasState(): boolean;
   /** Runs a command line whose waits take as long as they say: another one is at work meanwhile. */
   patient(words: readonly string[], world?: World): Promise<Run>;
-  /** Runs a command line on a terminal, and types the answer once a question stands there. */
-  answering(words: readonly string[], typed: string, world?: World): Promise<Run>;
+  /** Runs a command line on a terminal, and types the answer once a question with this text stands there. */
+  answering(words: readonly string[], typed: string, world?: World, question?: string): Promise<Run>;
 }
 
 /** A state, as its JSON is. */
@@ -63,7 +63,7 @@ export async function applyWorld(service: { readonly url: string }): Promise<App
     known: () => JSON.parse(world.text('seed.yaml.state.json')) as StateShown,
     hasState: () => existsSync(statePath),
     patient: (words, more) => patient(world, words, more),
-    answering: (words, typed, more) => answering(world, words, typed, more),
+    answering: (words, typed, more, question) => answering(world, words, typed, more, question),
   };
 }
 
@@ -81,14 +81,20 @@ async function patient({ path, env }: ManyWorld, words: readonly string[], world
   return { exitCode: await main(words, { ...host, clock }), ...host.printed, host };
 }
 
-async function answering({ path, env }: ManyWorld, words: readonly string[], typed: string, world: World = {}) {
+async function answering(
+  { path, env }: ManyWorld,
+  words: readonly string[],
+  typed: string,
+  world: World = {},
+  question = '(y/N)',
+) {
   const host = testHost({ terminal: 80, cwd: path, ...world, env: { ...env, ...world.env } });
   const ended = main(words, host);
   let hasEnded = false;
   void ended.finally(() => {
     hasEnded = true;
   });
-  while (!hasEnded && !host.printed.stderr.includes('(y/N)')) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!hasEnded && !host.printed.stderr.includes(question)) await new Promise((resolve) => setTimeout(resolve, 5));
   host.type(typed);
   return { exitCode: await ended, ...host.printed, host };
 }

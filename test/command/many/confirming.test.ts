@@ -43,6 +43,20 @@ describe('delete --from', () => {
     for (const text of ['Delete the 3 items', 'list tasks', 'site home', service.url]) expect(asked).toContain(text);
   });
 
+  test.each([
+    { max: '3', exit: 0, sent: 3 },
+    { max: '2', exit: 2, sent: 0 },
+  ])('of 3 items with --max-delete $max is $exit: $sent are sent', async ({ max, exit, sent }) => {
+    await using service = await listService();
+    for (const id of ['1', '2', '3']) service.items.set(id, {});
+    await using world = await manyWorld(service);
+    const words = ['items', 'delete', '--from', world.file('ids.txt', ids), '--yes', '--max-delete', max];
+
+    const { exitCode } = await world.run(words);
+
+    expect([exitCode, service.requests.length]).toEqual([exit, sent]);
+  });
+
   test('a "no" leaves nothing behind: the same command may be typed again', async () => {
     await using service = await listService();
     for (const id of ['1', '2', '3']) service.items.set(id, {});

@@ -1,0 +1,155 @@
+/** What keeps a manifest that was cut short from emptying its list: refusals, --max-delete and a typed confirmation. */
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+/** Items titled `t1`, `t2`, … */
+function items(count: number) {
+  return Array.from({ length: count }, (_, at) => ({ Title: `t${at + 1}` }));
+}
+
+/** A list of 20 items, whose manifest names only so many of them by now. */
+async function prunedTo(left: number) {
+  const service = await itemService();
+  const world = await applyWorld(service);
+  await world.begin(...items(20));
+  world.seed(...items(left));
+  return {
+    ...{ service, world },
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('a manifest without a value', () => {
+  test.each([
+    ['seed.csv', ''],
+    ['seed.csv', '\n\n'],
+    ['seed.csv', 'Title,Note\n'],
+    ['seed.tsv', 'Title\n'],
+    ['seed.jsonl', ''],
+    ['seed.jsonl', ' \n\n'],
+    ['seed.json', ''],
+    ['seed.json', ' \n'],
+    ['seed.yaml', ''],
+    ['seed.yaml', '# nothing\n'],
+    ['seed.csv.gz', gzipSync('')],
+    ['seed.jsonl.gz', gzipSync('\n')],
+    ['seed.json.gz', gzipSync('')],
+  ])('%s of %j is 2: nothing is deleted', async (name, content) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin({ Title: 'a' });
+    world.file(name, content);
+    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes', '--max-delete', '1'];
+
+    const { exitCode, stderr } = await world.run(['apply', name, ...flags]);
+
+    expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
+    expect(stderr).toContain('nothing was sent');
+  });
+
+  test.each([['csv'], ['json'], ['jsonl']])('is 2 from stdin as well (%s)', async (format) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin({ Title: 'a' });
+    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes'];
+
+    const { exitCode } = await world.run(['apply', '-', '--input-format', format, ...flags], { stdin: '' });
+
+    expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
+  });
+
+  test.each([
+    ['seed.json', '[]'],
+    ['seed.json', '{"items":[]}'],
+    ['seed.yaml', 'items: []'],
+  ])('is not one that says that the list is empty: %s of %s', async (name, content) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin({ Title: 'a' });
+    world.file(name, content);
+    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes'];
+
+    const { exitCode } = await world.run(['apply', name, ...flags]);
+
+    expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'DELETE 1']]);
+  });
+});
+
+describe('--prune', () => {
+  test.each([
+    { left: 10, more: [], exit: 0, deleted: 10 },
+    { left: 9, more: [], exit: 2, deleted: 0 },
+    { left: 9, more: ['--max-delete', '11'], exit: 0, deleted: 11 },
+    { left: 9, more: ['--max-delete', '10'], exit: 2, deleted: 0 },
+    { left: 19, more: ['--max-delete', '0'], exit: 2, deleted: 0 },
+  ])('to $left of 20 with $more: exit $exit, $deleted deleted', async ({ left, more, exit, deleted }) => {
+    await using pruned = await prunedTo(left);
+    const { world, service } = pruned;
+
+    const { exitCode, stderr } = await world.apply('--prune', '--yes', ...more);
+
+    expect([exitCode, service.items().size]).toEqual([exit, 20 - deleted]);
+    if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
+  });
+
+  test('of fewer than half is not guarded', async () => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(...items(24));
+    world.seed(...items(12));
+
+    const { exitCode } = await world.apply('--prune', '--yes');
+
+    expect([exitCode, service.items().size]).toEqual([0, 12]);
+  });
+
+  test.each([
+    { typed: '11\r', yes: [], exit: 0 },
+    { typed: 'tasks\r', yes: ['--yes'], exit: 0 },
+    { typed: 'y\r', yes: ['--yes'], exit: 2 },
+    { typed: '\r', yes: [], exit: 2 },
+  ])('on a terminal $typed is typed, $yes: exit $exit', async ({ typed, yes, exit }) => {
+    await using pruned = await prunedTo(9);
+    const { world, service } = pruned;
+
+    const run = await world.answering(['apply', 'seed.yaml', '--prune', ...yes], typed, {}, 'managed items');
+
+    expect([run.exitCode, service.items().size]).toEqual([exit, exit === 0 ? 9 : 20]);
+    expect(run.stderr.replaceAll(/\s+/g, ' ')).toContain('tasks" to delete 11 of 20 managed items');
+  });
+
+  test('is guarded when a saved plan is carried out; whoever saves it is told', async () => {
+    await using pruned = await prunedTo(9);
+    const { world, service } = pruned;
+
+    const saved = await world.apply('--prune', '--out', 'plan.json', '-o', 'none');
+    const refused = await world.run(['apply', 'plan.json', '--yes']);
+    const before = service.items().size;
+    const allowed = await world.run(['apply', 'plan.json', '--max-delete', '11']);
+
+    expect([saved.exitCode, refused.exitCode, before]).toEqual([0, 2, 20]);
+    expect(saved.stderr).toContain('pass --max-delete 11');
+    expect([allowed.exitCode, service.items().size]).toEqual([0, 9]);
+  });
+
+  test.each([[['--dry-run']], [['--out', 'plan.json']]])('%j beyond --max-delete is 2', async (more) => {
+    await using pruned = await prunedTo(9);
+
+    const { exitCode } = await pruned.world.apply('--prune', '--max-delete', '10', ...more);
+
+    expect(exitCode).toBe(2);
+  });
+});
+
+test.each(['x', '-1', '1.5', ''])('--max-delete %j is 2', async (text) => {
+  await using pruned = await prunedTo(20);
+
+  const { exitCode, stderr } = await pruned.world.apply(`--max-delete=${text}`);
+
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--max-delete')]);
+});
