@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts';
 import { checkId, type Fields } from '../item.ts';
 import type { RawRow, RowFault } from './raw-row.ts';
 import type { BadRow, Row, RowAction, RowSource } from './row.ts';
+import { problemOfSize } from './row-length.ts';
 
 /** What a row says. */
 export interface Meaning {
@@ -35,7 +36,8 @@ export function rowFrom(
   if ('problem' in meaning) return bad(meaning);
   const { id, fields } = meaning;
   if (action === 'create' || action === 'update') {
-    if (isEmpty(fields)) return bad({ problem: 'no field to send', column: undefined });
+    const unsendable = isEmpty(fields) ? 'no field to send' : problemOfSize(fields);
+    if (unsendable !== undefined) return bad({ problem: unsendable, column: undefined });
     if (action === 'create') return { number, line, id: undefined, fields, source };
   }
   const problem = problemOfId(id);

@@ -1,7 +1,7 @@
 /** The items of a seed out of its rows: each with its key, and what is wrong with those that have none. */
 import { Failure } from '../errors.ts';
 import type { Fields } from '../item.ts';
-import { isObject, type JsonValue, NumberToken } from '../json.ts';
+import { type JsonValue, NumberToken } from '../json.ts';
 import { quoted } from '../rows/raw-row.ts';
 import type { BadRow, Row } from '../rows/row.ts';
 import { ownField } from './same-value.ts';
@@ -9,9 +9,6 @@ import type { SeedItem } from './seed.ts';
 
 /** So many problems are named; of the others only how many. */
 const namedMax = 20;
-
-/** What is read back of an item has its id and more around the fields, and must fit as well (reliability, C3). */
-const limits = { members: 9_990, levels: 126 } as const;
 
 /** Gathers the items of one seed. */
 export class SeedItems {
@@ -37,9 +34,7 @@ export class SeedItems {
     const { fields } = row;
     const read = keyOf(fields, this.#key);
     if ('problem' in read) this.#refuse(`line ${line}`, read.problem);
-    else if (!isWithin(fields, limits.levels, { left: limits.members })) {
-      this.#refuse(`line ${line}`, `it has more than ${limits.members} members, or nests deeper than ${limits.levels}`);
-    } else this.#take({ key: read.key, fields, line });
+    else this.#take({ key: read.key, fields, line });
   }
 
   #take(item: SeedItem): void {
@@ -86,12 +81,4 @@ function keyText(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
-}
-
-function isWithin(value: JsonValue, levels: number, members: { left: number }): boolean {
-  if (typeof value !== 'object' || value === null || value instanceof NumberToken) return true;
-  if (levels === 0) return false;
-  const values: readonly JsonValue[] = isObject(value) ? Object.values(value) : value;
-  if (isObject(value)) members.left -= values.length;
-  return members.left >= 0 && values.every((each) => isWithin(each, levels - 1, members));
 }

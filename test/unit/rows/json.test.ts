@@ -20,7 +20,9 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     const text = `\ufeff${file('{"A":1}', '{"A":2}').replaceAll('\n', '\r\n\r\n \n').trimEnd()}`;
 
     expect(told(await rowsFrom(name, text))).toEqual([{ A: 1 }, { A: 2 }]);
-    for (const empty of ['', '\ufeff', ' \r\n\n']) expect((await rowsFrom(name, empty)).check.rows).toBe(0);
+    for (const none of format === 'json' ? ['[]', ' [\n] '] : ['\ufeff', ' \r\n\n']) {
+      expect((await rowsFrom(name, none)).check.rows).toBe(0);
+    }
   });
 
   test('I11: a malformed row in the middle spoils no other, and is named by line and character', async () => {
@@ -55,6 +57,24 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       { A: 2 },
     ]);
     expect(outcome.rows[2]?.source).toEqual({ kind: 'text', text: long.slice(0, 1000) });
+  });
+
+  test('a row is bad that could not be read back: too many members, too deep, or too long as JSON', async () => {
+    const wide = (members: number) => `{"A":{${Array.from({ length: members - 1 }, (_, at) => `"k${at}":1`).join()}}}`;
+    const deep = (levels: number) => `{"A":${'['.repeat(levels - 1)}1${']'.repeat(levels - 1)}}`;
+    const long = (characters: number) => `{"A":"${'é'.repeat(characters)}"}`;
+    const mebibytes = 1024 * 1024;
+    const fit = [wide(9990), deep(126), long(4 * mebibytes - 3000)];
+
+    expect((await rowsFrom(name, file(...fit))).check.badCount).toBe(0);
+    expect(told(await rowsFrom(name, file(wide(9991), deep(127), long(4 * mebibytes))))).toEqual([
+      '1: it has more than 9990 members, or nests deeper than 126',
+      '2: it has more than 9990 members, or nests deeper than 126',
+      '3: its JSON is longer than 8 MiB',
+    ]);
+    expect((await rowsFrom(name, file(wide(9991)), { action: 'delete' })).check.badCount).toBe(1);
+    const common = { B: 'x'.repeat(5000) };
+    expect((await rowsFrom(name, file(...fit), { common })).check.bad).toMatchObject([{ line: 1 }, { line: 3 }]);
   });
 
   test('I13: any value comes through as it was: NUL, half a character, digits, names of the language', async () => {
@@ -172,7 +192,9 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       await expect(rowsFrom(name, text, { rename: new Map([['Qwerty', 'X']]) })).rejects.toMatchObject({
         details: { hint: 'the members are: Title, B, Count, id' },
       });
-      await expect(rowsFrom(name, '', { only: ['Titel'] })).resolves.toMatchObject({ check: { rows: 0 } });
+      await expect(rowsFrom(name, format === 'json' ? '[]' : '\n', { only: ['Titel'] })).resolves.toMatchObject({
+        check: { rows: 0 },
+      });
     });
 
     test('two members that would be one field are bad, where they meet', async () => {
