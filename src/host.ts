@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { userInfo } from 'node:os';
 import type { Readable } from 'node:stream';
 import { Stopped, type StopSignal, stopSignals } from './errors.ts';
-import { lazily, type Output, outputTo } from './process-streams.ts';
+import { lazily, type Output, outputTo, type StdinKind, stdinKind } from './process-streams.ts';
 
 export type { Output } from './process-streams.ts';
 
@@ -25,6 +25,8 @@ export interface Clock {
 /** A stream that gives bytes: stdin. */
 export interface Input {
   readonly isTTY: boolean;
+  /** Undefined for a pipe, a terminal, a device: what has to be read to know what is in it. */
+  readonly kind?: StdinKind | undefined;
   readonly stream: Readable;
 }
 
@@ -68,7 +70,14 @@ export function hostFromProcess(process: NodeJS.Process): Host {
   const env = { ...process.env };
   // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
   delete process.env['LISTCTL_TOKEN'];
-  const stdin = lazily(() => ({ isTTY: process.stdin.isTTY === true, stream: process.stdin }));
+  const kind = lazily(stdinKind);
+  const stdin = lazily(() => ({
+    isTTY: process.stdin.isTTY === true,
+    stream: process.stdin,
+    get kind() {
+      return kind();
+    },
+  }));
   const stdout = lazily(() => outputTo(1, 'standard output', () => process.stdout));
   const stderr = lazily(() => outputTo(2, 'standard error', () => process.stderr));
   const stops = lazily(() => stopSignalsOf(process));

@@ -1,8 +1,11 @@
 /** stdout and stderr: what is written there is taken by the system, or somebody hears that it is not. */
-import { fstatSync, write, writeSync } from 'node:fs';
+import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { errnoReason } from './errno.ts';
 import { Failure } from './errors.ts';
+
+/** A regular file, or what gives no bytes at all. */
+export type StdinKind = 'file' | 'directory' | 'closed';
 
 /** A stream that takes text: stdout or stderr. */
 export interface Output {
@@ -77,6 +80,29 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
 
 /** One page: a pipe may take less than its size, since a page is mostly not shared between two writes (pipe(7)). */
 const pipeBytes = 4096;
+
+/** The kind of stdin. Node gives an empty stream for a directory and for a closed descriptor alike. */
+export function stdinKind(): StdinKind | undefined {
+  try {
+    const status = fstatSync(0);
+    if (status.isFile()) return 'file';
+    if (status.isDirectory()) return 'directory';
+    return status.isCharacterDevice() && isReplacedByNode(status.rdev) ? 'closed' : undefined;
+  } catch {
+    return 'closed';
+  }
+}
+
+/** Node opens /dev/null for reading and writing where a descriptor is closed; `< /dev/null` is for reading alone. */
+function isReplacedByNode(rdev: number): boolean {
+  try {
+    if (statSync('/dev/null').rdev !== rdev) return false;
+    writeSync(0, '');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function isCharacterDevice(descriptor: number): boolean {
   try {

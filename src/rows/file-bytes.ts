@@ -16,9 +16,10 @@ export interface ByteOptions {
 }
 
 /**
- * The content in blocks: what is packed by gzip is unpacked, whatever its name says.
+ * The content in blocks: what is packed by gzip is unpacked, whatever its name says. No block is given that is not what
+ * an earlier reading of the input was given.
  *
- * @throws {Failure} local-file, when it can't be read, got shorter since it was opened, or is damaged gzip data
+ * @throws {Failure} local-file, when it can't be read, has changed since it was opened, or is damaged gzip data
  */
 export async function* contentBytes(input: Input, options: ByteOptions = {}): AsyncGenerator<Uint8Array> {
   const bytes = fileBytes(input, options);
@@ -27,26 +28,39 @@ export async function* contentBytes(input: Input, options: ByteOptions = {}): As
 }
 
 async function* fileBytes(input: Input, { blockBytes = 65_536, onBytes }: ByteOptions): AsyncGenerator<Buffer> {
-  for (let position = 0; position < input.sizeBytes; ) {
-    const block = await readBlock(input, position, Math.min(blockBytes, input.sizeBytes - position));
-    if (block.length === 0) {
-      throw new Failure('local-file', `${nameOf(input.name)} got shorter while it was read`, {
-        hint: `it had ${input.sizeBytes} bytes when it was opened, and ends after ${position} now`,
+  const { sizeBytes } = input;
+  for (let position = 0; position < sizeBytes; position += blockBytes) {
+    const length = Math.min(blockBytes, sizeBytes - position);
+    const block = await readBlock(input, position, length);
+    if (block.length < length || input.isUnchanged?.(position / blockBytes, block) === false) {
+      throw new Failure('local-file', `${nameOf(input.name)} changed while it was read`, {
+        hint: 'stop what writes to it before it is read again',
       });
     }
-    position += block.length;
     onBytes?.(block);
     yield block;
   }
 }
 
-async function readBlock(input: Input, position: number, length: number): Promise<Buffer> {
+/** So many bytes from there, or fewer at the end of the file. */
+async function readBlock({ name, descriptor }: Input, position: number, length: number): Promise<Buffer> {
+  const block = Buffer.allocUnsafe(length);
   try {
-    const { bytesRead, buffer } = await readAt(input.descriptor, Buffer.allocUnsafe(length), 0, length, position);
-    return buffer.subarray(0, bytesRead);
+    for (let at = 0; at < length; ) {
+      const { bytesRead } = await readAt(descriptor, block, at, length - at, position + at);
+      if (bytesRead === 0) return block.subarray(0, at);
+      at += bytesRead;
+    }
+    return block;
   } catch (error) {
-    throw new Failure('local-file', `cannot read ${nameOf(input.name)}: ${(error as Error).message}`, { cause: error });
+    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Whether there is nothing in it, once it is unpacked. */
+export async function isEmpty(input: Input, options: ByteOptions): Promise<boolean> {
+  for await (const { length } of contentBytes(input, options)) if (length > 0) return false;
+  return true;
 }
 
 /** Whether the content is packed, by its first bytes. */

@@ -1,5 +1,5 @@
 /** The file that --from names, open for as long as a run needs it. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { absolutePath } from '../absolute-path.ts';
@@ -16,9 +16,16 @@ export interface Input {
   readonly name: string;
   /** Whether it was copied first: stdin, and what is no regular file. */
   readonly isSpooled: boolean;
+  /** Whether it is a regular file: one that is empty is likely what a failed command left. */
+  readonly isRegular: boolean;
   readonly descriptor: number;
-  /** When it was opened; what is appended later is not read. */
+  /** When it was opened. */
   readonly sizeBytes: number;
+  /**
+   * Whether the file is as it was when it was opened, and the bytes of a block, by its number from 0, are those that
+   * were read there before. Undefined where nothing else can write to it.
+   */
+  readonly isUnchanged?: ((block: number, bytes: Uint8Array) => boolean) | undefined;
   /** Afterwards a spool is gone. */
   close(): void;
 }
@@ -35,8 +42,8 @@ export interface InputOptions {
  * Opens a file, a FIFO or, as `-`, stdin. Nothing is left of a copy however the process ends: it loses its name before
  * anything is written to it; on Windows it is removed when it is closed.
  *
- * @throws {Failure} usage, when there is no such file, it is a folder, or stdin is a terminal; local-file, when it
- *   can't be read or copied
+ * @throws {Failure} usage, when there is no such file, it is a directory, or stdin is a terminal or closed; local-file,
+ *   when it can't be read or copied
  * @throws {Stopped} when the host's signal aborts while a stream is copied
  */
 export async function openInput(file: string, options: InputOptions): Promise<Input> {
@@ -45,35 +52,52 @@ export async function openInput(file: string, options: InputOptions): Promise<In
     if (host.stdin.isTTY) {
       throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the rows in, or name a file' });
     }
-    return spooled(file, host.stdin.stream, options);
+    const { kind, stream } = host.stdin;
+    if (kind === 'directory') throw isDirectory(nameOf(file));
+    if (kind === 'closed') throw closedStdin();
+    return spooled(file, stream, kind === 'file', options);
   }
   const path = absolutePath(file, host);
-  const input = await tryTo(file, () => openRegular(path, file));
-  if (input !== undefined) return input;
+  const status = await tryTo(file, () => stat(path));
+  if (status.isDirectory()) throw isDirectory(file);
+  const isRegular = status.isFile();
+  // Where a system tells no size (/proc) it has to be copied too.
+  if (isRegular && status.size > 0) return tryTo(file, async () => openRegular(path, file));
   // Opening a FIFO waits for who writes to it, so not on this thread.
   const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
-  return spooled(file, handle.createReadStream(), options);
+  return spooled(file, handle.createReadStream(), isRegular, options);
 }
 
-/** A regular file; undefined for what has to be copied. Where a system tells no size (/proc), that is needed too. */
-async function openRegular(path: string, name: string): Promise<Input | undefined> {
-  const status = await stat(path);
-  if (status.isDirectory()) throw new Failure('usage', `cannot read ${name}: it is a directory`, nothingSent);
-  if (!status.isFile() || status.size === 0) return undefined;
+function openRegular(path: string, name: string): Input {
   const descriptor = openSync(path, 'r');
   const close = () => closeSync(descriptor);
-  return { name, isSpooled: false, descriptor, sizeBytes: fstatSync(descriptor).size, close };
+  const { size: sizeBytes } = fstatSync(descriptor);
+  return { name, isSpooled: false, isRegular: true, descriptor, sizeBytes, isUnchanged: watchOf(descriptor), close };
+}
+
+/** Remembers six bytes of the hash of each block. */
+function watchOf(descriptor: number): Input['isUnchanged'] {
+  const status = () => fstatSync(descriptor, { bigint: true });
+  const opened = status();
+  const marks: number[] = [];
+  return (block, bytes) => {
+    const { size, mtimeNs } = status();
+    const mark = hash('sha256', bytes, 'buffer').readUIntBE(0, 6);
+    marks[block] ??= mark;
+    return size === opened.size && mtimeNs === opened.mtimeNs && marks[block] === mark;
+  };
 }
 
 async function spooled(
   name: string,
   stream: AsyncIterable<unknown>,
+  isRegular: boolean,
   { host, spoolFolder, onCopied }: InputOptions,
 ): Promise<Input> {
   const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, host.signal);
   const place = { folder: spoolFolder, platform: host.platform };
   const spool = await spoolBytes(onCopied === undefined ? bytes : told(bytes, onCopied), place);
-  return { name, isSpooled: true, ...spool };
+  return { name, isSpooled: true, isRegular, ...spool };
 }
 
 async function* told(chunks: AsyncIterable<Uint8Array>, onCopied: (bytes: number) => void): AsyncGenerator<Uint8Array> {
@@ -143,6 +167,16 @@ async function tryTo<T>(file: string, work: () => Promise<T>): Promise<T> {
     if (errnoCode(error) === undefined || error instanceof Failure) throw error;
     throw unreadable(file, error);
   }
+}
+
+function isDirectory(name: string): Failure {
+  return new Failure('usage', `cannot read ${name}: it is a directory`, nothingSent);
+}
+
+function closedStdin(): Failure {
+  return new Failure('usage', 'cannot read standard input: it is closed', {
+    hint: 'pipe the rows in (a container may need -i), or name a file; nothing was sent',
+  });
 }
 
 const nothingSent = { hint: 'nothing was sent' };

@@ -57,6 +57,9 @@ class ArraySplitter {
 
   end(): readonly TextPart[] {
     this.#elements = [];
+    if (this.#where === 'before') {
+      throw new Failure('usage', `cannot read ${this.#name}: it has no JSON array`, { hint: 'nothing was sent' });
+    }
     if (this.#where === 'inside') {
       // Who parses an element that is itself cut short finds the place.
       const isCut = this.#depth > 0 || this.#isInString;

@@ -1,8 +1,9 @@
 /** Files of many items: rows out of CSV, TSV, JSON and ids. */
+import { Failure } from '../errors.ts';
 import { cellInterpreter } from './cell-meaning.ts';
 import { csvRecords } from './csv-records.ts';
 import { decodedText } from './decoded-text.ts';
-import { contentBytes } from './file-bytes.ts';
+import { contentBytes, isEmpty } from './file-bytes.ts';
 import { type Header, readHeader } from './header.ts';
 import { idInterpreter } from './id-meaning.ts';
 import { type Input, nameOf } from './input.ts';
@@ -31,7 +32,7 @@ export interface RowsFile {
   readonly input: Input;
   readonly format: RowFormat;
   readonly options: RowsOptions;
-  /** Of CSV and TSV: what divides the cells, and the header as it stands there, empty where the file is. */
+  /** Of CSV and TSV: what divides the cells, and the header as it stands there. */
   readonly delimiter: string | undefined;
   readonly header: readonly string[];
   /**
@@ -39,7 +40,7 @@ export interface RowsFile {
    * in lists, so that there is no promise for each row.
    *
    * @throws {Failure} usage, when the bytes are not in the encoding, or the text is no JSON array and should be;
-   *   local-file, when the file can't be read, got shorter or is damaged gzip data
+   *   local-file, when the file can't be read, has changed or is damaged gzip data
    */
   blocks(pass?: Pass): AsyncGenerator<readonly (Row | BadRow)[]>;
   /** Whether a row is of the shard. */
@@ -65,13 +66,17 @@ export interface Pass {
 /**
  * Begins to read: tells the format, and reads the header.
  *
- * @throws {Failure} usage, when nothing tells the format, an option does not fit it, or the header is wrong; else as
+ * @throws {Failure} usage, when nothing tells the format, an option does not fit it, the file is empty, or the header is
+ *   missing or wrong; else as
  *   `blocks`
  */
 export async function openRows(input: Input, options: RowsOptions): Promise<RowsFile> {
   const format = options.format ?? formatOfName(input.name) ?? (await sniff(input, options));
   checkOptions(format, options);
   checkRename(options.rename);
+  if ((input.isRegular || (format !== 'jsonl' && format !== 'ids')) && (await isEmpty(input, options))) {
+    throw emptyInput(input, format);
+  }
   if (format === 'csv' || format === 'tsv') return openCells(input, format, options);
   const interpreter = format === 'ids' ? idInterpreter(options) : jsonInterpreter(options);
   const raws = (pass: Pass) => textRows(format, input, textOf(input, options, pass));
@@ -85,12 +90,25 @@ async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptio
   const raws = (pass: Pass) => cellRows(textOf(input, options, pass), start);
   const header = await firstOf(raws({}));
   if (header === undefined) {
-    const nothing = { cells: [], columns: [], idAt: undefined, notices: [] };
-    return rowsFile({ input, format, options, delimiter, header: [] }, cellInterpreter(nothing, options), raws);
+    throw new Failure('usage', `cannot read ${nameOf(input.name)}: it has no header`, { hint: 'nothing was sent' });
   }
   const read: Header = readHeader(header, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
   return rowsFile(facts, cellInterpreter(read, options), (pass) => withoutFirst(raws(pass)));
+}
+
+/** For an export that failed, no rows would look like success. */
+function emptyInput({ name }: Input, format: RowFormat): Failure {
+  const none = {
+    csv: 'a header alone',
+    tsv: 'a header alone',
+    json: '[]',
+    jsonl: 'an empty pipe',
+    ids: 'an empty pipe',
+  };
+  return new Failure('usage', `cannot read ${nameOf(name)}: it is empty`, {
+    hint: `check the command that writes it (${none[format]} would mean no rows); nothing was sent`,
+  });
 }
 
 type Facts = Pick<RowsFile, 'input' | 'format' | 'options' | 'delimiter' | 'header'>;

@@ -267,3 +267,21 @@ test('P26: 32 open files are enough for four requests at once', async () => {
   expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('300 rows: 300 created') });
   expect(await many.itemCounts()).toEqual(onceEach(300));
 });
+
+test.each([
+  ['<&-', 2, 'cannot read standard input: it is closed'],
+  ['< .', 2, 'cannot read standard input: it is a directory'],
+  ['< /dev/null', 0, '0 rows'],
+])('E5: a stdin that is %s ends with %i', async (redirection, status, says) => {
+  const environment = { LISTCTL_BASE_URL: 'http://127.0.0.1:9/v1.0', LISTCTL_TOKEN: token };
+  const words = 'items create -s home -l tasks --dry-run --input-format jsonl --from -';
+  await using folder = await temporaryFolder();
+
+  const { exitCode, stderr } = await shell(`listctl ${words} ${redirection}`, {
+    ...environment,
+    LISTCTL_STATE_DIR: folder.path,
+  });
+
+  expect(exitCode).toBe(status);
+  expect(stderr).toContain(says);
+});

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import type { Host, Output } from '../../src/host.ts';
+import type { Host, Input, Output } from '../../src/host.ts';
 import { main } from '../../src/main.ts';
 
 /** What a test may say about the world; the rest is an empty environment, no terminal and no input. */
@@ -9,6 +9,8 @@ export interface World {
   readonly env?: Readonly<Record<string, string>>;
   /** What stdin holds. */
   readonly stdin?: string | Uint8Array;
+  /** What it is: a pipe, unless a test says otherwise. */
+  readonly stdinKind?: NonNullable<Input['kind']>;
   /** The width of the terminal that all three streams are; undefined where there is none. */
   readonly terminal?: number;
   readonly signal?: AbortSignal;
@@ -40,6 +42,7 @@ const nowhere = join(tmpdir(), `listctl-nowhere-${process.pid}`, 'listctl');
 export function testHost({
   env = {},
   stdin = '',
+  stdinKind,
   terminal,
   signal = new AbortController().signal,
   hurry = new AbortController().signal,
@@ -76,7 +79,7 @@ export function testHost({
       },
       every: () => () => {},
     },
-    stdin: { isTTY, stream: isTTY ? keyboard : Readable.from([Buffer.from(stdin)]) },
+    stdin: { isTTY, kind: stdinKind, stream: isTTY ? keyboard : Readable.from([Buffer.from(stdin)]) },
     stdout: outputInto(printed, 'stdout', terminal),
     stderr: outputInto(printed, 'stderr', terminal),
     type: (text) => keyboard.write(text),

@@ -34,17 +34,21 @@ export function nextSteps(goOn: string, holdsDoubt: boolean): RowsPlan<never>['n
 export function runFailure(totals: RunTotals, stoppedBy: unknown, done: string, next: readonly string[]): unknown {
   if (stoppedBy instanceof Stopped) return stoppedBy;
   if (stoppedBy !== undefined && !(stoppedBy instanceof Failure)) return stoppedBy;
-  if (stoppedBy?.kind === 'local-file') return stoppedBy;
+  if (stoppedBy?.kind === 'local-file') return withNext(stoppedBy, next);
   if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, stoppedBy, done, next);
   if (stoppedBy !== undefined && stoppedBy.kind !== 'incomplete') {
-    // What stopped the run says what to mend; how to go on stands below it.
-    const hints = [stoppedBy.details.hint, ...next].filter((line) => line !== undefined).slice(0, 2);
-    return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: joined(hints) });
+    return withNext(stoppedBy, next);
   }
   const count = totals.failed + totals.invalid + totals.left;
   if (count === 0) return undefined;
   const stopped = stoppedBy === undefined ? '' : `; ${stoppedBy.message}`;
   return new Failure('incomplete', `${rowsText(count)} could not be ${done}${stopped}`, { hint: joined(next) });
+}
+
+/** What stopped the run says what to fix; how to resume it follows. */
+function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
+  const hints = [stoppedBy.details.hint, ...next].filter((line) => line !== undefined).slice(0, 2);
+  return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: joined(hints) });
 }
 
 function doubtFailure(count: number, stoppedBy: Failure | undefined, done: string, next: readonly string[]): Failure {

@@ -231,14 +231,10 @@ test('I11: U+2028 inside a string ends no line', async () => {
 
 describe('I09', () => {
   test.each([
-    { name: 'a.csv', content: '' },
     { name: 'a.csv', content: 'Title\n' },
-    { name: 'a.csv', content: '\uFEFF\r\n\r\n' },
-    { name: 'a.tsv', content: '' },
-    { name: 'a.jsonl', content: '' },
     { name: 'a.jsonl', content: '\uFEFF\n \n' },
     { name: 'a.json', content: '[]' },
-    { name: 'a.csv.gz', content: gzipSync('') },
+    { name: 'a.csv.gz', content: gzipSync('Title\n') },
   ])('$name with nothing in it ($content) is 0, with "0 rows"', async ({ name, content }) => {
     await using service = await listService();
     await using world = await manyWorld(service);
@@ -250,6 +246,47 @@ describe('I09', () => {
       expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 0, stdout: '', requests: [] });
       expect(stderr).toMatch(/^0 rows\b/m);
     }
+  });
+
+  test.each([
+    { name: 'a.csv', content: '', says: 'it is empty' },
+    { name: 'a.csv', content: '\uFEFF\r\n\r\n', says: 'it has no header' },
+    { name: 'a.tsv', content: '', says: 'it is empty' },
+    { name: 'a.json', content: '', says: 'it is empty' },
+    { name: 'a.json', content: ' \n', says: 'it has no JSON array' },
+    { name: 'a.jsonl', content: '', says: 'it is empty' },
+    { name: 'a.csv.gz', content: gzipSync(''), says: 'it is empty' },
+    { name: 'a.jsonl.gz', content: gzipSync(''), says: 'it is empty' },
+    { name: 'a.ids', content: '', says: 'it is empty', action: 'delete', more: ['--yes'] },
+  ])('$name with $content is 2: $says', async ({ name, content, says, action = 'create', more = [] }) => {
+    await using service = await listService();
+    await using world = await manyWorld(service);
+
+    const { exitCode, stderr } = await world.run(['items', action, '--from', world.file(name, content), ...more]);
+
+    expect([exitCode, service.requests]).toEqual([2, []]);
+    expect(stderr).toContain(`${name}: ${says}`);
+  });
+
+  test.each([
+    { format: 'csv', exit: 2 },
+    { format: 'tsv', exit: 2 },
+    { format: 'json', exit: 2 },
+    { format: 'jsonl', exit: 0 },
+    { format: 'ids', exit: 0 },
+    { format: 'jsonl', exit: 2, stdinKind: 'file' },
+    { format: 'ids', exit: 2, stdinKind: 'file' },
+    { format: 'jsonl', exit: 2, stdinKind: 'directory' },
+    { format: 'ids', exit: 2, stdinKind: 'closed' },
+  ] as const)('stdin with nothing in it, as $format ($stdinKind), is $exit', async ({ format, exit, ...world }) => {
+    await using service = await listService();
+    await using many = await manyWorld(service);
+    const words = ['items', 'delete', '--from', '-', '--yes', '--input-format', format];
+
+    const { exitCode, stderr } = await many.run(words, { stdin: '', ...world });
+
+    expect([exitCode, service.requests]).toEqual([exit, []]);
+    expect(stderr).toMatch(exit === 0 ? /^0 rows\b/m : /cannot read standard input: it is (empty|a directory|closed)/);
   });
 
   test('P22: stdin with nothing in it is 0, with "0 rows"', async () => {
@@ -421,4 +458,43 @@ test('a stop while stdin is still being read sends nothing and leaves nothing', 
 
   expect([exitCode, service.requests, made.printed.stdout]).toEqual([130, [], '']);
   expect(existsSync(world.runs) ? world.leftovers() : []).toEqual([]);
+});
+
+describe('D6: a file that changes between its check and its last block', () => {
+  // Several blocks of 64 KiB; the second reading is under way when the first row is sent.
+  const rows = (letter: string) => Array.from({ length: 300 }, (_, at) => `${letter}${at + 1}${letter.repeat(1000)}`);
+  const text = (letter: string) => `Title\n${rows(letter).join('\n')}\n`;
+  const titlesOf = (items: ReadonlyMap<string, Readonly<Record<string, unknown>>>) =>
+    [...items.values()].map(({ Title }) => String(Title));
+
+  test.each([
+    ['other values', text('b')],
+    ['a column more', `Note,${text('b').replaceAll('\n', ',x\n')}`],
+    [
+      'bytes that are no UTF-8',
+      Buffer.concat([Buffer.from(text('a')).subarray(0, 150_000), Buffer.alloc(150_000, 255)]),
+    ],
+  ])('is sent no further when it gets %s: 10, and --resume does the rest once', async (_, changed) => {
+    await using service = await listService(({ nth }) => {
+      if (nth === 1) world.file('a.csv', changed);
+      return undefined;
+    });
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', text('a'));
+
+    const { exitCode, stderr } = await world.run(create(file));
+
+    const sent = titlesOf(service.items);
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain(`${file} changed while it was read`);
+    expect(stderr).toContain(`300 rows: ${sent.length} created, ${300 - sent.length} still to do`);
+    expect(stderr).toContain('--resume');
+    expect(stderr).not.toContain('nothing was sent');
+    expect(sent.length).toBeGreaterThan(0);
+    expect(rows('a')).toEqual(expect.arrayContaining(sent));
+
+    world.file('a.csv', text('a'));
+    expect((await world.run(create(file, '--resume'))).exitCode).toBe(0);
+    expect(titlesOf(service.items).sort()).toEqual(rows('a').sort());
+  });
 });

@@ -85,7 +85,7 @@ function rowsTarget(name: string, file: string, words: readonly string[], testRu
 async function rowsOf(path: string, bytes: Buffer, options: RowsOptions): Promise<string> {
   const descriptor = openSync(path, 'r');
   const input: Input = {
-    ...{ name: path, isSpooled: false, descriptor, sizeBytes: bytes.length },
+    ...{ name: path, isSpooled: false, isRegular: true, descriptor, sizeBytes: bytes.length },
     close: () => closeSync(descriptor),
   };
   try {

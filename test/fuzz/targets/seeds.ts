@@ -34,7 +34,7 @@ function seedTarget(name: string, file: string, more: readonly string[], testRun
 
 async function seedWords(path: string, bytes: Buffer): Promise<string> {
   const descriptor = openSync(path, 'r');
-  const input = { name: path, isSpooled: false, descriptor, sizeBytes: bytes.length, close: () => {} };
+  const input = { name: path, isSpooled: false, isRegular: true, descriptor, sizeBytes: bytes.length, close: () => {} };
   try {
     const seed = await readSeed(input, {
       rows: { rename: new Map(), types: new Map(), empty: 'omit', idColumn: 'id', rows: 'auto', common: {} },

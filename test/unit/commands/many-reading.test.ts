@@ -81,7 +81,14 @@ function watching() {
 }
 
 function fileOf(blocks: (pass: Pass) => AsyncGenerator<readonly Row[]>): RowsFile {
-  const input = { name: 'tasks.csv', isSpooled: false, descriptor: -1, sizeBytes: 100, close: () => {} };
+  const input = {
+    name: 'tasks.csv',
+    isSpooled: false,
+    isRegular: true,
+    descriptor: -1,
+    sizeBytes: 100,
+    close: () => {},
+  };
   return {
     ...{ input, format: 'csv', delimiter: ',', header: ['Title'], blocks: (pass = {}) => blocks(pass) },
     ...{ isOfShard: () => true, notices: () => [], checkNames: () => {} },

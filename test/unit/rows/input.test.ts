@@ -1,7 +1,7 @@
 /** The file that --from names. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { fstatSync, readdirSync, statSync, truncateSync } from 'node:fs';
+import { appendFileSync, fstatSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { chmod, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -46,6 +46,15 @@ describe('I14: what can be no input', () => {
     });
   });
 
+  test.each([
+    ['directory', 'cannot read standard input: it is a directory'],
+    ['closed', 'cannot read standard input: it is closed'],
+  ] as const)('stdin that is %s', async (stdinKind, message) => {
+    const options = { host: testHost({ stdinKind }), spoolFolder: '/nonexistent' };
+
+    await expect(openInput('-', options)).rejects.toMatchObject({ kind: 'usage', message });
+  });
+
   test('a terminal', async () => {
     await expect(
       openInput('-', { host: testHost({ terminal: 80 }), spoolFolder: '/nonexistent' }),
@@ -70,28 +79,32 @@ describe('I14: a file that changes while a run reads it', () => {
     input.close();
   });
 
-  test('ends where it ended when it was opened, when something is appended', async () => {
+  const changes: Readonly<Record<string, (path: string) => unknown>> = {
+    'something is appended': (path) => appendFileSync(path, '3\n'),
+    'it is cut': (path) => truncateSync(path, 4),
+    'it is overwritten in place': (path) => writeFileSync(path, text.replace('2', '9'), { flag: 'r+' }),
+    'it is overwritten, and given back its time': (path) => {
+      const { mtimeNs } = statSync(path, { bigint: true });
+      writeFileSync(path, text.replace('2', '9'), { flag: 'r+' });
+      execFileSync('touch', ['-d', `@${mtimeNs / 10n ** 9n}.${String(mtimeNs % 10n ** 9n).padStart(9, '0')}`, path]);
+      expect(statSync(path, { bigint: true })).toMatchObject({ mtimeNs });
+    },
+  };
+
+  test.each(Object.keys(changes))('is not given on when %s', async (change) => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'a.csv');
     await writeFile(path, text);
     const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
-    await writeFile(path, '3\n', { flag: 'a' });
+    const file = await openRows(input, { ...usual, blockBytes: 4 });
+    expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
+    const blocks = file.blocks();
+    expect(await blocks.next()).toMatchObject({ value: [{ fields: { A: '1' } }] });
+    changes[change]?.(path);
 
-    expect(await checkRows(await openRows(input, usual))).toMatchObject({ rows: 2, sha256, sizeBytes: text.length });
-    input.close();
-  });
-
-  test('is a failure, when it got shorter', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.csv');
-    await writeFile(path, text);
-    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
-    const file = await openRows(input, usual);
-    truncateSync(path, 4);
-
-    await expect(checkRows(file)).rejects.toMatchObject({
+    await expect(blocks.next()).rejects.toMatchObject({
       kind: 'local-file',
-      message: `${path} got shorter while it was read`,
+      message: `${path} changed while it was read`,
     });
     input.close();
   });

@@ -92,7 +92,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
     const value = fc.record({ A: fc.oneof(anyText, fc.constantFrom('\ud800', '\udc00x')), B: fc.jsonValue() });
 
     await fc.assert(
-      fc.asyncProperty(fc.array(value, { maxLength: 5 }), anyText, async (values, error) => {
+      fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: 5 }), anyText, async (values, error) => {
         const text =
           name === 'a.json' ? JSON.stringify(values) : values.map((one) => `${JSON.stringify(one)}\n`).join('');
         const first = await rowsFrom(name, text);
@@ -111,7 +111,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
     const id = anyText.filter((text) => !/^\.{0,2}$|[\u0000-\u001f\u007f-\u009f]/.test(text));
 
     await fc.assert(
-      fc.asyncProperty(fc.array(id, { maxLength: 5 }), anyText, async (ids, error) => {
+      fc.asyncProperty(fc.array(id, { minLength: 1, maxLength: 5 }), anyText, async (ids, error) => {
         const first = await rowsFrom('a.txt', `\ufeff${ids.map((one) => `${one}\n`).join('')}`, { action: 'get' });
 
         expect(idsOf(first)).toEqual(ids);
