@@ -52,6 +52,8 @@ export interface Host {
   /** The user's home directory in the passwd database; undefined where the user has no entry there. */
   readonly passwdHome: string | undefined;
   readonly processes: Processes;
+  /** Ends a process and all of its group at once (SIGKILL). */
+  killGroup(id: number): void;
   readonly clock: Clock;
   /** A number from 0 up to, not including, 1: for waits that differ from one client to the next. Holds no secret. */
   random(): number;
@@ -94,6 +96,7 @@ export function hostFromProcess(process: NodeJS.Process): Host {
       return readPasswdHome();
     },
     processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
+    killGroup: (id) => killGroup(process, id),
     clock: clockOf(process),
     random: () => Math.random(),
     get stdin() {
@@ -140,6 +143,14 @@ function isRunning(process: NodeJS.Process, id: number): boolean {
     return process.kill(id, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function killGroup(process: NodeJS.Process, id: number): void {
+  try {
+    process.kill(-id, 'SIGKILL');
+  } catch {
+    // It has just ended.
   }
 }
 

@@ -5,7 +5,7 @@ import type { Transport } from '../api/transport.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import type { Address } from '../settings/address.ts';
-import type { Token } from '../settings/token.ts';
+import type { RunTokenCommand, Token } from '../settings/token.ts';
 import type { Context } from './context.ts';
 
 /** How a transport is made. */
@@ -81,34 +81,53 @@ export function noToken(profile: string | undefined): Failure {
   });
 }
 
+/** Runs token commands, and shows what they say on stderr. */
+export function tokenCommandRunner(host: Host): RunTokenCommand {
+  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, host);
+}
+
+/** A token and the transport that sends it. */
+interface Credential {
+  readonly token: Token;
+  readonly transport: Transport;
+  /** Whether another token may follow once this is refused: the service accepted it before, or it is the first. */
+  mayExpire: boolean;
+  /** Settles once the token has been read again. */
+  renewed?: Promise<void>;
+}
+
 /**
- * Where a command gives the tokens, one that the service refuses (401) is replaced once, and the request sent again:
- * it was refused, so it had no effect.
+ * Reads the token again when the service refuses (401) the first one, or one that it accepted before, and sends the
+ * request again: it was refused, so it had no effect. A request is sent again once, and no token twice.
  */
 function renewing(first: Transport, token: Token, open: (token: Token) => Promise<Transport>): Transport {
-  let replaced: Promise<Transport | undefined> | undefined;
-  let hide = first.hide ?? ((text: string) => text);
-  const replace = async () => {
-    const fresh = await token.renew?.();
-    if (fresh === undefined || fresh.value === token.value) return undefined;
-    const next = await open(fresh);
-    hide = (text) => (next.hide?.(text) ?? text).replaceAll(token.value, '***');
-    return next;
+  const all: [Credential, ...Credential[]] = [{ token, transport: first, mayExpire: true }];
+  const newest = () => all.at(-1) ?? all[0];
+  const renew = async (refused: Token) => {
+    // A command that fails now has given its reason on stderr; what the service said is the response.
+    const fresh = await refused.renew?.().catch(() => undefined);
+    if (fresh === undefined || all.some((known) => known.token.value === fresh.value)) return;
+    all.push({ token: fresh, transport: await open(fresh), mayExpire: false });
+  };
+  const sendWith = async (credential: Credential, ...args: Parameters<Transport['send']>) => {
+    const attempt = await credential.transport.send(...args);
+    const status = attempt.answer?.status;
+    if (status !== undefined && status !== 401) credential.mayExpire = true;
+    return attempt;
   };
   return {
     address: first.address,
-    hide: (text) => hide(text),
-    send: async (request, limits) => {
-      const current = await replaced;
-      const attempt = await (current ?? first).send(request, limits);
-      if (current !== undefined || attempt.answer?.status !== 401) return attempt;
-      // A command that fails now has given its reason on stderr; what the service said is the answer.
-      replaced ??= replace().catch(() => undefined);
-      const next = await replaced;
-      return next === undefined ? attempt : next.send(request, limits);
+    hide: (text) => all.reduce((hidden, { transport }) => transport.hide?.(hidden) ?? hidden, text),
+    send: async (...args) => {
+      const used = newest();
+      const attempt = await sendWith(used, ...args);
+      if (attempt.answer?.status !== 401 || !used.mayExpire) return attempt;
+      used.renewed ??= renew(used.token);
+      await used.renewed;
+      return newest() === used ? attempt : sendWith(newest(), ...args);
     },
     close: async () => {
-      await Promise.all([first.close(), (await replaced)?.close()]);
+      await Promise.all(all.map(({ transport }) => transport.close()));
     },
   };
 }

@@ -7,7 +7,7 @@ import { type Address, addressText } from '../settings/address.ts';
 import { findSetting } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken } from '../settings/token.ts';
-import { type ConnectOptions, connect } from './connect.ts';
+import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
 import type { Context } from './context.ts';
 import { refuseDenied } from './named-list.ts';
 import { type Switches, settings } from './options/shared.ts';
@@ -48,7 +48,7 @@ async function openTransport(address: Address, how: ConnectOptions, options: Way
   const { sources, context, say, typed } = options;
   const { host } = context;
   const token = async () => {
-    const found = await findToken(address, sources, host);
+    const found = await findToken(address, sources, tokenCommandRunner(host));
     if (found === undefined) refuseDenied(sources);
     if (found?.warning !== undefined) await say(found.warning);
     if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);

@@ -1,8 +1,7 @@
 /** The token: whose it is, where it may go, and what can be shown of it. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Failure } from '../errors.ts';
 import { unreadable } from '../files.ts';
-import type { Host } from '../host.ts';
 import { type Address, originOf } from './address.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
 import { writableByOthers } from './stored-file.ts';
@@ -12,18 +11,21 @@ export interface Token {
   readonly value: string;
   /** In the user's words: `LISTCTL_TOKEN`, `profile prod (auth login)`. */
   readonly source: string;
-  /** Gets another one after the service refused this: where a command gives tokens, it is asked again. */
+  /** Reads it again after the service refused it, where a file or a command may give another one by now. */
   readonly renew?: () => Promise<Token>;
   /** What the user should know about how it is kept. */
   readonly warning?: string;
 }
 
-/** What finding a token needs of the world. */
-export type TokenHost = Pick<Host, 'env' | 'platform' | 'signal' | 'stderr'>;
+/** Runs a token command and resolves to what it printed; `name` is for messages. */
+export type RunTokenCommand = (command: string, name: string) => Promise<string>;
+
+/** What is shorter, in characters, can be guessed, and is found by chance in the texts in which it is masked. */
+export const shortestToken = 8;
 
 /**
- * Checks that a token can stand in a header: printable ASCII without spaces, one trailing newline removed
- * (rulings, "Requests"; RFC 6750, section 2.1).
+ * Checks that a token can be sent in a header: at least 8 characters of printable ASCII without spaces, one trailing
+ * newline removed (RFC 6750, section 2.1).
  *
  * @throws {Failure} usage, naming the source; the token itself is not repeated
  */
@@ -39,7 +41,8 @@ export function checkToken(text: string, source: string): Token {
 /** What is wrong with a token, without repeating it: `has spaces, …`; undefined for a good one. */
 export function problemWithToken(value: string): string | undefined {
   if (value === '') return 'is empty';
-  return /^[\x21-\x7e]+$/.test(value) ? undefined : 'has spaces, control characters or letters beyond ASCII';
+  if (!/^[\x21-\x7e]+$/.test(value)) return 'has spaces, control characters or letters beyond ASCII';
+  return value.length < shortestToken ? `is shorter than ${shortestToken} characters` : undefined;
 }
 
 /** The last four characters, to tell one token from another; none of one that is short enough to guess the rest. */
@@ -48,32 +51,34 @@ export function endOf({ value }: Token): string | undefined {
 }
 
 /**
- * Finds the token for an address: the named profile's, `LISTCTL_TOKEN`, what the file that `LISTCTL_TOKEN_FILE` names
- * holds, the default profile's. A profile's is the stored one, else what its `token-command` prints.
+ * Finds the token for an address: the named profile's, `LISTCTL_TOKEN`, the content of the file `LISTCTL_TOKEN_FILE`,
+ * what `LISTCTL_TOKEN_COMMAND` prints, the default profile's. A profile's is the stored one, else what its
+ * `token-command` prints.
  *
- * @throws {Failure} credentials, when the profile's token is for another origin, or its command gives none; usage,
+ * @throws {Failure} credentials, when the profile's token is for another origin, or a command gives none; usage,
  *   when a token has characters that no token has; local-file, when a file with one can't be read, or others may write
  *   the one that says what to run
  */
 export async function findToken(
   address: Address | undefined,
   sources: Sources,
-  host: TokenHost,
+  runCommand: RunTokenCommand,
 ): Promise<Token | undefined> {
   const profile = sources.profile();
-  const named = profile?.isNamed ? await profileToken(profile, address, sources, host) : undefined;
+  const named = profile?.isNamed ? await profileToken(profile, address, sources, runCommand) : undefined;
   if (named !== undefined) return named;
-  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = host.env;
+  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file, LISTCTL_TOKEN_COMMAND: command } = sources.env;
   if (token) return checkToken(token, 'LISTCTL_TOKEN');
-  if (file) return checkToken(readTokenFile(file), `LISTCTL_TOKEN_FILE (${file})`);
-  return profile && !profile.isNamed ? profileToken(profile, address, sources, host) : undefined;
+  if (file) return fileToken(file);
+  if (command) return commandToken(command, 'LISTCTL_TOKEN_COMMAND', 'LISTCTL_TOKEN_COMMAND', runCommand);
+  return profile && !profile.isNamed ? profileToken(profile, address, sources, runCommand) : undefined;
 }
 
 async function profileToken(
   profile: ChosenProfile,
   address: Address | undefined,
   sources: Sources,
-  host: TokenHost,
+  runCommand: RunTokenCommand,
 ): Promise<Token | undefined> {
   const { name, values } = profile;
   const stored = sources.user.credentials().get(name);
@@ -96,13 +101,20 @@ async function profileToken(
   if (files !== undefined && sources.user.areProfilesOpen()) {
     throw writableByOthers(files.config, `the token-command of profile ${name} is not run`);
   }
-  return commandToken(command, name, host);
+  const source = `profile ${name} (token-command)`;
+  return commandToken(command, `the token-command of profile ${name}`, source, runCommand);
 }
 
-async function commandToken(command: string, profile: string, host: TokenHost): Promise<Token> {
-  const { runTokenCommand } = await import('./token-command.ts');
-  const token = checkToken(await runTokenCommand(command, profile, host), `profile ${profile} (token-command)`);
-  return { ...token, renew: () => commandToken(command, profile, host) };
+async function commandToken(command: string, name: string, source: string, run: RunTokenCommand): Promise<Token> {
+  const token = checkToken(await run(command, name), source);
+  return { ...token, renew: () => commandToken(command, name, source, run) };
+}
+
+function fileToken(file: string): Token {
+  const token = checkToken(readTokenFile(file), `LISTCTL_TOKEN_FILE (${file})`);
+  // A pipe gives its token once, and would be waited for.
+  const canRenew = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  return canRenew ? { ...token, renew: async () => fileToken(file) } : token;
 }
 
 function otherOrigin(what: string, address: Address): Failure {

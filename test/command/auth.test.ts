@@ -63,6 +63,11 @@ describe('auth login', () => {
     { words: ['--base-url', url], stdin: '', says: 'the token from standard input is empty' },
     { words: ['--base-url', url], stdin: '\n', says: 'the token from standard input is empty' },
     { words: ['--base-url', url], stdin: `${token}\n\n`, says: 'the token from standard input has' },
+    {
+      words: ['--base-url', url],
+      stdin: 'canary7',
+      says: 'the token from standard input is shorter than 8 characters',
+    },
     { words: ['--base-url', url], stdin: `${token} x`, says: 'the token from standard input has' },
     { words: ['--base-url', url], stdin: `${token}\u0000`, says: 'the token from standard input has' },
     { words: ['--base-url', url], stdin: `${token}é`, says: 'the token from standard input has' },
@@ -186,7 +191,7 @@ describe('auth status and auth token', () => {
     },
     {
       from: 'the named profile',
-      env: { LISTCTL_TOKEN: 'env' },
+      env: { LISTCTL_TOKEN: 'env-token' },
       words: ['-p', 'prod'],
       source: 'profile prod (auth login)',
       value: token,
@@ -211,13 +216,14 @@ describe('auth status and auth token', () => {
 
     expect((await run(['auth', 'token'], { env })).stdout).toBe('file-0123456789-0123456\n');
     expect((await run(['auth', 'status'], { env })).stdout).toContain(`LISTCTL_TOKEN_FILE (${file})`);
-    expect((await run(['auth', 'token'], { env: { ...env, LISTCTL_TOKEN: 'env' } })).stdout).toBe('env\n');
+    expect((await run(['auth', 'token'], { env: { ...env, LISTCTL_TOKEN: 'env-token' } })).stdout).toBe('env-token\n');
   });
 
   test.each([
     { content: undefined, exit: 2, says: 'no such file or directory' },
     { content: '', exit: 2, says: 'is empty' },
     { content: 'a canary', exit: 2, says: 'has spaces' },
+    { content: 'canary7', exit: 2, says: 'is shorter than 8 characters' },
     { content: 'canary\n\n', exit: 2, says: 'has spaces' },
   ])('a file with $content is refused: $says', async ({ content, exit, says }) => {
     await using folder = await settingsFolder();

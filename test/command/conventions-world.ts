@@ -163,7 +163,10 @@ function environmentIn(folder: string, { url }: { readonly url: string }): Reado
   const write = (name: string, value: unknown) => writeFileSync(at(name), JSON.stringify(value), { mode: 0o600 });
   mkdirSync(at('config'), { mode: 0o700 });
   write('config/config.json', { version: 1, current: 'kept', profiles: { kept: { baseUrl: url } } });
-  write('config/credentials.json', { version: 1, tokens: { kept: { origin: new URL(url).origin, token: 'kept' } } });
+  write('config/credentials.json', {
+    version: 1,
+    tokens: { kept: { origin: new URL(url).origin, token: 'kept-token' } },
+  });
   write('seed.json', [{ Title: 'a' }]);
   return {
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },

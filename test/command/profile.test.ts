@@ -196,7 +196,7 @@ describe('profile list, show, use, remove', () => {
   test('remove forgets the profile and its token; no other one takes its place', async () => {
     await using folder = await settingsFolder({
       ...kept,
-      tokens: { prod: { origin: 'https://lists.example', token: 'x' } },
+      tokens: { prod: { origin: 'https://lists.example', token: 'x-token-x' } },
     });
 
     expect(await run(['profile', 'remove', 'prod'], folder)).toMatchObject({ exitCode: 0 });

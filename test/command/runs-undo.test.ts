@@ -405,7 +405,7 @@ describe('nothing is sent', () => {
     await using service = await scriptedService(deleted);
     await using settings = await settingsFolder({
       profiles: { prod: { baseUrl: service.url, protected: true } },
-      tokens: { prod: { origin: new URL(service.url).origin, token: 'stored' } },
+      tokens: { prod: { origin: new URL(service.url).origin, token: 'stored-token' } },
     });
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));

@@ -100,13 +100,21 @@ describe('the token', () => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, "it's the token");
     writeFileSync(file, `${token}\n`);
-    await using server = await serving(['--token-file', file], { LISTCTL_TOKEN: 'another' });
+    await using server = await serving(['--token-file', file], { LISTCTL_TOKEN: 'another-token' });
 
     expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
     expect((await sendHttp(`${server.url}${path}/1`, bearer('another'))).status).toBe(401);
     const quoted = `'${file.replace("'", "'\\''")}'`;
     expect(server.host.printed.stdout).toContain(`\nexport LISTCTL_TOKEN="$(cat ${quoted})"\n`);
     expect(JSON.stringify(server.host.printed)).not.toContain(token);
+  });
+
+  test('of fewer than 8 characters is wrong usage, and not repeated', async () => {
+    const { exitCode, stderr } = await run(['serve', '--port', '0'], { env: { LISTCTL_TOKEN: 'canary7' } });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('is shorter than 8 characters');
+    expect(stderr).not.toContain('canary');
   });
 
   test('is what stdin holds, with --token-file -', async () => {

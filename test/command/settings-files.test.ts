@@ -60,7 +60,7 @@ describe('a damaged file is named, and left as it is', () => {
     const login = ['auth', 'login', '-p', 'prod', '--with-token'];
 
     for (const words of [get, ['auth', 'token'], ['auth', 'logout'], login]) {
-      const { exitCode, stdout, stderr } = await run(words, { ...folder, stdin: 'x' });
+      const { exitCode, stdout, stderr } = await run(words, { ...folder, stdin: 'x-token-x' });
 
       expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 10, stdout: '' });
       expect(stderr).toContain(`${folder.credentials} ${says}`);
@@ -137,7 +137,7 @@ describe('where the system denies us the settings (reliability, P11)', () => {
     async () => {
       await using service = await scriptedService({ status: 200, body: milk });
       await using folder = await settingsFolder(keptFor(service));
-      const env = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'x', LISTCTL_SITE: 's', LISTCTL_LIST: 'l' };
+      const env = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'x-token-x', LISTCTL_SITE: 's', LISTCTL_LIST: 'l' };
       const write = ['profile', 'set', 'a', '--site', 'x'];
 
       chmodSync(folder.path, 0o755);

@@ -66,7 +66,7 @@ describe('a protected profile', () => {
     await using service = await scriptedService({ status: 201, body: milk });
     await using other = await scriptedService({ status: 201, body: milk });
     await using folder = await settingsFolder(keptFor(service, { protected: true }));
-    const env = { ...folder.env, LISTCTL_BASE_URL: other.url, LISTCTL_TOKEN: 'other' };
+    const env = { ...folder.env, LISTCTL_BASE_URL: other.url, LISTCTL_TOKEN: 'other-token' };
 
     expect((await run(['items', 'create', '-f', 'a=1'], { env })).exitCode).toBe(0);
     expect(other.requests).toHaveLength(1);

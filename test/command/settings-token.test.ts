@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { type KeptSettings, keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
@@ -57,7 +58,7 @@ describe('a token goes only where it belongs', () => {
     await using folder = await settingsFolder();
     const mark = join(folder.path, 'was-run');
     await run(
-      ['profile', 'set', 'a', '--base-url', 'https://own.invalid', '--token-command', `touch ${mark}; echo t`],
+      ['profile', 'set', 'a', '--base-url', 'https://own.invalid', '--token-command', `touch ${mark}; echo one-token`],
       folder,
     );
 
@@ -94,19 +95,19 @@ describe('token-command', () => {
     const count = join(folder.path, 'count');
     writeFileSync(
       folder.config,
-      JSON.stringify(world(service, `echo x >> ${count}; echo token-$(wc -l < ${count} | tr -d " ")`)),
+      JSON.stringify(world(service, `echo x >> ${count}; echo token-000$(wc -l < ${count} | tr -d " ")`)),
     );
 
     const { exitCode } = await run(['items', 'create', '-f', 'a=1'], { env: { ...env, ...folder.env } });
 
     expect(exitCode).toBe(0);
-    expect(tokensSeen(service)).toEqual(['Bearer token-1', 'Bearer token-2']);
+    expect(tokensSeen(service)).toEqual(['Bearer token-0001', 'Bearer token-0002']);
     expect(service.requests[0]?.headers['idempotency-key']).toBe(service.requests[1]?.headers['idempotency-key']);
   });
 
   test.each([
     { command: 'echo same-token', sent: 1, because: 'the new token is the old one' },
-    { command: 'echo token-$$', sent: 2, because: 'the second one is refused too' },
+    { command: 'echo token-000$$', sent: 2, because: 'the second one is refused too' },
   ])('a 401 stays one where $because', async ({ command, sent }) => {
     await using service = await scriptedService({ status: 401, body: { error: 'no' } });
     await using folder = await settingsFolder(world(service, command));
@@ -130,7 +131,7 @@ describe('token-command', () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using folder = await settingsFolder();
     const mark = join(folder.path, 'was-run');
-    const { profiles } = world(service, `touch ${mark}; echo t`);
+    const { profiles } = world(service, `touch ${mark}; echo one-token`);
     writeFileSync(folder.config, JSON.stringify({ version: 1, current: 'prod', profiles }));
     chmodSync(folder.config, mode);
 
@@ -152,5 +153,85 @@ describe('token-command', () => {
     await run(get, folder);
 
     expect(tokensSeen(service)).toEqual(['Bearer stored-token']);
+  });
+});
+
+describe('a token of the environment', () => {
+  const path = { PATH: process.env['PATH'] ?? '' };
+  const list = { LISTCTL_SITE: 's', LISTCTL_LIST: 'l' };
+
+  test.each([
+    { words: ['-p', 'prod'], sent: 'stored-token' },
+    { words: [], sent: 'own-token' },
+    { words: [], without: ['LISTCTL_TOKEN'], sent: 'file-token' },
+    { words: [], without: ['LISTCTL_TOKEN', 'LISTCTL_TOKEN_FILE'], sent: 'command-token' },
+    { words: [], without: ['LISTCTL_TOKEN', 'LISTCTL_TOKEN_FILE', 'LISTCTL_TOKEN_COMMAND'], sent: 'stored-token' },
+  ])('without $without and with $words: $sent', async ({ words, without = [], sent }) => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    await using folder = await settingsFolder(keptFor(service));
+    const file = join(folder.path, 'token.txt');
+    writeFileSync(file, 'file-token');
+    const tokens = {
+      LISTCTL_TOKEN: 'own-token',
+      LISTCTL_TOKEN_FILE: file,
+      LISTCTL_TOKEN_COMMAND: 'echo command-token',
+    };
+    const env = { ...path, ...folder.env, ...tokens, ...Object.fromEntries(without.map((name) => [name, ''])) };
+
+    expect(await run([...get, ...words], { env })).toMatchObject({ exitCode: 0 });
+    expect(tokensSeen(service)).toEqual([`Bearer ${sent}`]);
+  });
+
+  test('a file is read again after a 401: what rotates tokens writes files', async () => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'token.txt');
+    writeFileSync(file, 'token-one');
+    const rotating = {
+      status: 401,
+      get after() {
+        writeFileSync(file, 'token-two\n');
+        return Promise.resolve();
+      },
+    };
+    await using service = await scriptedService(rotating, { status: 200, body: milk });
+    const env = { ...list, LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN_FILE: file };
+
+    expect(await run(get, { env })).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(tokensSeen(service)).toEqual(['Bearer token-one', 'Bearer token-two']);
+  });
+
+  test.each([
+    { because: 'each was accepted before', statuses: [401, 200, 401, 200], exit: 0, sent: [1, 2, 2, 3] },
+    { because: 'the second was never accepted', statuses: [401], exit: 3, sent: [1, 2] },
+    { because: 'the first comes again', statuses: [401, 200, 401], modulo: 2, exit: 3, sent: [1, 2, 2] },
+  ])('a command gives tokens as often as they expire: $because', async ({ statuses, modulo = 9, exit, sent }) => {
+    await using service = await scriptedService(
+      ...statuses.map((status, at) => ({ status, body: { id: at < 2 ? '17' : '18', fields: {} } })),
+    );
+    await using folder = await temporaryFolder();
+    const count = join(folder.path, 'count');
+    const command = `echo "token-000$(( ($(wc -l < ${count}) % ${modulo}) + 1 ))"; echo >> ${count}`;
+    writeFileSync(count, '');
+    const env = {
+      ...{ ...path, ...list, LISTCTL_STATE_DIR: folder.path },
+      ...{ LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN_COMMAND: command },
+    };
+    const inTurn = ['items', 'get', '--from', '-', '--input-format', 'ids', '--concurrency', '1'];
+
+    const { exitCode } = await run(inTurn, { env, stdin: '17\n18\n' });
+
+    expect(exitCode).toBe(exit);
+    expect(tokensSeen(service)).toEqual(sent.map((number) => `Bearer token-000${number}`));
+  });
+
+  test('LISTCTL_TOKEN_COMMAND is named where it fails, and nothing is sent', async () => {
+    await using service = await scriptedService({ status: 200, body: milk });
+    const env = { ...path, ...list, LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN_COMMAND: 'exit 3' };
+
+    const { exitCode, stderr } = await run(get, { env });
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('LISTCTL_TOKEN_COMMAND failed with exit code 3');
+    expect(service.requests).toEqual([]);
   });
 });

@@ -53,7 +53,7 @@ describe('a profile', () => {
       current: 'a',
       profiles: { a: { baseUrl: 'http://lists.invalid', site: 's', list: 'l', allowHttp: true } },
     });
-    const env = { ...folder.env, LISTCTL_TOKEN: 'x' };
+    const env = { ...folder.env, LISTCTL_TOKEN: 'x-token-x' };
 
     const own = await run([...get, '--dry-run'], { env });
     const other = await run([...get, '--dry-run', '--base-url', 'http://other.invalid'], { env });

@@ -90,7 +90,12 @@ export class ModelWorld {
 
   /** Runs a command that nothing happens to. */
   run(words: readonly string[], stops: { readonly signal?: AbortSignal; readonly hurry?: AbortSignal } = {}) {
-    const env = { LISTCTL_BASE_URL: this.service.url, LISTCTL_TOKEN: 't', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
+    const env = {
+      LISTCTL_BASE_URL: this.service.url,
+      LISTCTL_TOKEN: 'model-token',
+      LISTCTL_SITE: 'home',
+      LISTCTL_LIST: 'tasks',
+    };
     const folders = { LISTCTL_STATE_DIR: this.#folder, HOME: this.#folder };
     return run(words, { cwd: this.#folder, env: { ...env, ...folders }, ...stops });
   }

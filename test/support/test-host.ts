@@ -63,6 +63,7 @@ export function testHost({
     uid: process.geteuid?.(),
     passwdHome,
     processes: { own: process.pid, isRunning: (id) => id === process.pid },
+    killGroup: (id) => process.kill(-id, 'SIGKILL'),
     signal,
     hurry,
     insist: () => {},

@@ -1,7 +1,7 @@
 import { type Address, addressSetting } from '../../settings/address.ts';
 import { findSetting } from '../../settings/setting.ts';
 import { findToken, type Token } from '../../settings/token.ts';
-import { noToken } from '../connect.ts';
+import { noToken, tokenCommandRunner } from '../connect.ts';
 import { misfit } from '../profile/settings-exit-codes.ts';
 import type { Session } from '../session.ts';
 
@@ -27,7 +27,7 @@ export interface CurrentToken {
 export async function currentToken({ sources, host, say }: Session): Promise<CurrentToken | undefined> {
   const address = findSetting(addressSetting, sources)?.value;
   if (address?.kind === 'local') return undefined;
-  const token = await findToken(address, sources, host);
+  const token = await findToken(address, sources, tokenCommandRunner(host));
   if (token === undefined) throw noToken(sources.flags['--profile']);
   if (token.warning !== undefined) await say(token.warning);
   return { token, address };

@@ -6,7 +6,7 @@ import type { Address } from '../../settings/address.ts';
 import { openSources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
 import { addHelpNotes, type SetUp } from '../command.ts';
-import { noToken } from '../connect.ts';
+import { noToken, tokenCommandRunner } from '../connect.ts';
 import type { Context } from '../context.ts';
 import { flagTexts, switches } from '../options/shared.ts';
 import { type Session, withSession } from '../session.ts';
@@ -99,7 +99,7 @@ async function* findings({ notice }: Session, context: Context, command: Command
   yield* await valueFindings(sources);
   let token: Token | undefined;
   yield await diagnosed('token', async () => {
-    token = address?.kind === 'local' ? undefined : await findToken(address, sources, host);
+    token = address?.kind === 'local' ? undefined : await findToken(address, sources, tokenCommandRunner(host));
     return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
   });
   if (address?.kind === 'http') await notice(`asking ${finding.value} …`);

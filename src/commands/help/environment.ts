@@ -14,7 +14,8 @@ export interface VariableRow {
 const otherVariables: readonly VariableRow[] = [
   { names: ['LISTCTL_PROFILE'], flag: '--profile', meaning: 'the profile that is used where none is named' },
   { names: ['LISTCTL_TOKEN'], meaning: 'the access token' },
-  { names: ['LISTCTL_TOKEN_FILE'], meaning: 'a file that holds it; read each time' },
+  { names: ['LISTCTL_TOKEN_FILE'], meaning: 'a file that holds it, read again once the service refuses it' },
+  { names: ['LISTCTL_TOKEN_COMMAND'], meaning: 'a command that prints it, run again once the service refuses it' },
   { names: ['LISTCTL_CONFIG_DIR'], meaning: 'the folder of profiles and stored tokens' },
   { names: ['LISTCTL_STATE_DIR'], meaning: 'the folder of the records of runs' },
   { names: ['LISTCTL_DATA_DIR'], meaning: 'the folder of the items of local:' },

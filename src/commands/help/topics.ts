@@ -96,7 +96,10 @@ What wins, first to last:
   6. what holds where nobody says anything, in brackets above
 
 A variable that is empty counts as unset; one that is malformed is an error that
-names it. A token is never a flag: every user of the machine can read those.
+names it. A token is never a flag: every user of the machine can read those. It
+comes from the profile that --profile names, LISTCTL_TOKEN, LISTCTL_TOKEN_FILE,
+LISTCTL_TOKEN_COMMAND or the profile in use, in this order, and has at least 8
+characters.
 
   $ export LISTCTL_BASE_URL=https://lists.example/v1.0 LISTCTL_SITE=home
   $ LISTCTL_LIST=tasks listctl items get 17

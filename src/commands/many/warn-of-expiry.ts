@@ -2,14 +2,13 @@ import { statSync } from 'node:fs';
 import { Failure } from '../../errors.ts';
 import { addressSetting } from '../../settings/address.ts';
 import { findSetting } from '../../settings/setting.ts';
-import type { Sources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
 import { expiryOf, momentText } from '../doctor/token-expiry.ts';
 import type { Session } from '../session.ts';
 
 /**
- * Says so on stderr, in one line, where the token of this run is known to have expired: before many rows are begun. It
- * is not asked of a `token-command`, which would run twice, nor of a pipe, which can be read once; what is wrong with
+ * Says so on stderr, in one line, where the token of this run is known to have expired: before many rows are begun. No
+ * token command is run for that, which would run twice, and no pipe read, which can be read once; what is wrong with
  * the token otherwise, whoever sends says.
  */
 export async function warnOfExpiry(session: Session): Promise<void> {
@@ -23,25 +22,18 @@ export async function warnOfExpiry(session: Session): Promise<void> {
   );
 }
 
-async function tokenAtHand({ sources, host }: Session): Promise<Token | undefined> {
+async function tokenAtHand({ sources }: Session): Promise<Token | undefined> {
+  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
+  if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   try {
     const address = findSetting(addressSetting, sources)?.value;
-    if (address?.kind === 'local' || !isAtHand(sources)) return undefined;
-    return await findToken(address, sources, host);
+    return address?.kind === 'local' ? undefined : await findToken(address, sources, notRun);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
   }
 }
 
-/** Whether looking for the token reads settings and files and does nothing else, in the order of `findToken`. */
-function isAtHand(sources: Sources): boolean {
-  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
-  const profile = sources.profile();
-  const isOfCommand =
-    typeof profile?.values['tokenCommand'] === 'string' && !sources.user.credentials().has(profile.name);
-  if (profile?.isNamed && isOfCommand) return false;
-  if (token) return true;
-  if (file) return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
-  return !isOfCommand;
+async function notRun(_: string, name: string): Promise<string> {
+  throw new Failure('credentials', `${name} is not run`);
 }
