@@ -1,12 +1,12 @@
-import { type Answer, type AnswerHead, answerBytesMax, errorBytesMax } from './transport.ts';
+import { type Answer, type AnswerHead, answerBytesMax, errorBytesMax, type ResponseConnection } from './transport.ts';
 
 /** Puts one answer together from its pieces. */
 export interface AnswerReader {
   readonly head: AnswerHead;
   /** Takes a piece: `enough` once the rest is not wanted, `too-large` once it is more than anybody may send. */
   add(piece: Uint8Array): 'more' | 'enough' | 'too-large';
-  /** The answer, of what came. */
-  answer(): Answer;
+  /** The answer, of what came on this connection. */
+  answer(connection: ResponseConnection): Answer;
 }
 
 /**
@@ -39,9 +39,9 @@ class PieceReader implements AnswerReader {
     return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
   }
 
-  answer(): Answer {
+  answer(connection: ResponseConnection): Answer {
     const { status, headers, statusText } = this.head;
-    return { status, headers, statusText, body: this.#body() };
+    return { status, headers, statusText, body: this.#body(), connection };
   }
 
   #body(): Uint8Array {

@@ -39,16 +39,57 @@ export function isJson(answer: Answer): boolean {
   }
 }
 
+/** The response is about another item than the one that was requested: it may belong to another request. */
+export class ForeignResponse extends SyntaxError {}
+
 /**
  * Reads the body as an item.
  *
- * @param ref the id that was asked for, where the answer need not repeat it
+ * @param ref the item that was requested
  * @throws {SyntaxError} with a reason for people, when there is no item in it
+ * @throws {ForeignResponse} when its id is not that of `ref`
  */
 export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
   const members = readMembers(answer);
-  const id = idOf(members['id']) ?? ref?.id;
+  const id = idOf(members['id']);
   if (id === undefined) throw new SyntaxError('the answer has no "id"');
+  if (ref !== undefined && id !== ref.id) {
+    throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
+  }
+  return itemFrom(members, id, answer);
+}
+
+/**
+ * Reads the response to an update: the item, of which the id may be missing.
+ *
+ * @throws {SyntaxError} as `itemOf`, and when it has neither id nor fields, or an error
+ */
+export function updatedItemOf(answer: Answer, ref: { readonly id: string }): Item {
+  const members = readMembers(answer);
+  refuseError(members);
+  if (idOf(members['id']) !== undefined) return itemOf(answer, ref);
+  if (!isObject(members['fields'])) throw new SyntaxError('the response has neither "id" nor "fields"');
+  return itemFrom(members, ref.id, answer);
+}
+
+/**
+ * Reads the response to a deletion: empty, or any JSON that names no error.
+ *
+ * @throws {SyntaxError} with a reason for people
+ */
+export function checkDeleted(answer: Answer): void {
+  if (answer.body.length === 0) return;
+  const value = jsonOf(answer);
+  if (isObject(value)) refuseError(value);
+}
+
+/** Some services report an error with status 200. */
+function refuseError(members: JsonObject): void {
+  const error = members['error'];
+  if (error !== undefined && error !== null && error !== false) throw new SyntaxError('the response has an "error"');
+}
+
+function itemFrom(members: JsonObject, id: string, answer: Answer): Item {
   const fields = members['fields'];
   return {
     id,

@@ -9,7 +9,7 @@ import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
 import { type Connector, connectorTo } from './connector.ts';
 import { faultOf, unasked } from './faults.ts';
 import { nodeHttp } from './node-modules.ts';
-import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
+import type { ApiRequest, Attempt, AttemptLimits, Fault, ResponseConnection, Transport } from './transport.ts';
 import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
 
 /** A socket that has been idle for longer is not used again: servers close theirs after 5 s (reliability, C3). */
@@ -78,7 +78,7 @@ function dropStray(this: Socket): void {
 }
 
 /** One request and what becomes of it. */
-class Exchange {
+class Exchange implements ResponseConnection {
   readonly #request: ClientRequest;
   readonly #watch: AttemptWatch;
   readonly #resolve: (attempt: Attempt) => void;
@@ -146,10 +146,15 @@ class Exchange {
       this.#watch.received();
       const verdict = reader.add(piece);
       if (verdict === 'too-large') this.#fail(tooLarge);
-      else if (verdict === 'enough') this.#end({ answer: reader.answer() }, true);
+      else if (verdict === 'enough') this.#end({ answer: reader.answer(this) }, true);
     });
     response.on('error', () => this.#fail(cut));
-    response.on('end', () => this.#end({ answer: reader.answer() }, reader.head.status >= 500));
+    response.on('end', () => this.#end({ answer: reader.answer(this) }, reader.head.status >= 500));
+  }
+
+  /** As `ResponseConnection.drop`. */
+  drop(): void {
+    this.#request.socket?.destroy();
   }
 
   #fail(fault: Fault): void {

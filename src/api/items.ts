@@ -1,6 +1,6 @@
 /** The four verbs of the service, as calls that give a whole item or fail. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../item.ts';
-import { bareItem, itemOf, jsonOf } from './answers.ts';
+import { bareItem, checkDeleted, itemOf, updatedItemOf } from './answers.ts';
 import type { Purpose } from './failures.ts';
 import { createProof, updateProof } from './proof.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
@@ -48,7 +48,7 @@ export function createQuestion(list: ListRef, fields: Fields, idempotencyKey: st
 
 /** Asks for an item. */
 export function getQuestion(ref: ItemRef): Question<Item> {
-  return { request: getRequest(ref), purpose: () => purposeOf('read', ref), read: readItem };
+  return { request: getRequest(ref), purpose: () => purposeOf('read', ref), read: (answer) => itemOf(answer, ref) };
 }
 
 /** Asks for fields to be set; the answer is the item, without fields where the service answers with nothing. */
@@ -56,23 +56,19 @@ export function updateQuestion(ref: ItemRef, fields: Fields, ifMatch?: string): 
   return {
     request: updateRequest(ref, fields, ifMatch),
     purpose: () => purposeOf('update', ref),
-    read: (answer) => (isEmpty(answer) ? bareItem(ref.id, headerValue(answer.headers['etag'])) : itemOf(answer, ref)),
+    read: (answer) =>
+      isEmpty(answer) ? bareItem(ref.id, headerValue(answer.headers['etag'])) : updatedItemOf(answer, ref),
     proof: ifMatch === undefined ? undefined : () => updateProof(ref, fields),
   };
 }
 
 /** Asks for an item to be removed. */
 export function deleteQuestion(ref: ItemRef, ifMatch?: string): Question<void> {
-  return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: readNothing };
+  return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: checkDeleted };
 }
 
 function readItem(answer: Answer): Item {
   return itemOf(answer);
-}
-
-/** Any JSON will do, but a page for people comes from something else than the service. */
-function readNothing(answer: Answer): void {
-  if (!isEmpty(answer)) jsonOf(answer);
 }
 
 function isEmpty({ body }: Answer): boolean {

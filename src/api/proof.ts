@@ -12,11 +12,16 @@ export interface Proof<T> {
    *
    * @param address where requests go: an address elsewhere proves nothing
    */
-  readonly request: (head: AnswerHead, address: string) => ApiRequest | undefined;
-  /** What the write would have given, if this answer to the read shows that it was applied. */
-  readonly read: (answer: Answer) => T | undefined;
+  readonly look: (head: AnswerHead, address: string) => Look<T> | undefined;
   /** Whether an item that does not show it proves that the write was not applied. */
   readonly mayDisprove: boolean;
+}
+
+/** A read, and what its answer shows. */
+export interface Look<T> {
+  readonly request: ApiRequest;
+  /** What the write would have given, if this answer shows that it was applied. Throws a SyntaxError for what is no answer to the read. */
+  readonly read: (answer: Answer) => T | undefined;
 }
 
 /**
@@ -25,11 +30,10 @@ export interface Proof<T> {
  */
 export function createProof(list: ListRef, fields: Fields): Proof<Item> {
   return {
-    request: ({ status, headers }, address) => {
+    look: ({ status, headers }, address) => {
       const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
-      return id === undefined ? undefined : getRequest({ ...list, id });
+      return id === undefined ? undefined : lookAt({ ...list, id }, fields);
     },
-    read: (answer) => ifHolds(answer, fields),
     mayDisprove: false,
   };
 }
@@ -40,8 +44,7 @@ export function createProof(list: ListRef, fields: Fields): Proof<Item> {
  */
 export function updateProof(ref: ItemRef, fields: Fields): Proof<Item> {
   return {
-    request: ({ status }) => (status === 412 ? getRequest(ref) : undefined),
-    read: (answer) => ifHolds(answer, fields),
+    look: ({ status }) => (status === 412 ? lookAt(ref, fields) : undefined),
     mayDisprove: true,
   };
 }
@@ -63,8 +66,12 @@ function idIn(location: string | undefined, address: string, list: ListRef): str
   }
 }
 
-function ifHolds(answer: Answer, fields: Fields): Item | undefined {
-  const item = itemOf(answer);
+/** A read of an item, which shows a write if the item has these fields. */
+function lookAt(ref: ItemRef, fields: Fields): Look<Item> {
+  return { request: getRequest(ref), read: (answer) => ifHolds(itemOf(answer, ref), fields) };
+}
+
+function ifHolds(item: Item, fields: Fields): Item | undefined {
   const isHeld = ([name, value]: [string, JsonValue]) =>
     // What was cleared is gone, or null.
     isSame(value, Object.hasOwn(item.fields, name) ? item.fields[name] : null);

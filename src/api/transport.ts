@@ -34,6 +34,14 @@ export interface Answer extends AnswerHead {
   readonly body: Uint8Array;
   /** Why the body can't be read, where its coding is not one that is taken; it is empty then. */
   readonly unreadable?: string | undefined;
+  /** The connection that it came on, where it came over a network. */
+  readonly connection?: ResponseConnection;
+}
+
+/** A connection that a complete response came on, and that may be kept for the next request. */
+export interface ResponseConnection {
+  /** Sends nothing more over it. */
+  drop(): void;
 }
 
 /**

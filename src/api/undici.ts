@@ -9,39 +9,52 @@ import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reade
 import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
 import { type Connector, connectorTo } from './connector.ts';
 import { faultOf, notHttp } from './faults.ts';
-import type { ApiRequest, Attempt, AttemptLimits, Fault, Transport } from './transport.ts';
+import type { ApiRequest, Attempt, AttemptLimits, Fault, ResponseConnection, Transport } from './transport.ts';
 import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
 
 /** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
 export async function undiciTransport(way: Way): Promise<Transport> {
   const { address, prefix, connectMs, hide } = partsOf(way);
-  const clients = new Clients(way.base.origin, await connectorTo(way), connectMs);
+  const connections = new Connections(way.base.origin, await connectorTo(way), connectMs);
   const watches = new AttemptWatches(way.monotonicMs);
   const headersFor = headersOver(way);
   const send = (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
     if (limits.signal.aborted) return Promise.resolve(stoppedBefore(limits.signal));
     return new Promise((resolve) => {
       const { method, body = null } = request;
-      const client = clients.take(limits.isFresh === true);
-      const exchange = new Exchange(method, watches, limits, (attempt) => {
-        clients.giveBack(client, (attempt.answer?.status ?? 500) < 500);
+      const connection = connections.take(limits.isFresh === true);
+      const exchange = new Exchange(method, connection, watches, limits, (attempt) => {
+        connections.giveBack(connection, (attempt.answer?.status ?? 500) < 500);
         resolve(attempt);
       });
-      client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
+      connection.client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
     });
   };
-  return { address, hide, send, close: () => clients.close() };
+  return { address, hide, send, close: () => connections.close() };
+}
+
+/** A client, which holds one socket at a time. */
+class Connection implements ResponseConnection {
+  readonly client: Client;
+
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  drop(): void {
+    void this.client.destroy();
+  }
 }
 
 /**
  * A client for each request under way; each holds one socket. undici's own pool would do, but can't be told to drop the
  * socket on which trouble came.
  */
-class Clients {
-  readonly #all = new Set<Client>();
-  readonly #idle: Client[] = [];
+class Connections {
+  readonly #all = new Set<Connection>();
+  readonly #idle: Connection[] = [];
   readonly #closing = new AbortController();
-  readonly #make: () => Client;
+  readonly #make: () => Connection;
 
   constructor(origin: string, connector: Connector, connectMs: number) {
     setMaxListeners(0, this.#closing.signal);
@@ -51,29 +64,34 @@ class Clients {
         (error: unknown) => settle(error instanceof Error ? error : new Error(String(error)), null),
       );
     };
-    this.#make = () => new Client(origin, { ...clientOptions, connect });
+    this.#make = () => new Connection(new Client(origin, { ...clientOptions, connect }));
   }
 
   /** The client that was used last, so that the others' sockets may fall idle; or a new one. */
-  take(isFresh: boolean): Client {
-    const client = (isFresh ? undefined : this.#idle.pop()) ?? this.#make();
-    this.#all.add(client);
-    return client;
+  take(isFresh: boolean): Connection {
+    let connection = isFresh ? undefined : this.#idle.pop();
+    while (connection?.client.destroyed) {
+      this.#all.delete(connection);
+      connection = this.#idle.pop();
+    }
+    connection ??= this.#make();
+    this.#all.add(connection);
+    return connection;
   }
 
   /** After trouble its socket is dropped (reliability, C3). */
-  giveBack(client: Client, isGood: boolean): void {
-    if (isGood && !client.destroyed) {
-      this.#idle.push(client);
+  giveBack(connection: Connection, isGood: boolean): void {
+    if (isGood && !connection.client.destroyed) {
+      this.#idle.push(connection);
       return;
     }
-    this.#all.delete(client);
-    void client.destroy();
+    this.#all.delete(connection);
+    connection.drop();
   }
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('closed'));
-    await Promise.all([...this.#all].map((client) => client.destroy()));
+    await Promise.all([...this.#all].map(({ client }) => client.destroy()));
   }
 }
 
@@ -94,6 +112,7 @@ const clientOptions: Client.Options = {
 /** One request and what becomes of it. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #method: ApiRequest['method'];
+  readonly #connection: Connection;
   readonly #watch: AttemptWatch;
   readonly #resolve: (attempt: Attempt) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -102,11 +121,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     method: ApiRequest['method'],
+    connection: Connection,
     watches: AttemptWatches,
     limits: AttemptLimits,
     resolve: (attempt: Attempt) => void,
   ) {
     this.#method = method;
+    this.#connection = connection;
     this.#resolve = resolve;
     this.#watch = watches.watch(limits, (fault) => this.#fail(fault));
   }
@@ -133,11 +154,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#watch.received();
     const verdict = this.#reader.add(piece);
     if (verdict === 'too-large') this.#fail(tooLarge);
-    else if (verdict === 'enough') this.#end({ answer: this.#reader.answer() });
+    else if (verdict === 'enough') this.#end({ answer: this.#reader.answer(this.#connection) });
   }
 
   onResponseEnd(): void {
-    if (this.#reader !== undefined) this.#end({ answer: this.#reader.answer() });
+    if (this.#reader !== undefined) this.#end({ answer: this.#reader.answer(this.#connection) });
   }
 
   onResponseError(_: unknown, error: NodeJS.ErrnoException): void {

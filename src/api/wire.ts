@@ -1,7 +1,7 @@
 /** One request, up to its outcome: whatever is asked of the service goes through here. */
 import type { Outcome } from '../errors.ts';
 import type { Clock } from '../host.ts';
-import { isHtml, isJson } from './answers.ts';
+import { ForeignResponse, isHtml, isJson } from './answers.ts';
 import { type Concern, concernOf, type Sign, signOf } from './concern.ts';
 import { decodedAttempt, isPlain } from './decoding.ts';
 import { type Doubt, failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
@@ -156,6 +156,8 @@ interface Judged {
   readonly outcome: Outcome;
   /** Why the body of a 2xx can't be used. */
   readonly unusable?: string | undefined;
+  /** Whether it belongs to another request: the same request on another connection may have its own. */
+  readonly isForeign?: boolean;
 }
 
 /** The wait before the next attempt, if there is to be one; or the one that is too long. */
@@ -231,8 +233,11 @@ class Asking<T> implements Exchange<T> {
     try {
       return { value: this.#question.read(answer) };
     } catch (error) {
-      if (error instanceof SyntaxError) return { attempt, outcome: 'unknown', unusable: error.message };
-      throw error;
+      if (!(error instanceof SyntaxError)) throw error;
+      const isForeign = error instanceof ForeignResponse;
+      // The responses to the next requests on this connection may be as far behind.
+      if (isForeign) answer.connection?.drop();
+      return { attempt, outcome: 'unknown', unusable: error.message, isForeign };
     }
   }
 
@@ -249,12 +254,12 @@ class Asking<T> implements Exchange<T> {
     return isTooLate ? {} : { ms, isAsked: askedMs !== undefined };
   }
 
-  #mayRepeat({ attempt, outcome, unusable }: Judged): boolean {
+  #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {
     const { answer } = attempt;
     const isKeyHonoured = this.#shared.options.honoursKeys && 'idempotency-key' in this.#question.request.headers;
     // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
     if (answer?.status === 409 && isKeyHonoured && this.isInDoubt) return true;
-    if (unusable !== undefined && answer && isFinal(this.#method, answer)) return false;
+    if (unusable !== undefined && answer && !isForeign && isFinal(this.#method, answer)) return false;
     return mayRepeat({ method: this.#method, attempt, outcome, isKeyHonoured });
   }
 
@@ -265,12 +270,12 @@ class Asking<T> implements Exchange<T> {
     if (!this.isInDoubt || head === undefined) return undefined;
     const proof = this.#question.proof?.();
     if (this.#method === 'DELETE' && wasInDoubt && saysGone(head)) return { value: read(nothing) };
-    const request = proof?.request(head, this.#shared.address);
-    if (!proof || !request) return undefined;
-    const { answer } = await decodedAttempt(await this.#shared.send(request, true));
+    const look = proof?.look(head, this.#shared.address);
+    if (!proof || !look) return undefined;
+    const { answer } = await decodedAttempt(await this.#shared.send(look.request, true));
     if (answer === undefined || answer.status !== 200) return undefined;
     try {
-      const value = proof.read(answer);
+      const value = look.read(answer);
       if (value !== undefined) return { value };
       if (proof.mayDisprove) this.#doubt = undefined;
       return undefined;

@@ -8,7 +8,7 @@ import { nodeFinding } from '../../src/commands/doctor/program-findings.ts';
 import { expiryOf, momentText } from '../../src/commands/doctor/token-expiry.ts';
 import type { Finding } from '../../src/output/doctor-view.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
-import { environmentFor, scriptedService } from '../support/scripted-service.ts';
+import { environmentFor, requestedItem, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsFolder } from '../support/settings-folder.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { run, type World } from '../support/test-host.ts';
@@ -364,7 +364,7 @@ describe('when a token expires', () => {
     { name: 'expired', inMs: -hourMs, lines: 1 },
     { name: 'not expired', inMs: hourMs, lines: 0 },
   ])('before many rows: $name', async ({ inMs, lines }) => {
-    await using service = await scriptedService({ status: 200, body: { id: '1', fields: {} } });
+    await using service = await scriptedService({ status: 200, body: requestedItem });
     await using folder = await temporaryFolder();
     const file = join(folder.path, 'ids.txt');
     writeFileSync(file, '1\n2\n');

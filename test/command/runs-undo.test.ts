@@ -258,7 +258,7 @@ describe('gone on with', () => {
     await using service = await scriptedService(
       { status: 400, body: { error: 'no' } },
       { status: 200, cut: true },
-      found,
+      { ...found, body: { id: '2', fields } },
       { status: 204, cut: true },
       { status: 400, body: { error: 'no' } },
       gone,

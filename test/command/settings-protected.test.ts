@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
-import { scriptedService } from '../support/scripted-service.ts';
+import { requestedItem, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsFolder } from '../support/settings-folder.ts';
 import { run, testHost } from '../support/test-host.ts';
 
@@ -16,7 +16,7 @@ describe('a protected profile', () => {
   ];
 
   test.each(writes)('%s %s needs --confirm where it cannot ask', async (...words) => {
-    await using service = await scriptedService({ status: 200, body: milk });
+    await using service = await scriptedService({ status: 200, body: requestedItem });
     await using folder = await settingsFolder(keptFor(service, { protected: true }));
 
     const without = await run(words, folder);

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An answer to give; a `body` that is no text or bytes is sent as JSON. */
+/** An answer to give; a `body` that is no text or bytes is sent as JSON, one that is a function for what it makes of the request. */
 export interface ScriptedAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
       if (answer === undefined || answer.cut) return request.socket.destroy();
       if (answer.silent) return undefined;
       await answer.after;
-      const { body } = answer;
+      const body = typeof answer.body === 'function' ? answer.body(requests.at(-1)) : answer.body;
       const isBytes = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
       response.writeHead(answer.status, {
         ...(isBytes ? {} : { 'content-type': 'application/json' }),
@@ -62,6 +62,11 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
         server.closeAllConnections();
       }),
   };
+}
+
+/** The body of a response: the item that the request names. */
+export function requestedItem({ path }: SeenRequest): { readonly id: string; readonly fields: object } {
+  return { id: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)), fields: {} };
 }
 
 /** The environment that leads to a service, with a token and a list. */

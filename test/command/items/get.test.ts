@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentFor, scriptedService } from '../../support/scripted-service.ts';
+import { environmentFor, requestedItem, scriptedService } from '../../support/scripted-service.ts';
 import { run } from '../../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -29,15 +29,12 @@ test('formats: a table for a person, JSON for a program, ids and nothing where t
 });
 
 test('several are read at once and shown in the order in which they were typed', async () => {
-  await using service = await scriptedService(
-    { status: 200, body: { id: '1', fields: { a: 1 } } },
-    { status: 200, body: { id: '1', fields: { a: 1 } } },
-  );
+  await using service = await scriptedService({ status: 200, body: requestedItem });
 
-  const { exitCode, stdout } = await run(['items', 'get', '2', '1'], { env: environmentFor(service) });
+  const { exitCode, stdout } = await run(['items', 'get', '2', '1', '-o', 'id'], { env: environmentFor(service) });
 
   expect(exitCode).toBe(0);
-  expect(stdout.trim().split('\n')).toHaveLength(2);
+  expect(stdout).toBe('2\n1\n');
   expect(service.requests.map(({ path }) => path).sort()).toEqual([
     '/v1.0/sites/home/lists/tasks/items/1',
     '/v1.0/sites/home/lists/tasks/items/2',
@@ -47,7 +44,7 @@ test('several are read at once and shown in the order in which they were typed',
 test('of several every one is tried, those that failed are named, and the exit code is 9', async () => {
   await using service = await scriptedService(
     { status: 404, body: { error: 'no such item' } },
-    { status: 200, body: milk },
+    { status: 200, body: requestedItem },
   );
 
   const { exitCode, stdout, stderr } = await run(['items', 'get', '16', '17', '18', '-o', 'json'], {
@@ -55,7 +52,7 @@ test('of several every one is tried, those that failed are named, and the exit c
   });
 
   expect(exitCode).toBe(9);
-  expect(JSON.parse(stdout)).toEqual([milk, milk]);
+  expect(JSON.parse(stdout)).toHaveLength(2);
   const errors = stderr
     .trim()
     .split('\n')
@@ -147,7 +144,7 @@ test('a service that is not there, or says nothing in time, is told apart from o
 });
 
 test('an id is one segment of the path, whatever is in it', async () => {
-  await using service = await scriptedService({ status: 200, body: milk });
+  await using service = await scriptedService({ status: 200, body: requestedItem });
 
   for (const id of ['a/b', 'a?b', 'a#b', 'é', 'a b', '%2e%2e', 'a,b', '😀', '...', '-17']) {
     await run(['items', 'get', '--', id], { env: environmentFor(service) });

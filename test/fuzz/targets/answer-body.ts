@@ -35,7 +35,7 @@ function attemptOf(bytes: Buffer, status: number, chance: number): Attempt {
   let verdict = reader.add(bytes.subarray(0, cut));
   if (verdict === 'more') verdict = reader.add(bytes.subarray(cut));
   if (verdict === 'too-large') return { fault: { kind: 'too-large', reason: 'too large' }, wasSent: true };
-  const answer = reader.answer();
+  const answer = reader.answer({ drop: () => {} });
   mustHold(
     answer.body.length <= Math.max(answerBytesMax, errorBytesMax + bytes.length),
     'no body is larger than it may be',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorOf, itemOf } from '../../../src/api/answers.ts';
+import { errorOf, itemOf, updatedItemOf } from '../../../src/api/answers.ts';
 import type { Answer } from '../../../src/api/transport.ts';
 
 const answer = (body: string | Uint8Array, headers = {}): Answer => ({ status: 400, headers, body: Buffer.from(body) });
@@ -27,14 +27,18 @@ test('a page for people has no text worth showing, and the request id is taken w
   expect(errorOf(answer('', { 'x-request-id': 'b' })).requestId).toBe('b');
 });
 
-test('an item has an id, by whatever name it was asked for, and fields', () => {
+test('an item has an id, which the response to an update may leave out, and fields', () => {
   expect(itemOf(answer('{"id":7,"fields":{"a":1}}', { etag: '"1"' }))).toEqual({
     id: '7',
     fields: { a: 1 },
     members: { id: '7', fields: { a: 1 } },
     etag: '"1"',
   });
-  expect(itemOf(answer('{"x":1}'), { id: '9' })).toMatchObject({ id: '9', fields: {}, members: { id: '9', x: 1 } });
+  expect(updatedItemOf(answer('{"x":1,"fields":{}}'), { id: '9' })).toMatchObject({
+    id: '9',
+    fields: {},
+    members: { id: '9', x: 1 },
+  });
   expect(itemOf(answer('\uFEFF{"id":"7"}'))).toMatchObject({ id: '7' });
 });
 

@@ -64,6 +64,18 @@ describe.each([
     });
   });
 
+  test('a connection that is dropped is not used again', async () => {
+    await using server = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    const transport = await open(wayTo(server));
+
+    const { answer } = await transport.send(read, limits);
+    answer?.connection?.drop();
+    const after = await transport.send(read, limits);
+    await transport.close();
+
+    expect([after.answer?.status, server.connections()]).toEqual([200, 2]);
+  });
+
   test('many at once say nothing of leaks, and a stop ends all of them', async () => {
     await using service = await scriptedService({ status: 200, silent: true });
     const warnings: string[] = [];

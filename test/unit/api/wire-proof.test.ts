@@ -1,7 +1,7 @@
 /** What a later answer, or one read, proves of a write that may have happened. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Proof } from '../../../src/api/proof.ts';
+import type { Look, Proof } from '../../../src/api/proof.ts';
 import type { Answer, Attempt } from '../../../src/api/transport.ts';
 import { answered, lost, question, requestOf, unreadable, wireWith } from './wire-world.ts';
 
@@ -45,15 +45,16 @@ describe('a delete', () => {
 
 describe('a read that may prove a write', () => {
   const look = { ...requestOf('GET'), path: '/look' };
-  const proof = (more: Partial<Proof<string>> = {}) => ({
+  type Changes = { readonly read?: Look<string>['read']; readonly mayDisprove?: boolean };
+  const isProven: Look<string>['read'] = ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined);
+  const proof = ({ read = isProven, mayDisprove = true }: Changes = {}) => ({
     proof: (): Proof<string> => ({
-      request: ({ status }, address) => (status === 412 && address === 'http://here' ? look : undefined),
-      read: ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined),
-      mayDisprove: true,
-      ...more,
+      look: ({ status }, address) =>
+        status === 412 && address === 'http://here' ? { request: look, read } : undefined,
+      mayDisprove,
     }),
   });
-  const updated = async (attempts: readonly Attempt[], more: Partial<Proof<string>> = {}) => {
+  const updated = async (attempts: readonly Attempt[], more: Changes = {}) => {
     const world = wireWith(attempts);
     const step = await world.wire
       .ask(question('done', 'PATCH', proof(more)))
