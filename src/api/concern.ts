@@ -24,11 +24,15 @@ export type Concern = 'itself' | 'every' | 'every-until-done';
  * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
  * with a page for people, and an answer to a create that is no item are not either where nothing has succeeded yet.
  *
+ * A response that belongs to another create shows that no other one can be trusted either.
+ *
  * @param isUnusable whether it is a 2xx whose body can't be used
+ * @param isForeign whether it belongs to another request
  */
-export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean): Concern {
+export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean, isForeign = false): Concern {
   if (answer === undefined) return fault.kind === 'untrusted' ? 'every' : 'itself';
   const { status } = answer;
+  if (isForeign && method === 'POST') return 'every';
   if (status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer))) return 'every';
   const isNotFound = status === 404 || status === 410;
   // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.

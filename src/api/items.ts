@@ -1,6 +1,6 @@
 /** The four verbs of the service, as calls that give a whole item or fail. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../item.ts';
-import { bareItem, checkDeleted, itemOf, updatedItemOf } from './answers.ts';
+import { bareItem, checkDeleted, ForeignResponse, itemOf, updatedItemOf } from './answers.ts';
 import type { Purpose } from './failures.ts';
 import { createProof, updateProof } from './proof.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
@@ -26,6 +26,12 @@ export interface ItemsApi {
   delete(ref: ItemRef, ifMatch?: string): Promise<void>;
 }
 
+/** The ids that the creates of one run were given. */
+export interface GivenIds {
+  /** Adds an id; returns false if it was there already. */
+  add(id: string): boolean;
+}
+
 /** The verbs, asked over a wire. */
 export function itemsApi(wire: Wire): ItemsApi {
   return {
@@ -36,13 +42,22 @@ export function itemsApi(wire: Wire): ItemsApi {
   };
 }
 
-/** Asks for an item to be added. */
-export function createQuestion(list: ListRef, fields: Fields, idempotencyKey: string | undefined): Question<Item> {
+/**
+ * Asks for an item to be added.
+ *
+ * @param given of the run that the create belongs to: a response with one of these ids belongs to another request
+ */
+export function createQuestion(
+  list: ListRef,
+  fields: Fields,
+  idempotencyKey: string | undefined,
+  given?: GivenIds,
+): Question<Item> {
   return {
     request: createRequest(list, fields, idempotencyKey),
     purpose: () => ({ task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey }),
-    read: readItem,
-    proof: () => createProof(list, fields),
+    read: (answer) => newItemOf(answer, given),
+    proof: () => createProof(list, fields, given),
   };
 }
 
@@ -67,8 +82,10 @@ export function deleteQuestion(ref: ItemRef, ifMatch?: string): Question<void> {
   return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: checkDeleted };
 }
 
-function readItem(answer: Answer): Item {
-  return itemOf(answer);
+function newItemOf(answer: Answer, given: GivenIds | undefined): Item {
+  const item = itemOf(answer);
+  if (given === undefined || given.add(item.id)) return item;
+  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which another item of this run has`);
 }
 
 function isEmpty({ body }: Answer): boolean {

@@ -27,12 +27,16 @@ export interface Look<T> {
 /**
  * A create whose 2xx has no usable body: its `Location`, if that is one item of the same list, leads to the item; and
  * with the fields that were sent it is the one.
+ *
+ * @param given ids that belong to other items
  */
-export function createProof(list: ListRef, fields: Fields): Proof<Item> {
+export function createProof(list: ListRef, fields: Fields, given?: { add(id: string): boolean }): Proof<Item> {
   return {
     look: ({ status, headers }, address) => {
       const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
-      return id === undefined ? undefined : lookAt({ ...list, id }, fields);
+      if (id === undefined) return undefined;
+      const { request, read } = lookAt({ ...list, id }, fields);
+      return { request, read: (answer) => unlessGiven(read(answer), given) };
     },
     mayDisprove: false,
   };
@@ -64,6 +68,10 @@ function idIn(location: string | undefined, address: string, list: ListRef): str
     // No address, or one that nobody could have meant.
     return undefined;
   }
+}
+
+function unlessGiven(item: Item | undefined, given: { add(id: string): boolean } | undefined): Item | undefined {
+  return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
 }
 
 /** A read of an item, which shows a write if the item has these fields. */

@@ -219,8 +219,9 @@ class Asking<T> implements Exchange<T> {
     const told = { outcome: ended.outcome, sign: signOf(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...told };
-    const { attempt, unusable } = ended;
-    const concerns = wait.tooLongMs === undefined ? concernOf(this.#method, attempt, unusable !== undefined) : 'every';
+    const { attempt, unusable, isForeign } = ended;
+    const concerns =
+      wait.tooLongMs === undefined ? concernOf(this.#method, attempt, unusable !== undefined, isForeign) : 'every';
     const failure = () => this.#failure(ended, wait.tooLongMs);
     return { isDone: false, waitMs: wait.ms, isAsked: wait.isAsked === true, concerns, failure, ...told };
   }

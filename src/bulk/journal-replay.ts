@@ -1,4 +1,6 @@
 /** What became of a run, read from its journal (reliability, C6). */
+
+import type { IdSet } from './id-set.ts';
 import { damagedJournal } from './journal-failures.ts';
 import { fileIo, type JournalIo } from './journal-io.ts';
 import { type PlacedGroup, readGroups, readHeader } from './journal-lines.ts';
@@ -52,6 +54,8 @@ export interface ReplayOptions {
   /** The id of this start of the machine; empty where there is none. */
   readonly boot: string;
   readonly io?: JournalIo;
+  /** Takes the ids that its creates were given. */
+  readonly given?: IdSet;
 }
 
 /**
@@ -61,12 +65,15 @@ export interface ReplayOptions {
  * @throws {Failure} local-file, with the byte, when it is damaged: whole lines that are not as they were written, or
  *   that contradict each other. Nothing may be sent then
  */
-export async function readJournal(path: string, { boot, io = fileIo }: ReplayOptions): Promise<Replay | undefined> {
+export async function readJournal(
+  path: string,
+  { boot, io = fileIo, given }: ReplayOptions,
+): Promise<Replay | undefined> {
   const start = readHeader(path, io);
   if (start === undefined) return undefined;
   const { header } = start;
   const rows = runRows(header.input.rows, header.isShrunk === true);
-  const history = replayOf(path, rows);
+  const history = replayOf(path, rows, header.action === 'create' ? given : undefined);
   const groups = readGroups(path, start.lengthBytes, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value);
@@ -102,7 +109,7 @@ export async function* journalRecords(path: string, io: JournalIo = fileIo): Asy
   }
 }
 
-function replayOf(path: string, rows: RunRows) {
+function replayOf(path: string, rows: RunRows, given: IdSet | undefined) {
   const sessions: SessionStart[] = [];
   let [nextSeq, lastAt] = [1, 0];
   let ended: RunTotals | undefined;
@@ -124,6 +131,12 @@ function replayOf(path: string, rows: RunRows) {
         return undefined;
       case 'I':
         nextSeq = Math.max(nextSeq, record[2] + 1);
+        return rows.take(record, at);
+      case 'D':
+        given?.add(record[2]);
+        return rows.take(record, at);
+      case 'R':
+        if (record[2] === 'applied') given?.add(record[3]);
         return rows.take(record, at);
       default:
         return rows.take(record, at);

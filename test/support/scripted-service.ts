@@ -43,8 +43,8 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
       if (answer === undefined || answer.cut) return request.socket.destroy();
       if (answer.silent) return undefined;
       await answer.after;
-      const body = typeof answer.body === 'function' ? answer.body(requests.at(-1)) : answer.body;
-      const isBytes = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+      const body = bodyOf(answer, requests.at(-1));
+      const isBytes = isRaw(body);
       response.writeHead(answer.status, {
         ...(isBytes ? {} : { 'content-type': 'application/json' }),
         ...answer.headers,
@@ -62,6 +62,14 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
         server.closeAllConnections();
       }),
   };
+}
+
+function bodyOf({ body }: ScriptedAnswer, request: SeenRequest | undefined): unknown {
+  return typeof body === 'function' ? body(request) : body;
+}
+
+function isRaw(body: unknown): body is string | Uint8Array | undefined {
+  return body === undefined || typeof body === 'string' || body instanceof Uint8Array;
 }
 
 /** The body of a response: the item that the request names. */

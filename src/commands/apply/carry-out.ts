@@ -3,6 +3,7 @@
 import { absolutePath } from '../../absolute-path.ts';
 import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
+import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal } from '../../bulk/journal.ts';
 import { rowKeys } from '../../bulk/row-keys.ts';
 import { newRunId } from '../../bulk/run-files.ts';
@@ -131,13 +132,14 @@ async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<r
 
 function stepSender(list: ListRef, wire: Wire, sendsKeys: boolean): Sender<StepRow, SentResult> {
   const key = rowKeys();
+  const given = new IdSet();
   const newKey = () => (sendsKeys ? key() : null);
   return {
     isRead: false,
     newKey,
     hashOf: ({ step }) => stepHash(step),
     begin: ({ step }, rowKey, sentMsAgo) => {
-      const question = questionOf(step, list, rowKey ?? undefined);
+      const question = questionOf(step, list, rowKey ?? undefined, given);
       const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (step.action !== 'delete') return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };
@@ -146,10 +148,10 @@ function stepSender(list: ListRef, wire: Wire, sendsKeys: boolean): Sender<StepR
   };
 }
 
-function questionOf(step: Step, { site, list }: ListRef, key: string | undefined): Question<SentResult> {
+function questionOf(step: Step, { site, list }: ListRef, key: string | undefined, given: IdSet): Question<SentResult> {
   switch (step.action) {
     case 'create':
-      return createQuestion({ site, list }, step.fields, key);
+      return createQuestion({ site, list }, step.fields, key, given);
     case 'update':
       return updateQuestion({ site, list, id: step.id }, step.fields, step.etag);
     case 'delete':

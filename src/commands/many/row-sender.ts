@@ -1,6 +1,7 @@
 /** How the rows of a run are sent: each through the same api as a single item. */
 import { createQuestion, getQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
+import type { IdSet } from '../../bulk/id-set.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { rowKeys } from '../../bulk/row-keys.ts';
 import type { Sender } from '../../bulk/task.ts';
@@ -26,6 +27,8 @@ export interface SendingOptions {
   readonly sendsKeys: boolean;
   /** An item that is not there counts as deleted. */
   readonly ignoresMissing: boolean;
+  /** The ids that creates of this run were given. */
+  readonly given: IdSet;
 }
 
 /** Makes the sender of a verb. */
@@ -38,7 +41,7 @@ export function rowSender(options: SendingOptions): Sender<SentRow, SentResult> 
     newKey: action === 'create' && sendsKeys ? key : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, rowKey, sentMsAgo) => {
-      const question = questionOf(row, options.list, rowKey ?? undefined);
+      const question = questionOf(row, options, rowKey ?? undefined);
       const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (!ignoresMissing) return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: row.id ?? '' }) };
@@ -47,13 +50,13 @@ export function rowSender(options: SendingOptions): Sender<SentRow, SentResult> 
   };
 }
 
-type QuestionOf = (row: SentRow, list: ListRef, key: string | undefined) => Question<SentResult>;
+type QuestionOf = (row: SentRow, options: SendingOptions, key: string | undefined) => Question<SentResult>;
 
 const questions: Readonly<Record<RowAction, QuestionOf>> = {
-  create: ({ fields = {} }, list, key) => createQuestion(list, fields, key),
-  get: (row, list) => getQuestion(refOf(row, list)),
-  update: (row, list) => updateQuestion(refOf(row, list), row.fields ?? {}),
-  delete: (row, list) => deletionOf(refOf(row, list)),
+  create: ({ fields = {} }, { list, given }, key) => createQuestion(list, fields, key, given),
+  get: (row, { list }) => getQuestion(refOf(row, list)),
+  update: (row, { list }) => updateQuestion(refOf(row, list), row.fields ?? {}),
+  delete: (row, { list }) => deletionOf(refOf(row, list)),
 };
 
 function refOf({ id = '' }: SentRow, { site, list }: ListRef): ItemRef {

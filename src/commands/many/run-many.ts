@@ -1,6 +1,7 @@
 /** A verb over the rows of a file: `listctl items create --from tasks.csv`. To be loaded late. */
 
 import { absolutePath } from '../../absolute-path.ts';
+import { IdSet } from '../../bulk/id-set.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
@@ -222,6 +223,7 @@ function planOf(
   const { verb, many, file, check } = run;
   const { action, done, ignoresMissing = false } = verb;
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
+  const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
   const { idempotency, sendsKeys, host } = session;
   const nowMs = host.clock.now();
@@ -244,7 +246,7 @@ function planOf(
     },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
-    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing }),
+    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given }),
     rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
     nextSteps: nextSteps(resumeCommand(session.words), doubts.isCreate && !doubts.honoursKeys),
   };

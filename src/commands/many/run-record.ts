@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
 import { beginsAsJournal } from '../../bulk/journal-lines.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
@@ -26,6 +27,8 @@ export interface RunPlace {
 export interface RunRecord {
   /** What the run before it did; undefined where there is none. */
   readonly before: Replay | undefined;
+  /** The ids that its creates were given. */
+  readonly given: IdSet;
   /** Makes a new journal, in the place of the one before if that is the user's own file. */
   create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): Recorded;
   /** Goes on with the journal of the run before. */
@@ -97,11 +100,12 @@ export async function openRecord(
     const last = journal === undefined ? findRun(folder, identity) : undefined;
     const path = journal ?? last?.path;
     const boot = bootId();
+    const given = new IdSet();
     if (restarts && journal !== undefined) refuseOtherFiles(journal);
-    const before = path === undefined || restarts ? undefined : await readJournal(path, { boot });
+    const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
     const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
     const next = newRunId(host.clock.now(), () => host.random(), last?.run);
-    return recordOf({ before, path, next, identity, lock, begin, journal, folder });
+    return recordOf({ before, given, path, next, identity, lock, begin, journal, folder });
   } catch (error) {
     lock.release();
     throw error;
@@ -118,6 +122,7 @@ function refuseOtherFiles(journal: string): void {
 
 interface Found {
   readonly before: Replay | undefined;
+  readonly given: IdSet;
   /** Of the run before. */
   readonly path: string | undefined;
   /** The id of the next run. */
@@ -129,9 +134,10 @@ interface Found {
   readonly folder: string;
 }
 
-function recordOf({ before, path, next, identity, lock, begin, journal, folder }: Found): RunRecord {
+function recordOf({ before, given, path, next, identity, lock, begin, journal, folder }: Found): RunRecord {
   return {
     before,
+    given,
     create: (header, limit) => {
       if (journal !== undefined) removeRun(journal);
       const made = journal ?? runPath(folder, next, identity);

@@ -4,7 +4,10 @@ import { answerBytes } from '../../support/fault-answer.ts';
 import { type AnswerStep, always, inOrder } from '../../support/fault-plan.ts';
 import { runAgainst, verbs, ways } from '../../support/fault-ways.ts';
 
-const answering = (body: unknown, status = 200): AnswerStep => ({ answer: answerBytes(status, { body }), applies: true });
+const answering = (body: unknown, status = 200): AnswerStep => ({
+  answer: answerBytes(status, { body }),
+  applies: true,
+});
 const other = answering({ id: '18', fields: { Title: 'Of another item' } });
 
 describe.each(ways)('over $name', (way) => {
