@@ -8,6 +8,7 @@ import {
   readdirSync,
   readSync,
   renameSync,
+  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
@@ -35,6 +36,8 @@ export interface JournalIo {
   makeFolder(path: string): readonly string[];
   /** fsync of a folder, for the names in it. */
   syncFolder(path: string): void;
+  /** When a file was last written, in milliseconds since the Unix epoch; NaN where that cannot be told. */
+  modifiedMs(path: string): number;
   /** The names in a folder; none where there is no folder. */
   list(path: string): readonly string[];
   rename(from: string, to: string): void;
@@ -71,6 +74,7 @@ export const fileIo: JournalIo = {
   close: closeSync,
   makeFolder: makePrivateFolder,
   syncFolder,
+  modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
   list: listFolder,
   rename: renameSync,
   remove: unlinkSync,

@@ -40,11 +40,11 @@ export interface RunOptions {
  * milliseconds are the first two of the last four characters, in base 36.
  *
  * @param random gives a number from 0 up to 1
- * @param after the last run of the same input: the new one comes after it, whatever became of the clock since
+ * @param after the last run in the directory: the new one comes after it, whatever became of the clock since
  */
 export function newRunId(nowMs: number, random: () => number, after?: string): string {
   const lastMs = after === undefined ? undefined : timeOf(after);
-  const ms = lastMs === undefined || nowMs >= lastMs + 1000 ? nowMs : lastMs + 1000;
+  const ms = lastMs === undefined ? nowMs : Math.max(nowMs, lastMs + 1);
   const [date, time] = new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, '').split('T');
   const digits = (value: number) => Math.floor(value).toString(36).padStart(2, '0');
   return `${date}-${time}-${digits(ms % 1000)}${digits(random() * 36 ** 2)}`;
@@ -84,23 +84,54 @@ export function findRun(folder: string, identity: string, io: JournalIo = fileIo
   return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart) && isRunOf(file, identity, io));
 }
 
+/**
+ * The id of the newest run in a folder: ids go by the order in which runs began, also where a clock did not.
+ *
+ * @throws {Failure} local-file, when the folder can't be read
+ */
+export function newestRun(folder: string, io: JournalIo = fileIo): string | undefined {
+  return runFiles(folder, io)[0]?.run;
+}
+
 /** Whether a word of the command line is `last` or the id of a run, rather than the path of a journal. */
 export function isRunName(word: string): boolean {
   return word === 'last' || runId.test(word);
 }
 
 /**
- * The journal of `last`, or of the run with an id.
+ * The journal of `last`, the run that was written last, or of the run with an id.
  *
  * @throws {Failure} usage, when there is no such run; local-file, when the folder can't be read
  */
-export function resolveRun(folder: string, word: string, io: JournalIo = fileIo): string {
+export function resolveRun(folder: string, word: string, nowMs: number, io: JournalIo = fileIo): string {
   const isId = runId.test(word);
-  const found = runFiles(folder, io).find(({ run, path }) => (isId ? run === word : wasBegun(path, io)));
+  const files = runFiles(folder, io);
+  const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs, io);
   if (found !== undefined) return found.path;
   throw new Failure('usage', isId ? `there is no run ${word} in ${folder}` : `there is no run in ${folder}`, {
     hint: 'listctl runs list names them; a run with a --journal of its own goes by that path',
   });
+}
+
+/** A file system may tell the time of a write as that of the tick before; some have ticks of two seconds. */
+const tickMs = 2000;
+
+/** The newest run, or one that was resumed since then: where the newest one's clock was wrong, times say nothing. */
+function lastWritten(files: readonly RunFile[], nowMs: number, io: JournalIo): RunFile | undefined {
+  const newest = files.find(({ path }) => startOf(path, io) !== undefined);
+  if (newest === undefined) return undefined;
+  const since = io.modifiedMs(newest.path);
+  if (since + tickMs < (timeOf(newest.run) ?? 0) || since > nowMs + tickMs) return newest;
+  const later = files
+    .map((file) => ({ file, ms: io.modifiedMs(file.path) }))
+    .filter(({ ms }) => ms > since && ms <= nowMs + tickMs)
+    .sort((one, other) => other.ms - one.ms);
+  const resumed = later.find(({ file: { path } }) => {
+    const start = startOf(path, io);
+    // One that is shrunk was written by whatever command came after 30 days.
+    return start !== undefined && (start === 'unreadable' || start.header.isShrunk !== true);
+  });
+  return resumed?.file ?? newest;
 }
 
 /**
@@ -118,7 +149,8 @@ export function removeRun(path: string, io: JournalIo = fileIo): void {
 
 /**
  * Shrinks the runs that did every row and ended more than 30 days ago to their first and last line: what is asked of
- * them is whether they were done. Looks at names first, so that it costs next to nothing where none is due.
+ * them is whether they were done. Looks at names first, so that it costs next to nothing where none is due; the time of
+ * the file must be old too, since a name is by the clock of then.
  *
  * What can't be shrunk stays as it is, and is no failure: this is tidying.
  *
@@ -130,6 +162,7 @@ export async function shrinkOldRuns(folder: string, nowMs: number, io: JournalIo
   for (const { run, path, identityStart } of filesAmong(folder, names)) {
     // Somebody is at work on it.
     if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
+    if (!isOldEnough(io.modifiedMs(path), nowMs)) continue;
     if (await shrinkJournal(path, nowMs, io)) shrunk.push(run);
   }
   return shrunk;
@@ -165,9 +198,10 @@ function listNames(folder: string, io: JournalIo): readonly string[] {
   }
 }
 
+/** When a run began, by its id, in milliseconds since the Unix epoch. */
 function timeOf(run: string): number | undefined {
   const iso = run.replace(runId, '$1-$2-$3T$4:$5:$6Z');
-  const ms = iso === run ? Number.NaN : Date.parse(iso);
+  const ms = iso === run ? Number.NaN : Date.parse(iso) + Number.parseInt(run.slice(-4, -2), 36);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
@@ -181,12 +215,12 @@ function isRunOf({ path }: RunFile, identity: string, io: JournalIo): boolean {
   }
 }
 
-function wasBegun(path: string, io: JournalIo): boolean {
+/** Its first line; undefined where no run was begun. What is wrong with one that is there is said by who reads it. */
+function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | 'unreadable' {
   try {
-    return readHeader(path, io) !== undefined;
+    return readHeader(path, io);
   } catch {
-    // It is there; reading it will say what is wrong with it.
-    return true;
+    return 'unreadable';
   }
 }
 

@@ -239,9 +239,25 @@ describe('gone on with', () => {
     const { stderr } = await world.run(['runs', 'undo', 'last', '--yes'], { env });
     const again = await world.run(['runs', 'undo', 'last', '--yes'], { env });
 
+    expect(stderr).toContain(`undoing run ${givenRun}, begun 2026-11-20T10:15:30.000Z: 1 item\n`);
     expect(stderr).toContain(`go on with: listctl runs undo ${givenRun} --yes`);
     expect(again.exitCode).toBe(2);
     expect(again.stderr).toContain(`listctl runs undo ${givenRun} goes on with it`);
+  });
+
+  test('D10: last is the run that was written last, though the clock was a day ahead before', async () => {
+    await using world = await runsWorld();
+    const list = [...world.local, '-s', 'home', '-l', 'tasks'];
+    const from = (name: string) => ['items', 'create', ...list, '--from', world.file(name, `Title\n${name}\n`)];
+
+    const ahead = await world.run(from('a.csv'), { now: () => Date.now() + 86_400_000 });
+    const right = await world.run(from('b.csv'));
+    const undone = await world.run(['runs', 'undo', 'last', '--yes', ...world.local]);
+
+    expect([ahead, right, undone].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    const titles = await world.run(['items', 'get', '1', ...list, '-q', 'fields.Title', '-o', 'json']);
+    expect(titles.stdout).toBe('"a.csv"\n');
+    expect((await world.run(['items', 'get', '2', ...list])).exitCode).toBe(4);
   });
 
   test('a deletion in doubt that then finds nothing was done', async () => {
@@ -371,7 +387,9 @@ describe('nothing is sent', () => {
     const { exitCode, stderr } = await world.run(['runs', 'undo', 'last'], { env: environmentFor(service) });
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`none of the 2 items that run ${givenRun} created in list "tasks" was deleted`);
+    expect(stderr).toContain(
+      `none of the 2 items that run ${givenRun}, begun 2026-11-20T10:15:30.000Z, created in list "tasks" was deleted`,
+    );
     expect(stderr).toContain('--yes');
     expect(service.requests).toEqual([]);
     expect(world.names()).toHaveLength(1);
@@ -464,7 +482,9 @@ test.each([
   host.type(typed);
 
   expect(await running).toBe(exit);
-  expect(host.printed.stderr).toContain(`Delete the 2 items that run ${givenRun} created in list tasks (`);
+  expect(host.printed.stderr.replaceAll('\n', '')).toContain(
+    `Delete the 2 items that run ${givenRun}, begun 2026-11-20T10:15:30.000Z, created in list tasks (`,
+  );
   expect(service.requests).toHaveLength(requests);
 });
 

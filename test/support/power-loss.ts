@@ -99,8 +99,9 @@ function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerL
 }
 
 /** The calls that are about names alone. */
-function namesIo(live: Names, changed: () => void): Pick<JournalIo, 'list' | 'rename' | 'remove'> {
+function namesIo(live: Names, changed: () => void): Pick<JournalIo, 'modifiedMs' | 'list' | 'rename' | 'remove'> {
   return {
+    modifiedMs: () => 0,
     list: (path) => {
       return [...live.keys()].filter((name) => dirname(name) === path).map((name) => name.slice(path.length + 1));
     },

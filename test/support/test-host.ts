@@ -20,6 +20,8 @@ export interface World {
   readonly cwd?: string;
   /** The home that the passwd database has; empty where the user has no entry, since an empty one counts for nothing. */
   readonly passwdHome?: string;
+  /** What the wall clock says: the real time, unless a test says otherwise. */
+  readonly now?: () => number;
   /** What stands for chance: always the middle, unless a test says otherwise. */
   readonly random?: () => number;
   /** The transport that carries the requests: the light one, unless a test says otherwise. */
@@ -48,6 +50,7 @@ export function testHost({
   hurry = new AbortController().signal,
   cwd = '/',
   passwdHome = nowhere,
+  now = () => Date.now(),
   random = () => 0.5,
 }: World = {}): TestHost {
   const printed = { stdout: '', stderr: '' };
@@ -71,7 +74,7 @@ export function testHost({
     sleptMs,
     random,
     clock: {
-      now: () => Date.now(),
+      now,
       monotonicMs: () => performance.now() + allSleptMs,
       sleep: async (ms, stop) => {
         stop.throwIfAborted();

@@ -4,10 +4,11 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
+import { fileIo } from '../../bulk/journal-io.ts';
 import { beginsAsJournal } from '../../bulk/journal-lines.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
-import { findRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
+import { findRun, newestRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
 import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
@@ -96,7 +97,8 @@ export async function openRecord(
   try {
     for (const holder of lock.broken)
       await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
-    if (journal === undefined) await shrinkOldRuns(folder, host.clock.now());
+    // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
+    if (journal === undefined) await shrinkOldRuns(folder, Math.min(host.clock.now(), fileIo.modifiedMs(lockPath)));
     const last = journal === undefined ? findRun(folder, identity) : undefined;
     const path = journal ?? last?.path;
     const boot = bootId();
@@ -104,7 +106,7 @@ export async function openRecord(
     if (restarts && journal !== undefined) refuseOtherFiles(journal);
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
     const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
-    const next = newRunId(host.clock.now(), () => host.random(), last?.run);
+    const next = newRunId(host.clock.now(), () => host.random(), journal === undefined ? newestRun(folder) : undefined);
     return recordOf({ before, given, path, next, identity, lock, begin, journal, folder });
   } catch (error) {
     lock.release();

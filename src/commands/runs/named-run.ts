@@ -22,7 +22,7 @@ export const runWords = 'its id, last, or the path of its journal';
  * @throws {Failure} usage, when there is no such run; local-file, when the folder of runs can't be read
  */
 export function pathOfRun(word: string, host: Host): string {
-  return isRunName(word) ? resolveRun(runsDirectory(host), word) : absolutePath(word, host);
+  return isRunName(word) ? resolveRun(runsDirectory(host), word, host.clock.now()) : absolutePath(word, host);
 }
 
 /**

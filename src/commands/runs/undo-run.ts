@@ -137,12 +137,14 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
   }
   checkMaxDelete(left, undo.maxDelete);
   if (mayAsk) await askBefore(undo, left, session);
+  else if (undo.word === 'last') await session.say(`undoing run ${run}, begun ${startedAt}: ${countOf(left, 'item')}`);
   await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
   await sendRows(planOf(undo, before, record, session), session);
 }
 
 async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
-  const what = `the ${countOf(left, 'item')} that run ${of.header.run} created`;
+  const { run, startedAt } = of.header;
+  const what = `the ${countOf(left, 'item')} that run ${run}, begun ${startedAt}, created`;
   const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {

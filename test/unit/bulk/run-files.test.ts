@@ -1,5 +1,5 @@
 /** The journals of runs in their folder: found, listed, forgotten, shrunk. */
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import {
   findRun,
   isRunName,
   listRuns,
+  newestRun,
   newRunId,
   removeRun,
   resolveRun,
@@ -32,6 +33,7 @@ import {
 
 const here = { boot: 'here' };
 const day = 24 * 3_600_000;
+const later = startedAt + 31 * day;
 const identity = 'a1b2c3d4e5f60718293a4b5c6d7e8f90';
 /** It begins as the other one does. */
 const similar = 'a1b2c3d4e5f60718ffffffffffffffff';
@@ -42,7 +44,13 @@ const allDone: readonly (readonly JournalRecord[])[] = [[intentOf(1, 1)], [doneO
 async function put(folder: string, run: string, groups: readonly (readonly JournalRecord[])[], id = identity) {
   const path = runPath(folder, run, id);
   await writeSample(path, groups, fileIo, { header: sampleHeader(1, { run, identity: id }), session: sampleSession() });
+  writtenAt(path, startedAt);
   return path;
+}
+
+/** Gives a file the time of a write. */
+function writtenAt(path: string, ms: number): void {
+  utimesSync(path, ms / 1000, ms / 1000);
 }
 
 describe('the id of a run', () => {
@@ -57,7 +65,9 @@ describe('the id of a run', () => {
         const random = () => (seed % 1000) / 1000;
         const first = newRunId(one, random);
 
-        expect(newRunId(other, random, first) > first).toBe(true);
+        const next = newRunId(other, random, first);
+        expect(next > first).toBe(true);
+        expect(newRunId(other, random, next) > next).toBe(true);
         if (other > one) expect(newRunId(other, random) > first).toBe(true);
       }),
     );
@@ -95,17 +105,56 @@ describe('finding a run', () => {
     const first = await put(folder.path, '20261120-101530-aaaa', allDone);
     const last = await put(folder.path, '20261120-101531-aaaa', allDone, similar);
 
-    expect(resolveRun(folder.path, '20261120-101530-aaaa')).toBe(first);
-    expect(resolveRun(folder.path, 'last')).toBe(last);
+    expect(resolveRun(folder.path, '20261120-101530-aaaa', later)).toBe(first);
+    expect(resolveRun(folder.path, 'last', later)).toBe(last);
     expect(['last', '20261120-101530-bbbb', './last'].map(isRunName)).toEqual([true, true, false]);
-    expect(() => resolveRun(folder.path, '20261120-101530-bbbb')).toThrow(
+    expect(() => resolveRun(folder.path, '20261120-101530-bbbb', later)).toThrow(
       expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${folder.path}` }),
     );
     removeRun(last);
     removeRun(last);
-    expect(resolveRun(folder.path, 'last')).toBe(first);
+    expect(resolveRun(folder.path, 'last', later)).toBe(first);
     removeRun(first);
-    expect(() => resolveRun(folder.path, 'last')).toThrow('there is no run in');
+    expect(() => resolveRun(folder.path, 'last', later)).toThrow('there is no run in');
+  });
+
+  describe('last', () => {
+    const second = 1000;
+    const older = '20261120-101530-aaaa';
+    const newer = '20261120-101600-aaaa';
+    const now = startedAt + 60 * second;
+
+    test.each([
+      ['the newest', { [older]: 10, [newer]: 40 }, newer],
+      ['the one that was resumed since', { [older]: 50, [newer]: 40 }, older],
+      ['the newest, where the clock was ahead when another one was written', { [older]: 3600, [newer]: 40 }, newer],
+      ['the newest, where its own clock was behind', { [older]: 10, [newer]: -3600 }, newer],
+      [
+        'the newest, where it was named after one from the future',
+        { [older]: 40, '20261121-101530-aaaa': 30 },
+        '20261121-101530-aaaa',
+      ],
+      ['the newest, where its own clock was ahead', { [older]: 10, [newer]: 3600 }, newer],
+    ])('is %s', async (_, writtenAfter, last) => {
+      await using folder = await temporaryFolder();
+      for (const [run, seconds] of Object.entries(writtenAfter)) {
+        writtenAt(await put(folder.path, run, allDone), startedAt + seconds * second);
+      }
+
+      expect(basename(resolveRun(folder.path, 'last', now))).toContain(last);
+      expect(newestRun(folder.path)).toBe(Object.keys(writtenAfter).at(-1));
+    });
+
+    test('is not one that was only shrunk since', async () => {
+      await using folder = await temporaryFolder();
+      const old = await put(folder.path, older, allDone);
+      await shrinkOldRuns(folder.path, later);
+      const newest = await put(folder.path, '20261221-101530-aaaa', allDone);
+      writtenAt(newest, later);
+      writtenAt(old, later + second);
+
+      expect(resolveRun(folder.path, 'last', later + 60 * second)).toBe(newest);
+    });
   });
 
   test('other files in the folder are none of ours', async () => {
@@ -184,7 +233,6 @@ describe('a list of runs', () => {
 
 describe('shrinking', () => {
   const run = '20261120-101530-aaaa';
-  const later = startedAt + 31 * day;
 
   test('a run that did every row, 30 days ago, keeps its first and last line, and is still known as done', async () => {
     await using folder = await temporaryFolder();
@@ -192,6 +240,9 @@ describe('shrinking', () => {
     const before = await listRuns(folder.path, here);
 
     expect(await shrinkOldRuns(folder.path, startedAt + 29 * day)).toEqual([]);
+    writtenAt(path, later - day);
+    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+    writtenAt(path, startedAt);
     expect(await shrinkOldRuns(folder.path, later)).toEqual([run]);
     expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
 
