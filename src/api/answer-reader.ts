@@ -40,8 +40,9 @@ class PieceReader implements AnswerReader {
   }
 
   answer(connection: ResponseConnection): Answer {
-    const { status, headers, statusText } = this.head;
-    return { status, headers, statusText, body: this.#body(), connection };
+    const { status, headers, statusText, isEarly } = this.head;
+    const answer = { status, headers, statusText, body: this.#body(), connection };
+    return isEarly ? { ...answer, isEarly } : answer;
   }
 
   #body(): Uint8Array {

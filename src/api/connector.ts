@@ -1,7 +1,7 @@
 /** Sockets to one service: straight or through a proxy, in clear or with TLS. Both transports get theirs here. */
 import type { Socket } from 'node:net';
 import type { TlsTrust } from './secure-socket.ts';
-import { ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
+import { afterReading, ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
 
 /** Where sockets lead. */
 export interface Destination {
@@ -14,7 +14,8 @@ export interface Destination {
 }
 
 /**
- * Opens a socket that is ready for the first byte of a request: whatever fails before has sent none.
+ * Opens a socket that is ready for the first byte of a request: whatever fails before has sent none. One on which bytes
+ * came before, which answer nothing that was requested, is a failure.
  *
  * @param connectMs how long it may take, TLS and proxy included
  */
@@ -30,9 +31,18 @@ export async function connectorTo({ base, proxy, trust }: Destination): Promise<
     const deadline = new ConnectDeadline(connectMs, signal);
     try {
       const socket = await (tunnel?.(target, deadline) ?? openSocket(target, deadline));
-      return await (secure?.(socket, deadline) ?? socket);
+      const ready = await (secure?.(socket, deadline) ?? socket);
+      await afterReading();
+      return checkSilent(ready);
     } finally {
       deadline.end();
     }
   };
+}
+
+function checkSilent(socket: Socket): Socket {
+  const { errored, destroyed, readableEnded, readableLength } = socket;
+  if (!destroyed && !readableEnded && readableLength === 0) return socket;
+  socket.destroy();
+  throw errored ?? new Error(readableLength > 0 ? 'it sent bytes before the request' : 'the connection was closed');
 }

@@ -9,6 +9,7 @@ import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
 import { type Connector, connectorTo } from './connector.ts';
 import { faultOf, unasked } from './faults.ts';
 import { nodeHttp } from './node-modules.ts';
+import { afterReading } from './socket.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Fault, ResponseConnection, Transport } from './transport.ts';
 import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
 
@@ -103,7 +104,7 @@ class Exchange implements ResponseConnection {
     const request = this.#request;
     request.on('socket', (socket) => {
       // What a kept socket has to say has come by the next turn: bytes nobody asked for, or its end.
-      if (request.reusedSocket) setImmediate(() => this.#write(socket, body));
+      if (request.reusedSocket) void afterReading().then(() => this.#write(socket, body));
       else this.#write(socket, body);
     });
     request.on('error', (error) => {
@@ -134,7 +135,8 @@ class Exchange implements ResponseConnection {
       this.#fail(notOurs);
       return;
     }
-    const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders) });
+    const isEarly = status === 408 && !this.#request.writableFinished;
+    const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders), isEarly });
     this.#response = response;
     this.#reader = reader;
     this.#watch.received();

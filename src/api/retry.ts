@@ -35,6 +35,8 @@ export interface Judged {
  * | POST              | again    | again                               | no: in doubt       | no: in doubt               |
  * | POST, key honoured| again    | again                               | again              | again                      |
  *
+ * A 408 to a write that was written whole is as a 504: its outcome is unknown.
+ *
  * No attempt is wasted on what the next one would end in as well: somebody who can't prove to be the service, and an
  * answer that is too large.
  */
@@ -51,7 +53,7 @@ const hopeless: ReadonlySet<string> = new Set(['untrusted', 'too-large', 'stoppe
 /** Statuses that say only that it was too slow or too soon. */
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 /** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body can't be used. */
-const passing: ReadonlySet<number> = new Set([500, 502, 503, 504]);
+const passing: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** Whether the answer asks to be left alone: 429, or 503 that says for how long. */
 export function isThrottled(answer: AnswerHead | undefined): boolean {

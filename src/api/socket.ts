@@ -14,6 +14,16 @@ export function openSocket({ host, port }: SocketTarget, deadline: ConnectDeadli
   return deadline.until(socket, 'connect');
 }
 
+/**
+ * Resolves once the sockets have been read: what had come by now has been told. The first immediate may run before the
+ * next look at them, the second one runs after.
+ */
+export function afterReading(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(() => setImmediate(resolve));
+  });
+}
+
 /** The host of a URL, as a socket wants it: a URL keeps the brackets of an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');

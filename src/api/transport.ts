@@ -27,6 +27,8 @@ export interface AnswerHead {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** What the service calls the status, where it says so: `Not Found`. */
   readonly statusText?: string | undefined;
+  /** Whether it is a 408 that came before the request was written whole. */
+  readonly isEarly?: boolean;
 }
 
 /** A complete answer. Of one that says no, the first 64 KiB of the body are enough. */

@@ -3,6 +3,7 @@
  * late, where many are to be sent. The door to undici: only what is needed of it is bundled, and its own retry is not.
  */
 import { setMaxListeners } from 'node:events';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
@@ -36,9 +37,25 @@ export async function undiciTransport(way: Way): Promise<Transport> {
 /** A client, which holds one socket at a time. */
 class Connection implements ResponseConnection {
   readonly client: Client;
+  #socket: Socket | undefined;
 
-  constructor(client: Client) {
-    this.client = client;
+  /** @param open opens a socket to the origin */
+  constructor(origin: string, open: () => Promise<Socket>) {
+    const connect: Client.Options['connect'] = (_, settle) => {
+      open().then(
+        (socket) => {
+          this.#socket = socket;
+          settle(null, socket);
+        },
+        (error: unknown) => settle(error instanceof Error ? error : new Error(String(error)), null),
+      );
+    };
+    this.client = new Client(origin, { ...clientOptions, connect });
+  }
+
+  /** Whether a part of the request has not been taken by the system yet. */
+  get isWriting(): boolean {
+    return (this.#socket?.writableLength ?? 0) > 0;
   }
 
   drop(): void {
@@ -58,13 +75,7 @@ class Connections {
 
   constructor(origin: string, connector: Connector, connectMs: number) {
     setMaxListeners(0, this.#closing.signal);
-    const connect: Client.Options['connect'] = (_, settle) => {
-      connector(connectMs, this.#closing.signal).then(
-        (socket) => settle(null, socket),
-        (error: unknown) => settle(error instanceof Error ? error : new Error(String(error)), null),
-      );
-    };
-    this.#make = () => new Connection(new Client(origin, { ...clientOptions, connect }));
+    this.#make = () => new Connection(origin, () => connector(connectMs, this.#closing.signal));
   }
 
   /** The client that was used last, so that the others' sockets may fall idle; or a new one. */
@@ -144,7 +155,8 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: unknown, status: number, headers: UndiciHeaders, statusText?: string): void {
     if (status < 200) return;
-    this.#reader = answerReader({ status, statusText, headers: joined(headers) });
+    const isEarly = status === 408 && this.#connection.isWriting;
+    this.#reader = answerReader({ status, statusText, headers: joined(headers), isEarly });
     this.#watch.received();
     if (this.#method !== 'HEAD' && declaresTooMuch(this.#reader.head)) this.#fail(tooLarge);
   }

@@ -139,11 +139,12 @@ function perform(action: FaultAction, socket: Socket, rest: Buffer, isInBody: bo
   else if (action === 'garbage') socket.write(isInBody ? Buffer.alloc(rest.length, garbageBytes) : garbageBytes);
 }
 
-/** One byte at a time, for as long as there are any and somebody takes them. */
+/** One byte at a time, the first at once, for as long as there are any and somebody takes them. */
 function drip(bytes: Buffer, socket: Socket): void {
-  let sent = 0;
+  let sent = 1;
+  socket.write(bytes.subarray(0, 1));
   const dripping = setInterval(() => {
-    if (sent === bytes.length || !socket.writable) return clearInterval(dripping);
+    if (sent >= bytes.length || !socket.writable) return clearInterval(dripping);
     socket.write(bytes.subarray(sent, sent + 1));
     sent += 1;
   }, dripMs);

@@ -15,11 +15,11 @@ import { type FaultAction, type FaultPoint, faultActions, faultPoints } from './
 const table = `
 | point       | action  | done | class    | POST     | GET      | PATCH    | DELETE   | keyed POST |
 |-------------|---------|------|----------|----------|----------|----------|----------|----------|
-| accept      | fin     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | fin     | no   | not-sent | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 |
 | accept      | rst     | no   | not-sent | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 |
 | accept      | stall   | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
-| accept      | drip    | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
-| accept      | garbage | no   | unknown  | 8/1, 8/1 | 0/2, 1/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
+| accept      | drip    | no   | not-sent | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 |
+| accept      | garbage | no   | not-sent | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 | 0/2, 7/5 |
 | accept      | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
 | head-read   | fin     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |
 | head-read   | rst     | no   | unknown  | 8/1, 8/1 | 0/2, 7/5 | 0/2, 8/5 | 0/2, 8/5 | 0/2, 8/5 |

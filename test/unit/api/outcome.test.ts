@@ -11,7 +11,11 @@ test.each([
   { because: 'no byte was written', attempts: [failed(false)], outcome: 'not-sent' },
   { because: 'there is no answer', attempts: [failed(true)], outcome: 'unknown' },
   { because: 'a complete 2xx', attempts: range(200, 299).map((status) => answered(status)), outcome: 'applied' },
-  { because: 'a complete no', attempts: range(400, 499).map((status) => answered(status)), outcome: 'refused' },
+  {
+    because: 'a complete no',
+    attempts: [...range(400, 407), ...range(409, 499)].map((status) => answered(status)),
+    outcome: 'refused',
+  },
   {
     because: 'a complete no',
     attempts: [301, 307, 308, 501, 505].map((status) => answered(status)),
@@ -41,5 +45,15 @@ test('a redirect that turns a write into a read leaves the write unknown', () =>
     ['unknown', 'unknown'],
     ['unknown', 'unknown'],
     ['unknown', 'unknown'],
+  ]);
+});
+
+test('a 408 refuses a read, and a write that was not written whole; of another write it tells nothing', () => {
+  const early: Attempt = { answer: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
+  const outcomes = [answered(408), early].map((attempt) => methods.map((method) => outcomeOf(method, attempt)));
+
+  expect(outcomes).toEqual([
+    ['refused', 'unknown', 'unknown', 'unknown'],
+    ['refused', 'refused', 'refused', 'refused'],
   ]);
 });

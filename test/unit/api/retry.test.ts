@@ -6,11 +6,13 @@ import type { Attempt, FaultKind, Method } from '../../../src/api/transport.ts';
 const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
 const failed = (kind: FaultKind, wasSent = true): Attempt => ({ fault: { kind, reason: kind }, wasSent });
 
+const early408: Attempt = { answer: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
+
 /** The table of the rulings: who sends again after what. */
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'not sent': [failed('unreachable', false), failed('timeout', false), failed('lost', false)],
-  throttled: [answered(429), answered(408), answered(425), answered(503, { 'retry-after': '1' })],
-  broken: [500, 502, 503, 504].map((status) => answered(status)),
+  throttled: [answered(429), early408, answered(425), answered(503, { 'retry-after': '1' })],
+  broken: [408, 500, 502, 503, 504].map((status) => answered(status)),
   'no answer': [failed('lost'), failed('timeout'), failed('unusable')],
   refused: [400, 401, 403, 404, 409, 412, 422, 501, 505, 301, 307].map((status) => answered(status)),
   hopeless: [failed('untrusted', false), failed('too-large'), failed('stopped')],

@@ -64,6 +64,39 @@ describe.each([
     });
   });
 
+  test('a connection on which bytes come before the request is ended, and none was sent', async () => {
+    const seen: Buffer[] = [];
+    await using server = await rawServer(
+      () => '',
+      (socket) => {
+        socket.on('data', (bytes: Buffer) => seen.push(bytes));
+        socket.write('HTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\n{"id":"9"}');
+      },
+    );
+    const transport = await open(wayTo(server));
+
+    const attempt = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
+    await transport.close();
+
+    const fault = { kind: 'unreachable', reason: 'it sent bytes before the request' };
+    expect(attempt).toMatchObject({ fault, wasSent: false });
+    expect(seen).toEqual([]);
+  });
+
+  test('a 408 is early where it comes before the whole request was written', async () => {
+    await using server = await rawServer((socket) => {
+      socket.pause();
+      return 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+    });
+    const transport = await open(wayTo(server));
+
+    const whole = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
+    const early = await transport.send({ ...read, method: 'POST', body: Buffer.alloc(2 ** 25) }, limits);
+    await transport.close();
+
+    expect([whole.answer?.isEarly, early.answer?.isEarly]).toEqual([undefined, true]);
+  });
+
   test('a connection that is dropped is not used again', async () => {
     await using server = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const transport = await open(wayTo(server));
@@ -124,8 +157,15 @@ interface RawServer extends AsyncDisposable {
   readonly connections: () => number;
 }
 
-/** A server that answers each request, counted over all connections from 1, with these bytes. */
-async function rawServer(answer: (socket: Socket, count: number) => string): Promise<RawServer> {
+/**
+ * A server that answers each request, counted over all connections from 1, with these bytes.
+ *
+ * @param greet what it does with a new connection
+ */
+async function rawServer(
+  answer: (socket: Socket, count: number) => string,
+  greet: (socket: Socket) => void = () => {},
+): Promise<RawServer> {
   let connections = 0;
   let count = 0;
   const sockets = new Set<Socket>();
@@ -133,6 +173,7 @@ async function rawServer(answer: (socket: Socket, count: number) => string): Pro
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => {});
+    greet(socket);
     socket.on('data', () => {
       count += 1;
       socket.write(answer(socket, count));
