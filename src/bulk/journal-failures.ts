@@ -23,6 +23,13 @@ export function newerJournal(path: string, version: number): Failure {
   });
 }
 
+/** It was removed, moved or replaced while a run wrote to it. */
+export function lostJournal(path: string): Failure {
+  return new Failure('local-file', `cannot write ${path}: it was removed or replaced during the run`, {
+    hint: 'no further row is sent; what this run did is recorded nowhere else: put the file back if it was moved,\notherwise check the list before these rows are sent again',
+  });
+}
+
 /** A system call on it failed. `verb` continues «cannot …». */
 export function journalFault(
   verb: 'read' | 'write' | 'create' | 'list' | 'remove',

@@ -26,6 +26,8 @@ export interface JournalIo {
   /** Gives how many bytes were read; 0 at the end. */
   read(descriptor: number, into: Uint8Array, position: number): number;
   lengthOf(descriptor: number): number;
+  /** Whether the file that a descriptor was opened on is still the one with that name. */
+  isAt(descriptor: number, path: string): boolean;
   truncate(descriptor: number, lengthBytes: number): void;
   /** fsync. */
   sync(descriptor: number): void;
@@ -65,6 +67,11 @@ export const fileIo: JournalIo = {
   },
   read: (descriptor, into, position) => readSync(descriptor, into, 0, into.length, position),
   lengthOf: (descriptor) => fstatSync(descriptor).size,
+  isAt: (descriptor, path) => {
+    const named = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const own = fstatSync(descriptor, { bigint: true });
+    return named?.ino === own.ino && named.dev === own.dev;
+  },
   truncate: ftruncateSync,
   sync: fsyncSync,
   syncData: (descriptor) =>

@@ -33,8 +33,8 @@ const lineBytesMax = 67_108_864;
 /**
  * Reads the first line.
  *
- * @returns undefined where no run was begun: there is no file, an empty one, or one with a part of a header alone.
- *   Nothing was sent then, since a journal is on disk before anything is
+ * @returns undefined where there is no file. An empty one is damage: a journal has its first line from the moment that
+ *   it has its name, so something else emptied it
  * @throws {Failure} local-file, when it can't be read, is damaged, is something else, or is newer than this listctl
  */
 export function readHeader(path: string, io: JournalIo): PlacedHeader | undefined {
@@ -43,10 +43,8 @@ export function readHeader(path: string, io: JournalIo): PlacedHeader | undefine
   try {
     const start = readStart(path, descriptor, io);
     const end = start.indexOf(0x0a);
-    if (end === -1) {
-      if (!isBegunHeader(start)) throw noJournal(path);
-      return undefined;
-    }
+    if (start.length === 0) throw damagedJournal(path, 0, 'it is empty');
+    if (end === -1) throw noJournal(path);
     return { header: headerOf(start.subarray(0, end), path), lengthBytes: end + 1 };
   } finally {
     io.close(descriptor);
@@ -194,18 +192,6 @@ function hasChangedEnd(bytes: Buffer): boolean {
 
 function isWholeTo(bytes: Buffer, length: number): boolean {
   return changedEnds.has(bytes[length]) && decodeLine(bytes.subarray(0, length)) !== undefined;
-}
-
-/** Whether these are the first bytes of a header, so that nobody's own file is taken for a run that was not begun. */
-function isBegunHeader(bytes: Buffer): boolean {
-  if (bytes.length > blockBytes || hasChangedEnd(bytes)) return false;
-  // Not by a pattern: one for the NULs of a lost block begins anew at each of those that stand before something else.
-  let length = bytes.length;
-  while (bytes[length - 1] === 0) length -= 1;
-  const text = bytes.toString('latin1', 0, length);
-  const [, json] = /^[0-9a-f]{8} (.*)$/.exec(text) ?? [];
-  const opening = '{"listctl":"journal",';
-  return json === undefined ? /^[0-9a-f]{0,8}$/.test(text) : opening.startsWith(json.slice(0, opening.length));
 }
 
 function tryToRead<T>(path: string, work: () => T): T {

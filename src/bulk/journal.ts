@@ -1,7 +1,7 @@
 /** The record of a run, as it is written: a request's intent before its first byte, an outcome before it is printed (C7). */
 import { dirname } from 'node:path';
 import { isGroup, isHeader } from './journal-checks.ts';
-import { journalFault } from './journal-failures.ts';
+import { journalFault, lostJournal } from './journal-failures.ts';
 import { fileIo, type JournalIo, writeWhole } from './journal-io.ts';
 import { readHeader } from './journal-lines.ts';
 import {
@@ -32,7 +32,7 @@ export interface Journal {
    */
   sync(): Promise<void>;
   /**
-   * Syncs, then closes the file, also when the sync fails.
+   * Syncs, then closes the file, also when the sync fails, or the file has lost its name meanwhile.
    *
    * @throws {Failure} local-file
    */
@@ -50,9 +50,10 @@ export interface ReplayedLength {
 
 /**
  * Makes a journal: its folder closed to others where there is none, the file mode 0600, header and first session
- * written. All of it is on disk when this returns.
+ * written. All of it is on disk when this returns, and before it has its name: however the process ends, a journal
+ * without its first line is nothing that listctl left.
  *
- * @param path where nothing is, or a run that was not begun (`readJournal` gives undefined for it)
+ * @param path where nothing is; its lock is the caller's
  * @throws {Failure} local-file, when it can't be made, or something is there; nothing of it is left then
  */
 export function createJournal(path: string, header: NewHeader, session: SessionStart, io: JournalIo = fileIo): Journal {
@@ -62,14 +63,20 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
   return tryTo('create', path, () => {
     const folder = dirname(path);
     const made = io.makeFolder(folder);
-    const descriptor = openNew(path, io);
+    if (readHeader(path, io) !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
+    const unnamed = `${path}.tmp-listctl`;
+    // Of a process that was killed: nobody else makes this journal, since its lock is held.
+    attempt(() => io.remove(unnamed));
+    const descriptor = io.open(unnamed, 'wx');
     try {
       writeWhole(descriptor, bytes, 0, io);
       io.sync(descriptor);
+      io.rename(unnamed, path);
       // A folder that is new has its own name in the one above.
       for (const named of new Set([folder, ...made.map(dirname)])) io.syncFolder(named);
     } catch (error) {
       abandon(descriptor, io);
+      attempt(() => io.remove(unnamed));
       attempt(() => io.remove(path));
       throw error;
     }
@@ -143,7 +150,16 @@ function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo
     } catch (error) {
       throw fail(error);
     }
+    refuseLoss();
     syncedBytes = upToBytes;
+  };
+  /** What is written to a file without a name is recorded nowhere. */
+  const refuseLoss = () => {
+    try {
+      if (!io.isAt(descriptor, path)) throw lostJournal(path);
+    } catch (error) {
+      throw fail(error);
+    }
   };
   const start = () => {
     next = undefined;
@@ -177,6 +193,7 @@ function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo
       if (!isOpen) return;
       try {
         await sync();
+        refuseLoss();
       } finally {
         if (isOpen) abandon(descriptor, io);
         isOpen = false;
@@ -193,18 +210,6 @@ function beginLine(session: SessionStart): Buffer {
 function groupLine(group: JournalGroup): Buffer {
   if (!isGroup(group)) throw new TypeError(`no group is like that: ${JSON.stringify(group).slice(0, 100)}`);
   return encodeLine(group);
-}
-
-/** Opens a file that was not there; what a run that was not begun left is removed for it. */
-function openNew(path: string, io: JournalIo): number {
-  try {
-    return io.open(path, 'wx');
-  } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
-    if (!isThere || readHeader(path, io) !== undefined) throw error;
-    io.remove(path);
-    return io.open(path, 'wx');
-  }
 }
 
 /** Closes it, whatever became of it: there is an error to tell already, or nothing more to lose. */

@@ -1,5 +1,5 @@
 /** The journals of runs in their folder: how each is named, found, listed and, when it is old, made small. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Failure } from '../errors.ts';
 import { journalFault } from './journal-failures.ts';
 import { fileIo, type JournalIo } from './journal-io.ts';
@@ -19,14 +19,24 @@ export interface RunFile {
 /** How a run ended: every row is done, or was skipped; some are still to do, refused or invalid; some are in doubt. */
 export type RunStatus = 'done' | 'incomplete' | 'in-doubt';
 
-/** A run as a list of them shows it. */
-export interface ListedRun extends RunFile {
-  /** `damaged`: its journal can't be read, and `failure` says why; then it has neither header nor counts. */
-  readonly status: RunStatus | 'damaged';
-  readonly header?: JournalHeader;
-  readonly counts?: RowCounts;
-  readonly failure?: Failure;
+/** A run whose journal was read. */
+export interface ReadRun extends RunFile {
+  readonly status: RunStatus;
+  readonly header: JournalHeader;
+  readonly counts: RowCounts;
+  readonly failure?: undefined;
 }
+
+/** A run whose journal can't be read, and why. */
+interface DamagedRun extends RunFile {
+  readonly status: 'damaged';
+  readonly header?: undefined;
+  readonly counts?: undefined;
+  readonly failure: Failure;
+}
+
+/** A run as a list of them shows it. */
+export type ListedRun = ReadRun | DamagedRun;
 
 /** What runs are read with. */
 export interface RunOptions {
@@ -65,7 +75,7 @@ export function runPath(folder: string, run: string, identity: string): string {
 export async function listRuns(folder: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
   for (const file of runFiles(folder, io)) {
-    const run = await listedRun(file, { boot, io }).catch((error: unknown): ListedRun => {
+    const run = await readRunFile(file, { boot, io }).catch((error: unknown): ListedRun => {
       if (!(error instanceof Failure)) throw error;
       return { ...file, status: 'damaged', failure: error };
     });
@@ -75,13 +85,53 @@ export async function listRuns(folder: string, { boot, io = fileIo }: RunOptions
 }
 
 /**
- * The last run with an identity; undefined where there is none. That it can be read is not said: a damaged one is
- * found too, since what is not known of a run may not be done again.
+ * The last run with an identity, by the names of the journals; undefined where there is none. That it can be read is not
+ * said: a damaged one is found too, since what is not known of a run may not be done again.
  *
  * @throws {Failure} local-file, when the folder can't be read
  */
 export function findRun(folder: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
-  return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart) && isRunOf(file, identity, io));
+  return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart));
+}
+
+/**
+ * The runs in a folder whose header passes, newest first. One without a header that can be read is left out: what it is
+ * of is not known.
+ *
+ * @throws {Failure} local-file, when the folder can't be read
+ */
+export function* runsWith(
+  folder: string,
+  isWanted: (header: JournalHeader) => boolean,
+  io: JournalIo = fileIo,
+): Generator<RunFile> {
+  for (const file of runFiles(folder, io)) {
+    try {
+      const start = readHeader(file.path, io);
+      if (start === undefined || !isWanted(start.header)) continue;
+    } catch {
+      continue;
+    }
+    yield file;
+  }
+}
+
+/**
+ * Gives a run another identity, by the name of its journal. The caller holds the locks of both.
+ *
+ * @returns the new path
+ * @throws {Failure} local-file
+ */
+export function renameRun({ run, path, identityStart }: RunFile, identity: string, io: JournalIo = fileIo): string {
+  if (identity.startsWith(identityStart)) return path;
+  const renamed = runPath(dirname(path), run, identity);
+  try {
+    io.rename(path, renamed);
+    io.syncFolder(dirname(path));
+  } catch (error) {
+    throw journalFault('write', path, error);
+  }
+  return renamed;
 }
 
 /**
@@ -205,16 +255,6 @@ function timeOf(run: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Whether the file is of that identity, all of its digits; one that can't be read goes by its name. */
-function isRunOf({ path }: RunFile, identity: string, io: JournalIo): boolean {
-  try {
-    const start = readHeader(path, io);
-    return start !== undefined && start.header.identity === identity;
-  } catch {
-    return true;
-  }
-}
-
 /** Its first line; undefined where no run was begun. What is wrong with one that is there is said by who reads it. */
 function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | 'unreadable' {
   try {
@@ -224,10 +264,13 @@ function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | '
   }
 }
 
-async function listedRun(
-  file: RunFile,
-  { boot, io }: { readonly boot: string; readonly io: JournalIo },
-): Promise<ListedRun | undefined> {
+/**
+ * Reads what a list of runs shows of one. Of a run that ended by itself only the first and the last line are read.
+ *
+ * @returns undefined where no run was begun
+ * @throws {Failure} local-file, when its journal can't be read or is damaged
+ */
+export async function readRunFile(file: RunFile, { boot, io = fileIo }: RunOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
   if (start === undefined) return undefined;
   const last = readLastGroup(file.path, start.lengthBytes, io)?.at(-1);

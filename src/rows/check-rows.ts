@@ -18,7 +18,7 @@ export interface Check {
   readonly badCount: number;
   readonly badOfShard: number;
   readonly sizeBytes: number;
-  /** Of the bytes as they are on disk, in hex. */
+  /** Of the content, unpacked, in hex: the same for a file and its gzip copy. */
   readonly sha256: string;
   /** What will not be sent, each said once. */
   readonly notices: readonly string[];
@@ -48,7 +48,7 @@ export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => v
     count(row, own);
     onRow?.(row);
   };
-  for await (const block of file.blocks({ onBytes: (bytes) => hash.update(bytes), everyShard: true })) {
+  for await (const block of file.blocks({ onContent: (bytes) => hash.update(bytes), everyShard: true })) {
     for (const row of block) look(row);
   }
   file.checkNames();

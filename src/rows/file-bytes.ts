@@ -13,6 +13,8 @@ export interface ByteOptions {
   readonly blockBytes?: number | undefined;
   /** Sees every byte as it is on disk, in order. */
   readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;
+  /** Sees every byte of the content, unpacked, in order. */
+  readonly onContent?: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /**
@@ -23,8 +25,10 @@ export interface ByteOptions {
  */
 export async function* contentBytes(input: Input, options: ByteOptions = {}): AsyncGenerator<Uint8Array> {
   const bytes = fileBytes(input, options);
-  if (await isGzip(input)) yield* unpacked(bytes, input);
-  else yield* bytes;
+  for await (const block of (await isGzip(input)) ? unpacked(bytes, input) : bytes) {
+    options.onContent?.(block);
+    yield block;
+  }
 }
 
 async function* fileBytes(input: Input, { blockBytes = 65_536, onBytes }: ByteOptions): AsyncGenerator<Buffer> {

@@ -57,8 +57,10 @@ export interface RowsFile {
 
 /** What one reading of the file is to do beside giving rows. */
 export interface Pass {
-  /** Sees every byte as it is on disk: whoever hashes them can tell whether the file is still the same. */
+  /** Sees every byte as it is on disk. */
   readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;
+  /** Sees every byte of the content, unpacked: its hash tells one input from another one. */
+  readonly onContent?: ((bytes: Uint8Array) => void) | undefined;
   /** Gives the rows of every shard. */
   readonly everyShard?: boolean | undefined;
 }
@@ -142,8 +144,13 @@ function rowsFile(
   };
 }
 
-function textOf(input: Input, { blockBytes, encoding }: RowsOptions, { onBytes }: Pass = {}): AsyncGenerator<string> {
-  return decodedText(contentBytes(input, { blockBytes, onBytes }), { encoding, name: nameOf(input.name) });
+function textOf(
+  input: Input,
+  { blockBytes, encoding }: RowsOptions,
+  { onBytes, onContent }: Pass = {},
+): AsyncGenerator<string> {
+  const bytes = contentBytes(input, { blockBytes, onBytes, onContent });
+  return decodedText(bytes, { encoding, name: nameOf(input.name) });
 }
 
 /** The format of what can only be looked at: a stream has no name that tells it. */

@@ -557,7 +557,7 @@ test('a run with a journal of its own is taken back by that path', async () => {
   writeFileSync(join(world.path, 'empty.journal'), '');
   const env = environmentFor(service);
 
-  expect((await world.run(['runs', 'undo', 'empty.journal', '--yes'], { env })).exitCode).toBe(2);
+  expect((await world.run(['runs', 'undo', 'empty.journal', '--yes'], { env })).exitCode).toBe(10);
   expect((await world.run(['runs', 'undo', 'ci.journal', '--yes'], { env })).exitCode).toBe(0);
   expect((await world.run(['runs', 'undo', 'ci.journal', '--yes'], { env })).exitCode).toBe(0);
   expect(sent(service)).toEqual(['DELETE 1']);

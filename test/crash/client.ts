@@ -1,5 +1,5 @@
 /** Who sends the rows in the loop: listctl, or somebody who sends what has no answer again, to see what the loop finds. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa, type Options } from 'execa';
@@ -58,11 +58,18 @@ export const listctlClient: Client = listctlWith();
 export function listctlWith(...more: readonly string[]): Client {
   return {
     start: ({ job, url, list, folder, concurrency }) => {
-      const words = [...job.words, '--from', join(folder, 'rows.csv'), '--resume', '-o', 'jsonl', ...more];
+      const resumes = hasJournal(folder) ? ['--resume'] : [];
+      const words = [...job.words, '--from', join(folder, 'rows.csv'), ...resumes, '-o', 'jsonl', ...more];
       return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, list, folder }));
     },
     recordedIn: recordedByJournal,
   };
+}
+
+/** Whether a session has begun to record the run: one that was killed before has nothing to resume. */
+function hasJournal(folder: string): boolean {
+  const runs = join(folder, 'runs');
+  return existsSync(runs) && readdirSync(runs).some((name) => name.endsWith('.journal'));
 }
 
 /** What a session of listctl finds around it. */

@@ -97,8 +97,11 @@ function rowsScenario(work: RowsWork): Scenario {
       ];
     },
     goOn: async (place) => {
-      const resumed = words.includes('--resume') ? words : [...words, '--resume'];
-      const again = () => place.run(resumed, isPiped ? { input: csv } : {});
+      const again = () => {
+        const hasRun = place.files().some((name) => name.endsWith('.journal'));
+        const resumes = hasRun && !words.includes('--resume') ? ['--resume'] : [];
+        return place.run([...words, ...resumes], isPiped ? { input: csv } : {});
+      };
       const first = await again();
       const isHeld = first.exitCode === 8;
       const broken = isHeld ? await settleDoubts(place, words) : [];

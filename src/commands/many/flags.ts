@@ -83,9 +83,9 @@ export function addManyOptions(command: Command, action: RowAction): void {
   if (action === 'delete') addMaxDeleteOption(command);
   addPaceOptions(command);
   command
-    .option('--resume', 'go on with the last run of this file')
-    .option('--restart', 'forget that run, start from the first row')
-    .option('--journal <file>', 'where the run is recorded, rather than in the state folder')
+    .option('--resume', 'resume the run of these rows; without one, send nothing')
+    .option('--restart', 'start a new run, from the first row')
+    .option('--journal <file>', 'journal file of the run (default: in the state directory)')
     .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
 }
 
@@ -219,10 +219,11 @@ function readRate(text: string): number {
   throw new Failure('usage', `--rate: expected ${rateExpected}, not "${text}"`);
 }
 
-function readShard(text: string): Shard {
+/** A lone share is every row: the run is the one without shares. */
+function readShard(text: string): Shard | undefined {
   const [, index = '', count = ''] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
   const shard = { index: Number(index), count: Number(count) };
-  if (shard.index >= 1 && shard.index <= shard.count) return shard;
+  if (shard.index >= 1 && shard.index <= shard.count) return shard.count === 1 ? undefined : shard;
   throw new Failure('usage', `--shard: expected I/N with I from 1 to N, such as 2/4, not "${text}"`, {
     hint: 'where jobs are counted from 0, add 1',
   });

@@ -1,13 +1,13 @@
 /** What is done about the run before: gone on with, begun anew, or refused. */
 import type { Journal } from '../../bulk/journal.ts';
-import type { JournalRecord } from '../../bulk/journal-records.ts';
+import type { JournalRecord, RowCounts } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
 import type { RunningCounts, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import type { Check } from '../../rows/check-rows.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
-import type { BadRow, Row } from '../../rows/row.ts';
+import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import type { ManyOptions } from './flags.ts';
 
 /** What the run before leaves to do. */
@@ -15,84 +15,154 @@ export type Beginning =
   | { readonly kind: 'new' }
   | { readonly kind: 'go-on'; readonly before: Replay }
   /** It did every row of the same input. */
-  | { readonly kind: 'nothing'; readonly before: Replay };
+  | { readonly kind: 'nothing'; readonly before: Replay }
+  /** A person may choose: `yes` is done after a yes to the question, and everything else is refused. */
+  | {
+      readonly kind: 'choice';
+      readonly question: string;
+      readonly yes: Exclude<Beginning, { readonly kind: 'choice' }>;
+      readonly refusal: Failure;
+    };
 
 /** The input, as far as a run is told from another one by it. */
 export interface InputFacts {
-  readonly check: Check;
+  readonly action: RowAction;
+  /** For messages. */
+  readonly name: string;
+  readonly check: Pick<Check, 'rows' | 'sha256'>;
   /** A hash of what makes fields of the columns. */
   readonly mapping: string;
+  /** As `findChangedRow` over the input. */
+  readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
 
 /**
- * Decides whether a run is a new one (cli.md, "Many items").
+ * Decides what is done about the run before.
  *
- * @throws {Failure} usage, when the run before is half done and neither --resume nor --restart was typed, or when the
- *   input is not the one that it was of
+ * @param before undefined where there is none
+ * @throws {Failure} usage, with --resume where that run is of another input; without it where the journal that was named
+ *   records one
  */
-export function beginningOf(
+export async function beginningOf(
   before: Replay | undefined,
   { resumes, restarts, journal }: Pick<ManyOptions, 'resumes' | 'restarts' | 'journal'>,
-  { check, mapping }: InputFacts,
-): Beginning {
+  input: InputFacts,
+): Promise<Beginning> {
   if (before === undefined || restarts) return { kind: 'new' };
-  const { counts, header } = before;
-  const isWhole = counts.failed + counts.invalid + counts.inDoubt + counts.left === 0;
-  if (!resumes) {
-    if (isWhole && journal === undefined) return { kind: 'new' };
-    throw halfDone(before, isWhole);
+  const isWhole = isWhollyDone(before.counts);
+  const difference = await differenceOf(before, input);
+  if (resumes) {
+    if (difference !== undefined) throw difference;
+    return { kind: isWhole ? 'nothing' : 'go-on', before };
   }
-  const isSame = header.input.sha256 === check.sha256 && header.mapping === mapping;
-  if (isWhole && isSame) return { kind: 'nothing', before };
-  if (isWhole || header.input.rows !== check.rows) throw changed(before, check);
-  return { kind: 'go-on', before };
+  if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
+  if (!isWhole) return { kind: 'choice', yes: { kind: 'go-on', before }, ...unfinished(before, input) };
+  // What was updated or deleted is so again. A second record in the same file would be the loss of the first.
+  const mayDouble = input.action === 'create' && before.header.rows > 0;
+  if (journal === undefined && !mayDouble) return { kind: 'new' };
+  return { kind: 'choice', yes: { kind: 'new' }, ...finished(before, input, journal) };
 }
 
-function halfDone({ header, counts }: Replay, isWhole: boolean): Failure {
+/** Why the run before can't be of this input; undefined where it can. */
+async function differenceOf(before: Replay, input: InputFacts): Promise<Failure | undefined> {
+  const { header, counts } = before;
+  if (header.input.sha256 === input.check.sha256 && header.mapping === input.mapping) return undefined;
+  const changed = await input.changedRow(before);
+  if (changed !== undefined && !isWhollyDone(counts)) return rowChanged(before, changed);
+  return changed === undefined && header.input.rows === input.check.rows ? undefined : otherInput(before, input);
+}
+
+/** Whether nothing of a run is left to be done. */
+export function isWhollyDone({ failed, invalid, inDoubt, left }: RowCounts): boolean {
+  return failed + invalid + inDoubt + left === 0;
+}
+
+function unfinished({ header, counts }: Replay, { name }: InputFacts): { question: string; refusal: Failure } {
   const states: readonly (readonly [number, string])[] = [
     [counts.left, 'still to do'],
     [counts.failed + counts.invalid, 'failed'],
     [counts.inDoubt, 'in doubt'],
   ];
   const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
-  const what = isWhole ? 'did every row' : `is half done: of ${header.rows} rows ${rest.join(', ')}`;
-  return new Failure('usage', `run ${header.run} of this input ${what}`, {
-    hint: `nothing was sent; --resume ${isWhole ? 'finds nothing to do' : 'goes on with it'}, --restart starts from the first row again`,
+  const what = `run ${header.run} of ${name} is unfinished: of ${header.rows} rows ${rest.join(', ')}`;
+  return {
+    question: `${capitalized(what)}. Resume it?`,
+    refusal: new Failure('usage', what, {
+      hint: 'nothing was sent; pass --resume to send the others, or --restart to send every row again',
+    }),
+  };
+}
+
+function finished(
+  { header, counts }: Replay,
+  { name, action }: InputFacts,
+  journal: string | undefined,
+): { question: string; refusal: Failure } {
+  const did = counts.skipped === 0 ? 'did every row' : `did every row but ${counts.skipped} that were skipped`;
+  const what = `run ${header.run}, begun ${header.startedAt}, ${did} of ${name}`;
+  const loss = journal === undefined ? '' : ` (${journal} then records the new run alone)`;
+  return {
+    question: `${capitalized(what)}. ${capitalized(action)} them again${loss}?`,
+    refusal: new Failure('usage', what, {
+      hint: `nothing was sent; pass --restart to ${action} every row again${loss}; with --resume nothing is left to do`,
+    }),
+  };
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function otherInput({ header }: Replay, { name, check }: InputFacts): Failure {
+  const what =
+    header.input.rows === check.rows
+      ? 'its rows were other ones, or are read in another way now'
+      : `its input had ${header.input.rows} rows, and this one has ${check.rows}`;
+  return new Failure('usage', `cannot resume run ${header.run} with ${name}: ${what}`, {
+    hint: 'nothing was sent; pass --restart to send this input from its first row',
   });
 }
 
-function changed({ header }: Replay, check: Check): Failure {
-  const what =
-    header.input.rows === check.rows
-      ? 'has changed since, or is read in another way'
-      : `had ${header.input.rows} rows, and has ${check.rows} now`;
-  return new Failure('usage', `the input of run ${header.run} ${what}`, {
-    hint: 'nothing was sent; --restart sends this input from its first row',
+function otherRecord({ header }: Replay, journal: string): Failure {
+  return new Failure('usage', `${journal} records run ${header.run} of another input`, {
+    hint: 'nothing was sent; name another file with --journal, or pass --restart to replace that record',
   });
+}
+
+/** A row that a run did, or may have done, with other values than the input has now. */
+export interface ChangedRow {
+  readonly number: number;
+  readonly line: number;
+  readonly state: 'done' | 'in-doubt';
 }
 
 /**
- * Checks that the rows that were done, or may have been, are what they were: a run is not gone on with over another
- * input (reliability, P16).
- *
- * @throws {Failure} usage, naming the first row that has changed
+ * Compares an input with a run of which the content is another one: the rows that were done, or may have been, must be
+ * what they were. Stops at the first that is not.
  */
-export async function checkUnchanged(before: Replay, file: RowsFile, hashOf: (row: Row) => string): Promise<void> {
+export async function findChangedRow(
+  before: Replay,
+  file: RowsFile,
+  hashOf: (row: Row) => string,
+): Promise<ChangedRow | undefined> {
   for await (const block of file.blocks()) {
     for (const row of block) {
-      const state = before.stateOf(row.number);
+      const state = row.number > before.header.input.rows ? 'pending' : before.stateOf(row.number);
       if (state !== 'done' && state !== 'in-doubt') continue;
-      if (row.problem === undefined && hashOf(row) === before.hashOf(row.number)) continue;
-      const was = state === 'done' ? 'was done' : 'may have been done';
-      throw new Failure(
-        'usage',
-        `row ${row.number} (line ${row.line}) ${was} with other values, by run ${before.header.run}`,
-        {
-          hint: 'nothing was sent; give it back its values, or pass --restart to send every row of this input',
-        },
-      );
+      if (row.problem !== undefined || hashOf(row) !== before.hashOf(row.number)) {
+        return { number: row.number, line: row.line, state };
+      }
     }
   }
+  return undefined;
+}
+
+/** The failure of a --resume with an input in which a row is not what the run did. */
+export function rowChanged({ header }: Pick<Replay, 'header'>, { number, line, state }: ChangedRow): Failure {
+  const was = state === 'done' ? 'was done' : 'may have been done';
+  return new Failure('usage', `row ${number} (line ${line}) ${was} with other values, by run ${header.run}`, {
+    hint: 'nothing was sent; give it back its values, or pass --restart to send every row of this input',
+  });
 }
 
 /** How the rows stand when a new run begins. */

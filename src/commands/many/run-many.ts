@@ -2,25 +2,28 @@
 
 import { absolutePath } from '../../absolute-path.ts';
 import { IdSet } from '../../bulk/id-set.ts';
+import type { Replay } from '../../bulk/journal-replay.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import type { Check } from '../../rows/check-rows.ts';
-import { contentHash, type Input, nameOf } from '../../rows/input.ts';
+import { nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
 import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { type NamedFile, namedFiles, refuseSameFile } from './distinct-files.ts';
 import { showManyDryRun } from './dry-run-many.ts';
+import { findEditedRun, isSameTarget, nothingToResume, type RunInput, runIdentity } from './earlier-run.ts';
 import type { ManyOptions } from './flags.ts';
 import {
   type Beginning,
   beginningOf,
-  checkUnchanged,
   doubtPolicy,
+  findChangedRow,
   newCounts,
   skipDoubts,
   tasksOf,
@@ -79,15 +82,13 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   const input = await openShown(from, session);
   try {
     const file = await openRows(input, { ...many, action, common });
-    const work = async (record?: RunRecord) => {
-      const check = await checkFile(file, many.skipsInvalid, session);
-      if (verb.isDryRun) await showManyDryRun(file, check, session);
-      else await runFile({ verb, many, file, check, mapping: mappingOf(file) }, record, session);
-    };
+    const check = await checkFile(file, many.skipsInvalid, session);
+    const run = { verb, many, file, check, mapping: mappingOf(file) };
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
-    const isRecorded = !verb.isDryRun && (action !== 'get' || many.journal !== undefined || many.resumes);
-    if (isRecorded) await withRecord(identityFor(verb, many, input, session), many, session, work);
-    else await work();
+    const isRecorded = action !== 'get' || many.journal !== undefined || many.resumes;
+    if (verb.isDryRun) await showManyDryRun(file, check, session);
+    else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
+    else await runFile(run, undefined, session);
   } finally {
     input.close();
   }
@@ -106,37 +107,52 @@ function filesOf(from: string, { rejects, journal }: ManyOptions, { cwd }: Sessi
   return namedFiles(named, cwd);
 }
 
-/** What `--resume` looks for: the same verb, target, shard and file; of stdin its content. */
-function identityFor({ action, from }: ManyVerb, many: ManyOptions, input: Input, session: Session): string {
-  const { site, list } = session.list();
-  const name = input.isSpooled ? contentHash(input) : absolutePath(from, session.host);
-  return identityOf(action, runOrigin(session), site, list, shardText(many), many.journal === undefined ? name : null);
-}
-
 function shardText({ shard }: ManyOptions): string | null {
   return shard === undefined ? null : `${shard.index}/${shard.count}`;
 }
 
-async function withRecord(
-  identity: string,
-  many: ManyOptions,
-  { host, version: tool, say: warn }: Session,
-  work: (record: RunRecord) => Promise<void>,
-): Promise<void> {
-  const { lockWaitMs, breaksLock, restarts } = many;
-  const journal = many.journal === undefined ? undefined : absolutePath(many.journal, host);
-  const record = await openRecord({ identity, journal }, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
+/** The input, as the runs before are compared with it. */
+function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInput {
+  const { input } = file;
+  return {
+    target: { action: verb.action, origin: runOrigin(session), ...session.list(), shard: shardText(many) },
+    name: nameOf(input.name),
+    path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
+    rows: check.rows,
+    sha256: check.sha256,
+    changedRow: (before) => findChangedRow(before, file, hashOf),
+  };
+}
+
+async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
+  const { host, version: tool, say: warn } = session;
+  const { lockWaitMs, breaksLock, restarts, resumes } = run.many;
+  const journal = run.many.journal === undefined ? undefined : absolutePath(run.many.journal, host);
+  const input = inputOf(run, session);
+  let notIt: Failure | undefined;
+  const findOther = async (folder: string) => {
+    const edited = await findEditedRun(folder, input);
+    ({ notIt } = edited);
+    return edited.run;
+  };
+  const place = { identity: runIdentity(input.target, input.sha256), journal, findOther };
+  const record = await openRecord(place, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
   try {
-    if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(many, record);
+    const { before } = record;
+    if (before !== undefined && !isSameTarget(before.header, input.target)) throw ofAnother(run.many, before);
+    if (before === undefined && resumes) {
+      throw notIt ?? (await nothingToResume(findRunsDirectory(host), input, run.many.journal));
+    }
     await work(record);
   } finally {
     record.release();
   }
 }
 
-function ofAnother({ journal }: ManyOptions, { before }: RunRecord): Failure {
-  const { action, list, site, origin } = before?.header ?? {};
-  const run = `${action} in list "${list}" of site "${site}" at ${origin}`;
+function ofAnother({ journal }: ManyOptions, { header }: Replay): Failure {
+  const { action, list, site, origin, shard } = header;
+  const share = shard === null ? '' : ` (shard ${shard})`;
+  const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
   return new Failure('usage', `${journal} records another run: ${run}`, {
     hint: 'nothing was sent; name another file with --journal, or pass --restart to begin it anew for this one',
   });
@@ -150,8 +166,8 @@ function mappingOf({ options, format, delimiter }: RowsFile): string {
 }
 
 async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
-  const { verb, file, check, mapping } = run;
-  const beginning = beginningOf(record?.before, run.many, run);
+  const { verb, check } = run;
+  const beginning = await chosen(await beginningFor(run, record), session);
   if (beginning.kind === 'nothing') {
     const { run: name, startedAt } = beginning.before.header;
     const { skipped } = beginning.before.counts;
@@ -159,9 +175,6 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
     await session.say(`${check.ofShard} rows: 0 to do; run ${name}, begun ${startedAt}, ${did}`);
     return;
   }
-  const { header } = beginning.kind === 'go-on' ? beginning.before : {};
-  const isSame = header === undefined || (header.input.sha256 === check.sha256 && header.mapping === mapping);
-  if (beginning.kind === 'go-on' && !isSame) await checkUnchanged(beginning.before, file, hashOf);
   const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;
   checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.many.maxDelete);
   await warnOfExpiry(session);
@@ -169,6 +182,20 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
   await sendRows(planOf(run, beginning, record, session), session);
+}
+
+function beginningFor({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
+  const changedRow = (before: Replay) => findChangedRow(before, file, hashOf);
+  const facts = { action: verb.action, name: nameOf(file.input.name), check, mapping, changedRow };
+  return beginningOf(record?.before, many, facts);
+}
+
+/** Asks where there is a choice, and somebody to make it. */
+async function chosen(beginning: Beginning, session: Session): Promise<Exclude<Beginning, { kind: 'choice' }>> {
+  if (beginning.kind !== 'choice') return beginning;
+  const { question, yes, refusal } = beginning;
+  if (session.mayPrompt() && (await confirm(question, session))) return yes;
+  throw refusal;
 }
 
 function hashOf({ id, fields }: Row): string {

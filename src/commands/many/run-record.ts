@@ -8,7 +8,17 @@ import { fileIo } from '../../bulk/journal-io.ts';
 import { beginsAsJournal } from '../../bulk/journal-lines.ts';
 import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
-import { findRun, newestRun, newRunId, removeRun, runLock, runPath, shrinkOldRuns } from '../../bulk/run-files.ts';
+import {
+  findRun,
+  newestRun,
+  newRunId,
+  type RunFile,
+  removeRun,
+  renameRun,
+  runLock,
+  runPath,
+  shrinkOldRuns,
+} from '../../bulk/run-files.ts';
 import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
@@ -22,6 +32,8 @@ export interface RunPlace {
   readonly identity: string;
   /** A file of the user's own, rather than one in the state folder. */
   readonly journal: string | undefined;
+  /** Finds the run to go on with in the folder of runs where none has the identity. */
+  readonly findOther?: ((folder: string) => Promise<RunFile | undefined>) | undefined;
 }
 
 /** A run that may be begun, or gone on with: nobody else is at work on it. */
@@ -32,7 +44,7 @@ export interface RunRecord {
   readonly given: IdSet;
   /** Makes a new journal, in the place of the one before if that is the user's own file. */
   create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): Recorded;
-  /** Goes on with the journal of the run before. */
+  /** Goes on with the journal of the run before, which has this identity from now on. */
   reopen(limit: number): Recorded;
   /** Lets others at it. */
   release(): void;
@@ -84,34 +96,59 @@ export interface RecordOptions {
  * @throws {Failure} locked, when another process is at work on it; local-file, when its journal is damaged, or nothing
  *   can be written there
  */
-export async function openRecord(
-  { identity, journal }: RunPlace,
-  options: RecordOptions,
-  host: Host,
-): Promise<RunRecord> {
+export async function openRecord(place: RunPlace, options: RecordOptions, host: Host): Promise<RunRecord> {
+  const { identity, journal } = place;
   const folder = journal === undefined ? runsDirectory(host) : dirname(journal);
   makeFolder(folder);
-  const lockPath = journal === undefined ? runLock(folder, identity) : `${journal}.lock`;
-  const { lockWaitMs, breaksLock, restarts = false, tool, warn } = options;
-  const lock = await takeLock(lockPath, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host);
+  const { restarts = false, tool } = options;
+  const locks = new Map<string, Lock>();
+  const lock = async (path: string) => {
+    if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, host));
+  };
   try {
-    for (const holder of lock.broken)
-      await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
-    // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
-    if (journal === undefined) await shrinkOldRuns(folder, Math.min(host.clock.now(), fileIo.modifiedMs(lockPath)));
-    const last = journal === undefined ? findRun(folder, identity) : undefined;
-    const path = journal ?? last?.path;
-    const boot = bootId();
-    const given = new IdSet();
+    await lock(journal === undefined ? runLock(folder, identity) : `${journal}.lock`);
+    const last = journal === undefined ? await lastRun(folder, place, restarts, lock, host) : undefined;
     if (restarts && journal !== undefined) refuseOtherFiles(journal);
+    const boot = bootId();
+    const path = journal ?? last?.path;
+    const given = new IdSet();
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
     const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
     const next = newRunId(host.clock.now(), () => host.random(), journal === undefined ? newestRun(folder) : undefined);
-    return recordOf({ before, given, path, next, identity, lock, begin, journal, folder });
+    return recordOf({ before, given, last, next, identity, locks, begin, journal, folder });
   } catch (error) {
-    lock.release();
+    for (const held of locks.values()) held.release();
     throw error;
   }
+}
+
+async function takeRunLock(path: string, { lockWaitMs, breaksLock, warn }: RecordOptions, host: Host): Promise<Lock> {
+  const lock = await takeLock(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host);
+  for (const holder of lock.broken)
+    await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
+  return lock;
+}
+
+/** The run in the folder of runs that this one continues or comes after; under its lock. */
+async function lastRun(
+  folder: string,
+  { identity, findOther }: RunPlace,
+  restarts: boolean,
+  lock: (path: string) => Promise<void>,
+  host: Host,
+): Promise<RunFile | undefined> {
+  // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
+  await shrinkOldRuns(folder, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(folder, identity))));
+  const last = findRun(folder, identity);
+  if (last !== undefined || restarts) return last;
+  for (let other = await findOther?.(folder); other !== undefined; ) {
+    await lock(runLock(folder, other.identityStart));
+    // A process that held that lock meanwhile may have gone on with the run, and given it another identity.
+    const again: RunFile | undefined = await findOther?.(folder);
+    if (again?.path === other.path) return other;
+    other = again;
+  }
+  return undefined;
 }
 
 /** @throws {Failure} local-file, when something stands there that no run has written: it is not removed for one */
@@ -125,18 +162,18 @@ function refuseOtherFiles(journal: string): void {
 interface Found {
   readonly before: Replay | undefined;
   readonly given: IdSet;
-  /** Of the run before. */
-  readonly path: string | undefined;
+  /** The run before, in the folder of runs. */
+  readonly last: RunFile | undefined;
   /** The id of the next run. */
   readonly next: string;
   readonly identity: string;
-  readonly lock: Lock;
+  readonly locks: ReadonlyMap<string, Lock>;
   readonly begin: (limit: number) => SessionStart;
   readonly journal: string | undefined;
   readonly folder: string;
 }
 
-function recordOf({ before, given, path, next, identity, lock, begin, journal, folder }: Found): RunRecord {
+function recordOf({ before, given, last, next, identity, locks, begin, journal, folder }: Found): RunRecord {
   return {
     before,
     given,
@@ -146,10 +183,13 @@ function recordOf({ before, given, path, next, identity, lock, begin, journal, f
       return { run: next, journal: createJournal(made, { ...header, run: next, identity }, begin(limit)) };
     },
     reopen: (limit) => {
+      const path = journal ?? (last && renameRun(last, identity));
       if (before === undefined || path === undefined) throw new Error('there is no run to go on with');
       return { run: before.header.run, journal: reopenJournal(path, before, begin(limit)) };
     },
-    release: () => lock.release(),
+    release: () => {
+      for (const lock of locks.values()) lock.release();
+    },
   };
 }
 

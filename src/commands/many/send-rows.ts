@@ -118,13 +118,26 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
     const progress = openProgress({ running, pace, report, toDo }, session);
     report.attach(progress, recorded?.run);
     try {
-      return { ...(await running.ended), run: recorded?.run };
+      const end = await running.ended;
+      const unrecorded = await closeFailure(recorded);
+      return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, run: recorded?.run };
     } finally {
       progress.end();
     }
   } finally {
     stops.end();
     await recorded?.journal.close();
+  }
+}
+
+/** Why a journal could not be closed: what became of the rows is told all the same. */
+async function closeFailure(recorded: Recorded | undefined): Promise<Failure | undefined> {
+  try {
+    await recorded?.journal.close();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
   }
 }
 

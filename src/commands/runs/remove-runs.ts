@@ -5,11 +5,12 @@ import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { type Lock, takeLock } from '../../lock.ts';
 import { type RunShown, runView } from '../../output/run-view.ts';
+import { isWhollyDone } from '../many/going-on.ts';
 import { journalLock } from '../many/run-record.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { headerOfRun, pathOfRun, readRun } from './named-run.ts';
-import { isWhollyDone, shownRun } from './run-shown.ts';
+import { shownRun } from './run-shown.ts';
 
 /** A run that is to be forgotten. */
 interface LeavingRun {

@@ -1,5 +1,6 @@
 import type { JournalHeader, RowCounts } from '../../bulk/journal-records.ts';
 import type { RunShown } from '../../output/run-view.ts';
+import { isWhollyDone } from '../many/going-on.ts';
 
 /** What is known of a run; of a damaged one its id alone. */
 export interface KnownRun {
@@ -25,11 +26,6 @@ export function shownRun({ run, header, counts, isRunning = false }: KnownRun): 
     inDoubt: counts?.inDoubt,
     left: counts?.left,
   };
-}
-
-/** Whether nothing of a run is left to be done. */
-export function isWhollyDone({ failed, invalid, inDoubt, left }: RowCounts): boolean {
-  return failed + invalid + inDoubt + left === 0;
 }
 
 function statusOf(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {

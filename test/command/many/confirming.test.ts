@@ -91,7 +91,10 @@ describe('a protected profile', () => {
   ];
 
   test.each(verbs)('$words needs --confirm before anything is sent', async ({ words, content }) => {
-    await using service = await listService(({ id }) => ({ status: 200, body: { id: id ?? '1', fields: {} } }));
+    await using service = await listService(({ id, nth }) => ({
+      status: 200,
+      body: { id: id ?? `${nth}`, fields: {} },
+    }));
     await using settings = await settingsFolder(keptFor(service, { protected: true }));
     await using world = await manyWorld(service);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };

@@ -1,9 +1,21 @@
 /** What a run leaves behind, and how it is gone on with (cli.md, "Many items"; reliability, C5 to C7). */
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listService, type Script } from './list-service.ts';
-import { create, jsonLines, manyWorld, numbered, titles } from './many-world.ts';
+import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles } from './many-world.ts';
 
 /** Row 3 is refused until somebody mends the list. */
 function refusing(list: { isMended: boolean }): Script {
@@ -29,47 +41,150 @@ describe('a half-done input', () => {
     expect([service.requests.length, world.journals().length]).toEqual([sent, 1]);
   });
 
-  test('of another content of the same file too', async () => {
+  test.each([
+    { what: 'with a fixed row', content: titles(5).replace('t3', 'fixed') },
+    { what: 'with more rows', content: titles(7) },
+  ])('is known by its rows too, where the same file changed: $what', async ({ content }) => {
     await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
 
     await world.run(create(world.file('a.csv', titles(5))));
-    const { exitCode } = await world.run(create(world.file('a.csv', titles(7))));
+    const { exitCode, stderr } = await world.run(create(world.file('a.csv', content)));
 
     expect([exitCode, service.requests.length]).toEqual([2, 5]);
+    for (const text of ['is unfinished', '--resume', '--restart']) expect(stderr).toContain(text);
   });
 
-  test('is another one for another verb, list, site, address, file and shard', async () => {
+  test('a file of other rows with the same name is another input', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+
+    await world.run(create(world.file('a.csv', titles(5))));
+    const { exitCode } = await world.run(create(world.file('a.csv', titles(5).replaceAll('t', 'u'))));
+
+    expect([exitCode, service.items.size, world.journals().length]).toEqual([0, 9, 2]);
+  });
+
+  test('is another one for another verb, list, site, address and shard', async () => {
     const list = { isMended: false };
     await using service = await listService(refusing(list));
     await using other = await listService();
     await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));
-    const copy = world.file('b.csv', titles(5));
     await world.run(create(file));
 
     const others = [
-      await world.run(create(copy)),
       await world.run(create(file, '-l', 'others')),
       await world.run(create(file, '-s', 'away')),
-      await world.run(create(file, '--shard', '1/1')),
+      await world.run(create(file, '--shard', '1/2')),
       await world.run(create(file), { env: { LISTCTL_BASE_URL: other.url } }),
       await world.run(['items', 'get', '--from', world.file('ids.txt', '1\n'), '--journal', join(world.path, 'j')]),
     ];
 
-    expect(others.map(({ exitCode }) => exitCode)).toEqual([9, 9, 9, 9, 0, 0]);
+    expect(others.map(({ exitCode }) => exitCode)).toEqual([9, 9, 9, 0, 0]);
     expect((await world.run(create(file))).exitCode).toBe(2);
   });
+});
 
-  test('is told from a whole one: that may be sent again as it is', async () => {
+/** Another name of the same rows, list and service: what is typed for each, beside the words of a create. */
+const otherNames: readonly {
+  what: string;
+  from: (world: Many) => string;
+  more?: string[];
+  url?: (url: string) => string;
+}[] = [
+  { what: 'a copy', from: (world) => world.file('copy.csv', titles(5)) },
+  { what: 'a gzip copy', from: (world) => world.file('copy.csv.gz', gzipSync(titles(5))) },
+  { what: 'a link to it', from: (world) => linked(world, (path) => symlinkSync('a.csv', path)) },
+  { what: 'a hard link', from: (world) => linked(world, (path) => linkSync(join(world.path, 'a.csv'), path)) },
+  {
+    what: 'the name it was moved to',
+    from: (world) => linked(world, (path) => renameSync(join(world.path, 'a.csv'), path)),
+  },
+  { what: 'a linked directory', from: (world) => linked(world, (path) => symlinkSync('.', path), 'a.csv') },
+  { what: '/proc/self/cwd', from: (world) => join(world.path, 'home', '..', 'a.csv') },
+  { what: '--shard 1/1', from: theFile, more: ['--shard', '1/1'] },
+  { what: 'a slash at the end of the address', from: theFile, url: (url) => `${url}//` },
+  { what: 'doubled slashes', from: theFile, url: (url) => url.replace('/v1.0', '//v1.0') },
+  { what: 'localhost', from: theFile, url: (url) => url.replace('127.0.0.1', 'localhost') },
+  { what: '[::1]', from: theFile, url: (url) => url.replace('127.0.0.1', '[::1]') },
+];
+
+function theFile({ path }: Many): string {
+  return join(path, 'a.csv');
+}
+
+function linked({ path }: Many, link: (path: string) => void, name = ''): string {
+  link(join(path, 'other.csv'));
+  return join(path, 'other.csv', name);
+}
+
+describe('the same rows by another name', () => {
+  test.skipIf(process.platform === 'win32').each(otherNames)(
+    '$what: the run is known',
+    async ({ from, more = [], url }) => {
+      const list = { isMended: false };
+      await using service = await listService(refusing(list));
+      await using world = await manyWorld(service);
+      await world.run(create(world.file('a.csv', titles(5))));
+      const words = create(from(world), ...more);
+      const named = { env: { LISTCTL_BASE_URL: url?.(service.url) ?? service.url } };
+
+      const again = await world.run(words, named);
+      const sent = service.requests.length;
+      list.isMended = true;
+      // Nothing listens on [::1] here: that the run was found is what counts.
+      const resumed = await world.run([...words, '--resume', '--retries', '0'], named);
+
+      expect([again.exitCode, sent, world.journals().length]).toEqual([2, 5, 1]);
+      expect(resumed.exitCode).toBe(named.env.LISTCTL_BASE_URL.includes('[::1]') ? 7 : 0);
+    },
+  );
+});
+
+describe('an input whose run did every row', () => {
+  test('is not created again without --restart: 2, both flags named, nothing sent', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(3)));
 
-    const first = await world.run(words);
-    const second = await world.run(words);
+    await world.run(words);
+    const again = await world.run(words);
+    const sent = service.requests.length;
+    const restarted = await world.run([...words, '--restart']);
 
-    expect([first.exitCode, second.exitCode, service.items.size, world.journals().length]).toEqual([0, 0, 6, 2]);
+    expect([again.exitCode, again.stdout, sent]).toEqual([2, '', 3]);
+    for (const text of ['did every row', '--resume', '--restart', 'nothing was sent']) {
+      expect(again.stderr).toContain(text);
+    }
+    expect([restarted.exitCode, service.items.size, world.journals().length]).toEqual([0, 6, 2]);
+  });
+
+  test('is known by the rows that were fixed in it, whatever the file is called then', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const fixed = titles(5).replace('t3', 'fixed');
+
+    await world.run(create(world.file('a.csv', titles(5))));
+    await world.run(create(world.file('a.csv', fixed), '--resume'));
+    const again = [
+      await world.run(create(join(world.path, 'a.csv'))),
+      await world.run(create(world.file('b.csv', fixed))),
+    ];
+
+    expect(again.map(({ exitCode }) => exitCode)).toEqual([2, 2]);
+    expect([service.items.size, world.journals().length]).toEqual([5, 1]);
+  });
+
+  test.each(['update', 'delete'] as const)('may be sent again to %s the same items', async (verb) => {
+    await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
+    await using world = await manyWorld(service);
+    const more = verb === 'update' ? ['-f', 'a=1'] : ['--yes'];
+    const words = ['items', verb, '--from', world.file('ids.txt', '1\n2\n'), ...more];
+
+    const runs = [await world.run(words), await world.run(words)];
+
+    expect([runs.map(({ exitCode }) => exitCode), service.requests.length]).toEqual([[0, 0], 4]);
   });
 });
 
@@ -116,11 +231,11 @@ describe('--resume', () => {
   });
 
   test.each([
-    { what: 'another content', content: titles(3).replace('t2', 'x2'), more: [] },
-    { what: 'more rows', content: titles(4), more: [] },
-    { what: 'another mapping', content: titles(3), more: ['--rename', 'Title=Name'] },
-    { what: 'another common field', content: titles(3), more: ['-f', 'a=1'] },
-  ])('of a whole run with $what is 2 and names --restart', async ({ content, more }) => {
+    { what: 'another content', content: titles(3).replace('t2', 'x2'), more: [], says: 'leave out --resume' },
+    { what: 'more rows', content: titles(4), more: [], says: 'leave out --resume' },
+    { what: 'another mapping', content: titles(3), more: ['--rename', 'Title=Name'], says: '--restart' },
+    { what: 'another common field', content: titles(3), more: ['-f', 'a=1'], says: '--restart' },
+  ])('of a whole run with $what is 2 and says what to do', async ({ content, more, says }) => {
     await using service = await listService();
     await using world = await manyWorld(service);
 
@@ -128,16 +243,41 @@ describe('--resume', () => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', content), ...more, '--resume'));
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 2, stdout: '', requests: 3 });
-    expect(stderr).toContain('--restart');
+    expect(stderr).toContain(says);
   });
 
-  test('without a run before starts one', async () => {
+  test.each([
+    { what: 'in the state directory', more: [] },
+    { what: 'in a journal that is not there', more: ['--journal', 'j'] },
+  ])('without a run $what is 2, sends nothing, and says how to start one', async ({ more }) => {
     await using service = await listService();
     await using world = await manyWorld(service);
 
-    const { exitCode } = await world.run(create(world.file('a.csv', titles(3)), '--resume'));
+    const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--resume', ...more));
 
-    expect([exitCode, service.items.size]).toEqual([0, 3]);
+    expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
+    expect(stderr).toContain('leave out --resume');
+    expect([world.journals(), existsSync(join(world.path, 'j'))]).toEqual([[], false]);
+  });
+
+  test.each<{ what: string; more: string[]; says: string; advice: string; isElsewhere?: true }>([
+    { what: 'another address', more: [], says: 'at http://127.0.0.1:', advice: 'pass --base-url', isElsewhere: true },
+    { what: 'another shard', more: ['--shard', '1/2'], says: 'without --shard', advice: 'leave out --shard' },
+    { what: 'a journal', more: ['--journal', 'j'], says: 'in the state directory', advice: 'leave out --journal' },
+  ])('names the unfinished run of the same rows: $what', async ({ more, says, advice, isElsewhere }) => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using other = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(5));
+    await world.run(create(file));
+    const env: Record<string, string> = isElsewhere ? { LISTCTL_BASE_URL: other.url } : {};
+
+    const { exitCode, stderr } = await world.run(create(file, '--resume', ...more), { env });
+
+    expect([exitCode, service.requests.length, other.requests]).toEqual([2, 5, []]);
+    for (const text of ['of the same rows is unfinished', says, advice, 'leave out --resume']) {
+      expect(stderr).toContain(text);
+    }
   });
 
   test('takes a failed row that was mended in its place', async () => {
@@ -230,19 +370,24 @@ describe('--resume', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
-  test('a journal with a part of its first line was never begun: the run starts', async () => {
-    let isExpired = true;
-    await using service = await listService(() => (isExpired ? { status: 401 } : undefined));
+  test.each([0, 40])('a journal that was cut to %i bytes is damage, not absence: 10, nothing sent', async (length) => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', titles(3)));
+    const words = create(world.file('a.csv', titles(5)));
     await world.run(words);
-    isExpired = false;
     const [journal = ''] = world.journals();
-    writeFileSync(journal, readFileSync(journal).subarray(0, 40));
+    writeFileSync(journal, readFileSync(journal).subarray(0, length));
+    const named = create(world.file('b.csv', titles(4)), '--journal', journal);
 
-    const { exitCode } = await world.run(words);
+    const runs = [
+      await world.run(words),
+      await world.run([...words, '--resume']),
+      await world.run(named),
+      await world.run([...named, '--resume']),
+    ];
 
-    expect([exitCode, service.items.size]).toEqual([0, 3]);
+    expect([runs.map(({ exitCode }) => exitCode), service.requests.length]).toEqual([[10, 10, 10, 10], 5]);
+    expect(statSync(journal).size).toBe(length);
   });
 });
 
@@ -336,6 +481,27 @@ describe('get', () => {
     expect([first.exitCode, first.stdout, second.exitCode, second.stdout]).toEqual([3, '1\n2\n', 0, '3\n4\n']);
   });
 });
+
+test.each(['state directory', '--journal'])(
+  'a journal that is removed during the run ends it with 10: %s',
+  async (place) => {
+    await using world = await manyWorld({ url: '' });
+    const own = join(world.path, 'j');
+    await using service = await listService(({ title }) => {
+      if (title === 't20') rmSync(place === '--journal' ? own : (world.journals()[0] ?? ''));
+      return undefined;
+    });
+    const words = create(world.file('a.csv', titles(60)), '--concurrency', '1', '-o', 'none');
+    const env = { LISTCTL_BASE_URL: service.url };
+
+    const { exitCode, stderr } = await world.run(place === '--journal' ? [...words, '--journal', own] : words, { env });
+
+    expect(exitCode).toBe(10);
+    expect(stderr).toContain('was removed or replaced during the run');
+    expect(stderr).toMatch(/^60 rows: \d+ created, \d+ in doubt, \d+ still to do; /m);
+    expect(service.requests.length).toBeLessThan(25);
+  },
+);
 
 test('a journal holds hashes and ids: no value, no token', async () => {
   await using service = await listService();

@@ -39,7 +39,11 @@ test('stdin is shown as it comes, and not before: until then its writer may need
 
 test('the bar is there before the first answer, well within 100 ms', async () => {
   const { open, opened } = closedGate();
-  await using service = await listService(() => ({ status: 201, after: opened, body: { id: '1', fields: {} } }));
+  await using service = await listService(({ nth }) => ({
+    status: 201,
+    after: opened,
+    body: { id: `${nth}`, fields: {} },
+  }));
   await using world = await manyWorld(service);
   const { host, tick, everyMs } = ticking(world, onTerminal);
   const running = main(create(world.file('tasks.csv', titles(2)), '-o', 'none'), host);
@@ -57,9 +61,8 @@ test.each([
   { output: 'none', gone: false, because: 'nothing is' },
 ])('with -o $output on a terminal a result takes the bar away: $gone, $because', async ({ output, gone }) => {
   const gates = [closedGate(), closedGate()];
-  const answer = { status: 201, body: { id: '1', fields: {} } };
   await using service = await listService(({ nth }) => ({
-    ...answer,
+    ...{ status: 201, body: { id: `${nth}`, fields: {} } },
     after: gates[nth - 1]?.opened ?? Promise.resolve(),
   }));
   await using world = await manyWorld(service);

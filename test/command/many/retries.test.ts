@@ -1,6 +1,6 @@
 /** When a row is sent again, and what counts against it (rulings, "Retries"; reliability, C2 to C4, N24 to N41). */
 import { describe, expect, test } from 'vitest';
-import { type ListRequest, listService } from './list-service.ts';
+import { type ListRequest, listService, type Script } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './many-world.ts';
 
 describe('being throttled', () => {
@@ -281,9 +281,9 @@ describe('update, delete and get', () => {
 });
 
 test('--concurrency is the most that are under way at once, and --concurrency 1 keeps the order', async () => {
-  const slow = () => ({
+  const slow: Script = ({ nth }) => ({
     status: 201,
-    body: { id: '1', fields: {} },
+    body: { id: `${nth}`, fields: {} },
     after: new Promise((resolve) => setTimeout(resolve, 5)),
   });
   await using service = await listService(slow);

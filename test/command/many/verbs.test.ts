@@ -79,7 +79,7 @@ describe('a create', () => {
     const file = world.file('a.csv', csv);
 
     await world.run(create(file));
-    await world.run(create(file, '--idempotency', 'none'));
+    await world.run(create(file, '--idempotency', 'none', '--restart'));
 
     const keys = service.requests.map(({ key }) => key);
     expect(new Set(keys.slice(0, 2)).size).toBe(2);
@@ -119,8 +119,8 @@ describe('a create', () => {
     const words = create(file, '--rename', 'Name=Title', '--only', 'Name,Count,Done,Note', '--type', '*=auto');
 
     await world.run([...words, '--empty', 'null']);
-    await world.run([...words, '--empty', 'string']);
-    await world.run(words);
+    await world.run([...words, '--empty', 'string', '--restart']);
+    await world.run([...words, '--restart']);
 
     expect(service.requests.map(({ fields }) => fields)).toEqual([
       { Title: 't1', Count: '007', Done: true, Note: null },

@@ -214,7 +214,7 @@ test('every record is told in its order, with its session and its time', async (
 });
 
 describe('no run was begun', () => {
-  test('where there is no file, or none but a part of its first line', async () => {
+  test('where there is no file', async () => {
     const { io } = powerLossDisk();
     expect(await readJournal('/nowhere/a.journal', { boot })).toBeUndefined();
     for await (const nothing of journalRecords('/nowhere/a.journal')) expect(nothing).toBeUndefined();
@@ -238,11 +238,12 @@ describe('no run was begun', () => {
 });
 
 describe('P14: a journal cut at any byte', () => {
-  test('opens, with all that is before the tear; the NULs of a lost block are a tear too', {
+  test('opens behind its first line, with all that is before the tear; the NULs of a lost block are a tear too', {
     timeout: 60_000,
   }, async () => {
     const { bytes, history } = await historyOf(everything);
-    for (let length = 0; length <= bytes.length; length += 1) {
+    const { headerBytes = 0 } = history[0] ?? {};
+    for (let length = headerBytes; length <= bytes.length; length += 1) {
       for (const nuls of [0, 1, 700]) {
         const replay = await read(Buffer.concat([bytes.subarray(0, length), Buffer.alloc(nuls)]));
         const whole = history.findLast(({ lengthBytes }) => lengthBytes <= length);
@@ -257,6 +258,16 @@ describe('P14: a journal cut at any byte', () => {
       }
     }
   });
+});
+
+test('P14: a journal cut within its first line is damage: nothing of ours is without it', async () => {
+  const { bytes, history } = await historyOf(everything);
+  for (let length = 0; length < (history[0]?.headerBytes ?? 0); length += 1) {
+    for (const nuls of [0, 1, 700]) {
+      const cut = Buffer.concat([bytes.subarray(0, length), Buffer.alloc(nuls)]);
+      await expect(read(cut)).rejects.toMatchObject({ kind: 'local-file' });
+    }
+  }
 });
 
 describe('P15: one bit that changed', () => {
@@ -282,7 +293,7 @@ describe('P15: one bit that changed', () => {
     }
   });
 
-  test('in the end of a header that stands alone is damage, not a run that was not begun', async () => {
+  test('in the end of a header that stands alone is damage', async () => {
     const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
     for (let bit = 0; bit < 8; bit += 1) {
       const changed = Buffer.from(head);
@@ -342,7 +353,8 @@ test('E5: any prefix of a history reads as that prefix', async () => {
     fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 12 }), fc.nat(), async (rows, cut) => {
       const groups = [...new Set(rows)].flatMap((row, at) => [[intentOf(row, at + 1)], [doneOf(row)]]);
       const { bytes, history } = await historyOf(groups);
-      const length = cut % (bytes.length + 1);
+      const { headerBytes = 0 } = history[0] ?? {};
+      const length = headerBytes + (cut % (bytes.length + 1 - headerBytes));
 
       const replay = await read(bytes.subarray(0, length));
 
@@ -354,7 +366,7 @@ test('E5: any prefix of a history reads as that prefix', async () => {
   );
 });
 
-test('any bytes are a journal, no run, or a failure that can be acted on', async () => {
+test('any bytes are a journal, or a failure that can be acted on', async () => {
   const { bytes } = await historyOf(everything);
   const edit = fc.tuple(fc.nat(bytes.length), fc.nat(40), fc.uint8Array({ maxLength: 40 }));
   await fc.assert(

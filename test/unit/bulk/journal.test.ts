@@ -54,31 +54,41 @@ describe('a new journal', () => {
     expect(readFileSync(other, 'utf8')).toBe('milk, eggs');
   });
 
-  test('takes the place of a run that was not begun', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'a.journal');
-    const whole = encodeLine({ listctl: 'journal', version: 1, ...header });
-    for (const bytes of [Buffer.alloc(0), whole.subarray(0, 5), whole.subarray(0, -1), Buffer.alloc(4096)]) {
-      writeFileSync(file, bytes);
-
-      await createJournal(file, header, session).close();
-
-      expect(await readJournal(file, { boot: 'here' })).toMatchObject({ sessions: [session] });
-    }
-  });
-
-  test.each(['write', 'sync', 'syncFolder'] as const)('leaves nothing behind when it can’t be made: %s', (call) => {
+  test('has its name only once its first line is on disk', () => {
     const disk = powerLossDisk();
+    const seen = new Set<number | undefined>();
+    disk.onChange = () => seen.add(disk.bytesOf(path)?.length);
 
-    expect(() => createJournal(path, header, session, { ...disk.io, [call]: failing('ENOSPC') })).toThrow(
-      expect.objectContaining({
-        kind: 'local-file',
-        message: 'cannot create /runs/a.journal: no space left on the device',
-      }),
-    );
+    createJournal(path, header, session, disk.io);
 
-    expect(disk.bytesOf(path)).toBeUndefined();
+    expect([...seen]).toEqual([undefined, disk.bytesOf(path)?.length]);
   });
+
+  test('is made beside what a killed process left of one', async () => {
+    const disk = powerLossDisk();
+    disk.put(`${path}.tmp-listctl`, Buffer.from('half'));
+
+    await createJournal(path, header, session, disk.io).close();
+
+    expect(await readJournal(path, { boot: 'here', io: disk.io })).toMatchObject({ sessions: [session] });
+    expect(disk.io.list('/runs')).toEqual(['a.journal']);
+  });
+
+  test.each(['write', 'sync', 'rename', 'syncFolder'] as const)(
+    'leaves nothing behind when it can’t be made: %s',
+    (call) => {
+      const disk = powerLossDisk();
+
+      expect(() => createJournal(path, header, session, { ...disk.io, [call]: failing('ENOSPC') })).toThrow(
+        expect.objectContaining({
+          kind: 'local-file',
+          message: 'cannot create /runs/a.journal: no space left on the device',
+        }),
+      );
+
+      expect(disk.io.list('/runs')).toEqual([]);
+    },
+  );
 
   test('is told of with its path where no file can be made', async () => {
     await using folder = await temporaryFolder();
@@ -158,6 +168,33 @@ describe('P08: a disk that is full', () => {
     expect(() => createJournal(path, header, session, { ...powerLossDisk().io, write: () => 0 })).toThrow(
       'no space left on the device',
     );
+  });
+});
+
+describe('a journal that loses its name while it is written', () => {
+  test.each(['removed', 'replaced', 'moved'] as const)('%s: the next sync fails, and all after it', async (how) => {
+    const disk = powerLossDisk();
+    const journal = createJournal(path, header, session, disk.io);
+    journal.write([intentOf(1, 1)], 1);
+    await journal.sync();
+
+    if (how === 'moved') disk.io.rename(path, '/runs/b.journal');
+    else disk.io.remove(path);
+    if (how === 'replaced') disk.put(path, Buffer.from('another'));
+    journal.write([doneOf(1)], 2);
+
+    const lost = { kind: 'local-file', message: expect.stringContaining('removed or replaced during the run') };
+    await expect(journal.sync()).rejects.toMatchObject(lost);
+    expect(() => journal.write([intentOf(2, 2)], 3)).toThrow(expect.objectContaining(lost));
+  });
+
+  test('is noticed at the end where nothing was to be synced any more', async () => {
+    const disk = powerLossDisk();
+    const journal = createJournal(path, header, session, disk.io);
+    disk.io.remove(path);
+
+    await expect(journal.close()).rejects.toMatchObject({ kind: 'local-file' });
+    await journal.close();
   });
 });
 
@@ -297,15 +334,16 @@ async function scripted(io: JournalIo): Promise<void> {
   await reopenJournal(path, replay, session, io).close();
 }
 
-/** The n-th call fails, but for `close`: there is nothing to do about that. */
+/** The n-th call fails, but for `close` and `remove`, which tidy up: there is nothing to do about that. */
 function failingAt(io: JournalIo, nth: number): { readonly io: JournalIo; hasFailed(): boolean } {
   let calls = 0;
   const broken = Object.fromEntries(
     Object.entries(io).map(([name, call]) => [
       name,
       (...args: unknown[]) => {
-        calls += name === 'close' ? 0 : 1;
-        if (calls !== nth || name === 'close') return (call as (...args: unknown[]) => unknown)(...args);
+        const tidies = name === 'close' || name === 'remove';
+        calls += tidies ? 0 : 1;
+        if (calls !== nth || tidies) return (call as (...args: unknown[]) => unknown)(...args);
         if (name === 'syncData') return Promise.reject(systemError('EIO'));
         throw systemError('EIO');
       },

@@ -75,11 +75,10 @@ describe('the id of a run', () => {
 });
 
 describe('finding a run', () => {
-  test('the last one of the same identity, and of all of its digits', async () => {
+  test('the last one of the same identity, as the names of the journals have it', async () => {
     await using folder = await temporaryFolder();
     await put(folder.path, '20261120-101530-aaaa', allDone);
     const last = await put(folder.path, '20261120-101531-aaaa', allDone);
-    await put(folder.path, '20261120-101532-aaaa', allDone, similar);
     await put(folder.path, '20261120-101533-aaaa', allDone, 'ffffffffffffffff');
 
     expect(findRun(folder.path, identity)).toMatchObject({ path: last, run: '20261120-101531-aaaa' });
@@ -87,15 +86,16 @@ describe('finding a run', () => {
     expect(findRun(join(folder.path, 'none'), identity)).toBeUndefined();
   });
 
-  test('one that was not begun is none; one that is damaged is found, so that its rows are not done again', async () => {
+  test.each([
+    { what: 'empty', damage: () => Buffer.alloc(0) },
+    { what: 'cut short', damage: (bytes: Buffer) => bytes.subarray(0, 40) },
+    { what: 'changed', damage: (bytes: Buffer) => bytes.fill('x', 20, 30) },
+  ])('one that is damaged ($what) is found, so that its rows are not done again', async ({ damage }) => {
     await using folder = await temporaryFolder();
     const whole = await put(folder.path, '20261120-101530-aaaa', allDone);
-    writeFileSync(runPath(folder.path, '20261120-101531-aaaa', identity), readFileSync(whole).subarray(0, 40));
-
-    expect(findRun(folder.path, identity)?.path).toBe(whole);
-
     const damaged = runPath(folder.path, '20261120-101532-aaaa', identity);
-    writeFileSync(damaged, readFileSync(whole).fill('x', 20, 30));
+    writeFileSync(damaged, damage(readFileSync(whole)));
+
     expect(findRun(folder.path, identity)?.path).toBe(damaged);
     await expect(readJournal(damaged, here)).rejects.toMatchObject({ kind: 'local-file' });
   });

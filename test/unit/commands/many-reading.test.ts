@@ -17,12 +17,13 @@ const lineGone = '\u001b[1G\u001b[2K';
 test('the check of a file shows its rows so far, counted over all shards, and how much of the file that is', async () => {
   const { session, host, tick } = watching();
   const gate = closedGate();
-  const file = fileOf(async function* ({ onBytes }) {
+  const file = fileOf(async function* ({ onBytes, onContent }) {
     yield [rowOf(1), rowOf(2)];
     onBytes?.(new Uint8Array(30));
     yield [rowOf(3)];
     await gate.opened;
     onBytes?.(new Uint8Array(70));
+    onContent?.(new Uint8Array(100));
     yield [rowOf(4)];
   });
 
