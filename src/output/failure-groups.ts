@@ -13,12 +13,14 @@ export interface FailureGroup {
   readonly serviceCode?: string | undefined;
   /** The number of the first row, and what was said of it. */
   readonly row: number;
+  /** What the first row is known by, where that is not its number. */
+  readonly name?: string | undefined;
   readonly message: string;
 }
 
 /** Counts failures by kind, HTTP status and the service's own code, in memory that has a bound. */
 export interface FailureGroups {
-  add(row: number, failure: Failure): void;
+  add(row: number, failure: Failure, name?: string): void;
   /** Many first, then early ones first; `other` is the last. */
   list(): readonly FailureGroup[];
 }
@@ -37,7 +39,7 @@ export function openFailureGroups(): FailureGroups {
   const groups = new Map<string, { count: number } & FailureGroup>();
   let other: ({ count: number } & FailureGroup) | undefined;
   return {
-    add: (row, { kind, message, details: { status, serviceCode } }) => {
+    add: (row, { kind, message, details: { status, serviceCode } }, name) => {
       const code = serviceCode?.slice(0, limits.code);
       const key = JSON.stringify([kind, status, code]);
       const found = groups.get(key) ?? (groups.size < groupsMax ? undefined : other);
@@ -45,7 +47,7 @@ export function openFailureGroups(): FailureGroups {
         found.count += 1;
         return;
       }
-      const first = { count: 1, row, message: message.slice(0, limits.message) };
+      const first = { count: 1, row, name, message: message.slice(0, limits.message) };
       if (groups.size < groupsMax) groups.set(key, { ...first, kind, status, serviceCode: code });
       else other = { ...first, kind: 'other' };
     },
@@ -68,8 +70,8 @@ export function failureGroupLines(groups: readonly FailureGroup[], { columns }: 
   );
 }
 
-function sortOf({ kind, status, serviceCode, row, message }: FailureGroup): string {
+function sortOf({ kind, status, serviceCode, row, name, message }: FailureGroup): string {
   const http = status === undefined ? [] : [`HTTP ${status}`];
   const code = serviceCode === undefined ? [] : [serviceCode];
-  return `${[kind, ...http, ...code].join(', ')} (row ${row}: ${message})`;
+  return `${[kind, ...http, ...code].join(', ')} (${name === undefined ? `row ${row}` : `"${name}"`}: ${message})`;
 }

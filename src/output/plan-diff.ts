@@ -29,10 +29,12 @@ export interface FieldChange {
 
 /** One item that the plan leaves alone, for a reason that somebody should know. */
 export interface UntouchedShown {
-  /** Nobody knows whether it was created, or the seed does not name it any more. */
-  readonly why: 'in-doubt' | 'orphaned';
+  /** Nobody knows whether it was created, its id belongs to another item, or the seed does not name it any more. */
+  readonly why: 'in-doubt' | 'conflict' | 'orphaned';
   readonly key: string;
   readonly id?: string | undefined;
+  /** Of a conflict: what the other item has in its key field; undefined where it has none. */
+  readonly found?: JsonValue | undefined;
 }
 
 /** What the text is made for: columns, 20 at least. */
@@ -46,7 +48,7 @@ const indent = 4;
 
 const arrow = '→';
 
-const signs = { create: '+', update: '~', delete: '-', 'in-doubt': '?', orphaned: '=' } as const;
+const signs = { create: '+', update: '~', delete: '-', 'in-doubt': '?', conflict: '!', orphaned: '=' } as const;
 
 const reasons = {
   drift: 'changed by somebody: set back',
@@ -84,9 +86,16 @@ export function stepLines({ action, key, id, why, changes }: StepShown, screen: 
 }
 
 /** The line of an item that is left alone, on several where it must be: `? key "Buy milk", in doubt: …`. */
-export function untouchedLines({ why, key, id }: UntouchedShown, screen: PlanScreen): string[] {
-  const paint = why === 'in-doubt' ? screen.style.yellow : undefined;
-  return headLines({ sign: signs[why], key, id, idWord: 'id', reason: reasonsToLeave[why], paint }, screen);
+export function untouchedLines({ why, key, id, found }: UntouchedShown, screen: PlanScreen): string[] {
+  const paint = why === 'orphaned' ? undefined : screen.style.yellow;
+  const isConflict = why === 'conflict';
+  const reason = isConflict ? `now holds another item: ${otherText(found, screen)}` : reasonsToLeave[why];
+  const head = { sign: signs[why], key, id, idWord: 'id', reason, paint, isSentence: isConflict };
+  return headLines(head, screen);
+}
+
+function otherText(found: JsonValue | undefined, { width }: PlanScreen): string {
+  return found === undefined || found === null ? 'no key' : `key ${cutMiddle(jsonText(found), width - indent - 4)}`;
 }
 
 function reasonOf(action: StepShown['action'], why: StepShown['why']): string | undefined {
@@ -101,15 +110,22 @@ interface Head {
   readonly idWord: string;
   readonly reason: string | undefined;
   readonly paint: Part['paint'];
+  /** Whether the id and the reason are one sentence. */
+  readonly isSentence?: boolean | undefined;
 }
 
-function headLines({ sign, key, id, idWord, reason, paint }: Head, { width, style }: PlanScreen): string[] {
+function headLines(
+  { sign, key, id, idWord, reason, paint, isSentence = false }: Head,
+  { width, style }: PlanScreen,
+): string[] {
   // Each cut to a line of its own, with room for a comma.
   const called = `${sign} key ${cutMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
   const named = id === undefined ? [] : [`${idWord} ${cutMiddle(idText(id), width - indent - `${idWord} ,`.length)}`];
   const parts: Part[] = [
     { text: called, paint, mark: named.length > 0 || reason !== undefined ? ',' : undefined },
-    ...named.map((text): Part => ({ text, paint: style.dim, mark: reason === undefined ? undefined : ',' })),
+    ...named.map(
+      (text): Part => ({ text, paint: style.dim, mark: reason === undefined || isSentence ? undefined : ',' }),
+    ),
     ...wordsOf(reason ?? '', { paint }),
   ];
   return flowLines(parts, width, indent);

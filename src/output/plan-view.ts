@@ -32,6 +32,8 @@ export interface PlanCountsShown {
   /** Of those to create: the ones that were there, and are gone. */
   readonly gone: number;
   readonly inDoubt: number;
+  /** Whose id belongs to another item by now. */
+  readonly conflict?: number | undefined;
   /** No longer in the seed, and left as they are. */
   readonly orphaned: number;
 }
@@ -125,8 +127,12 @@ function noChangeParts(counts: PlanCountsShown, style: Style): Part[] {
   return [...wordsOf('No changes:'), ...first, ...rest];
 }
 
-function untouchedGroups({ inDoubt, orphaned }: PlanCountsShown, style: Style): Part[][] {
-  return [countParts(inDoubt, 'in doubt', style.yellow), countParts(orphaned, 'no longer in the seed')];
+function untouchedGroups({ inDoubt, conflict = 0, orphaned }: PlanCountsShown, style: Style): Part[][] {
+  return [
+    countParts(inDoubt, 'in doubt', style.yellow),
+    countParts(conflict, 'in conflict', style.yellow),
+    countParts(orphaned, 'no longer in the seed'),
+  ];
 }
 
 function countParts(count: number, said: string, paint?: Part['paint'], aside = ''): Part[] {

@@ -1,6 +1,6 @@
 /** How the results of a run look, row by row. */
 import type { Failure } from '../errors.ts';
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import { doneWord } from './done-word.ts';
 import { failureObject } from './failure-text.ts';
 import { oneLine } from './one-line.ts';
@@ -10,6 +10,8 @@ import type { Row, Screen, View } from './view.ts';
 export interface RowResultShown {
   /** Its number in the input, from 1. */
   readonly row: number;
+  /** Of a step of a plan, the key that it is about. */
+  readonly key?: string | undefined;
   /** `create`, `update`, `delete`, `get` */
   readonly action: string;
   readonly status: 'done' | 'failed' | 'in-doubt';
@@ -38,6 +40,21 @@ export const rowResultView: View<RowResultShown> = {
   row: cellsOf,
   columns: ['row', 'action', 'status', 'id', 'error'],
 };
+
+/** Results of the steps of a plan: the same by their keys, and an empty list where there was nothing to do. */
+export const stepResultView: View<RowResultShown> = {
+  pretty: rowResultView.pretty,
+  printsNone: true,
+  json: stepObject,
+  id: rowResultView.id,
+  row: (step) => new Map(Object.entries({ id: null, ...stepObject(step), error: step.failure?.message ?? null })),
+  columns: ['key', 'action', 'status', 'id', 'error'],
+};
+
+function stepObject({ key = '', action, status, id, failure }: RowResultShown): JsonObject {
+  const known = id === undefined ? { key, action, status } : { key, action, status, id };
+  return failure === undefined ? known : { ...known, error: failureObject(failure) };
+}
 
 function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {
   return new Map<string, JsonValue>([

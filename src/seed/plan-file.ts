@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { type JsonObject, printJson } from '../json.ts';
 import { JsonMembers, placeText } from './json-members.ts';
 import { type Extent, eachElement, JsonFault, parsePart, refuseRest, skipBlanks } from './json-parts.ts';
-import type { Plan, PlanCounts } from './plan.ts';
+import type { Conflict, Plan, PlanCounts } from './plan.ts';
 import { isSameValue } from './same-value.ts';
 import { cut, type State, type Target, targetText } from './state.ts';
 import type { Step } from './step.ts';
@@ -30,16 +30,17 @@ export interface PlanFile {
   readonly isRefreshed: boolean;
   readonly counts: PlanCounts;
   readonly steps: readonly Step[];
+  readonly conflicts: readonly Conflict[];
   readonly inDoubt: readonly string[];
   readonly orphaned: readonly string[];
 }
 
 /** A plan file of a plan. */
 export function planFileOf(
-  { counts, steps, inDoubt, orphaned }: Plan,
-  from: Omit<PlanFile, 'counts' | 'steps' | 'inDoubt' | 'orphaned'>,
+  { counts, steps, conflicts, inDoubt, orphaned }: Plan,
+  from: Omit<PlanFile, 'counts' | 'steps' | 'conflicts' | 'inDoubt' | 'orphaned'>,
 ): PlanFile {
-  return { ...from, counts, steps, inDoubt, orphaned };
+  return { ...from, counts, steps, conflicts, inDoubt, orphaned };
 }
 
 /** Whether a file says that it is a plan: a seed is never taken for one, nor the other way round. */
@@ -49,7 +50,7 @@ export function looksLikePlan(start: string): boolean {
 
 /** A plan as text, in pieces: a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
-  const { target, state, key, seed, prunes, isRefreshed, counts, steps, inDoubt, orphaned } = plan;
+  const { target, state, key, seed, prunes, isRefreshed, counts, steps, conflicts, inDoubt, orphaned } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
   const { file, sha256 } = seed;
@@ -63,6 +64,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
     prune: prunes,
     refresh: isRefreshed,
     counts: { ...counts },
+    conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     inDoubt,
     orphaned,
   };
@@ -81,6 +83,7 @@ const countNames = [
   'delete',
   'unchanged',
   'inDoubt',
+  'conflict',
   'orphaned',
   'drifted',
   'gone',
@@ -89,7 +92,7 @@ const countNames = [
 
 const names = [
   ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh'],
-  ...['counts', 'inDoubt', 'orphaned', 'steps'],
+  ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'steps'],
 ];
 
 /**
@@ -138,6 +141,7 @@ function planFrom(text: string, path: string): PlanFile {
     prunes: read.flag('prune'),
     isRefreshed: read.flag('refresh'),
     steps: readSteps(text, read.extent('steps')),
+    conflicts: readConflicts(text, read.extent('conflicts')),
     inDoubt: readKeys(text, read.extent('inDoubt')),
     orphaned: readKeys(text, read.extent('orphaned')),
   };
@@ -156,6 +160,17 @@ function readKeys(text: string, { start }: Extent): readonly string[] {
     keys.push(key);
   });
   return keys;
+}
+
+function readConflicts(text: string, { start }: Extent): readonly Conflict[] {
+  const conflicts: Conflict[] = [];
+  eachElement(text, start, (extent) => {
+    const read = membersOf(text, extent, ['key', 'id', 'action', 'found']);
+    const action = read.word('action', ['update', 'delete'] as const);
+    const found = parsePart(text, read.extent('found'));
+    conflicts.push({ key: read.text('key'), id: read.id('id', 'item'), action, found });
+  });
+  return conflicts;
 }
 
 /** What is asked before the steps are done names these counts, so they are those of the steps. */

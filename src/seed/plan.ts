@@ -4,6 +4,7 @@ import type { Fields } from '../item.ts';
 import { type JsonValue, objectFrom } from '../json.ts';
 import { holdsFields, isSameField, isSameFields, ownField } from './same-value.ts';
 import type { Seed, SeedItem } from './seed.ts';
+import { keyText } from './seed-items.ts';
 import type { KnownItem, State, StateItem } from './state.ts';
 import type { CreateInDoubt, CreateStep, DeleteStep, Step, UpdateStep } from './step.ts';
 
@@ -29,9 +30,21 @@ export interface PlanInput {
   readonly mayResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
 }
 
+/** An item that is not the one that the state knows by this id: its key field has another value. */
+export interface Conflict {
+  readonly key: string;
+  readonly id: string;
+  /** What is not done about it. */
+  readonly action: 'update' | 'delete';
+  /** The value of its key field; undefined where it has none. */
+  readonly found: JsonValue | undefined;
+}
+
 /** What is to be done, and what is known without doing anything. */
 export interface Plan {
   readonly steps: readonly Step[];
+  /** Items that are neither changed nor deleted, since they are not the seed's. */
+  readonly conflicts: readonly Conflict[];
   readonly counts: PlanCounts;
   /** The keys of the items that may be there: nothing is done about them until somebody looks. In the order of the seed, then of the state. */
   readonly inDoubt: readonly string[];
@@ -48,6 +61,7 @@ export interface PlanCounts {
   readonly delete: number;
   readonly unchanged: number;
   readonly inDoubt: number;
+  readonly conflict: number;
   readonly orphaned: number;
   /** Of the updates and deletes: items that somebody changed since they were last applied. */
   readonly drifted: number;
@@ -58,8 +72,9 @@ export interface PlanCounts {
 }
 
 /**
- * Makes a plan. No key is in two steps; nothing is deleted, or changed, that the state does not own; and where nothing
- * has changed since, the plan of a list that was made to match is empty.
+ * Makes a plan. No key is in two steps; nothing is deleted, or changed, that the state does not own, or whose key field
+ * has another value than the state expects; and where nothing has changed since, the plan of a list that was made to
+ * match is empty.
  */
 export function planOf(input: PlanInput): Plan {
   const { seed, state, prunes } = input;
@@ -77,6 +92,7 @@ export function planOf(input: PlanInput): Plan {
 class Planning {
   readonly #input: PlanInput;
   readonly #steps: Step[] = [];
+  readonly #conflicts: Conflict[] = [];
   readonly #inDoubt: string[] = [];
   readonly #orphaned: string[] = [];
   readonly #learned = new Map<string, StateItem | undefined>();
@@ -99,7 +115,7 @@ class Planning {
       if (observed?.kind === 'gone') {
         this.#gone += 1;
         this.#create(item, { why: 'gone' });
-      } else {
+      } else if (!this.#refuses('update', key, known, observed)) {
         const now = observed?.kind === 'there' ? observed : known;
         if (holdsFields(now.fields, fields)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
         else this.#update(item, known, now);
@@ -117,8 +133,24 @@ class Planning {
     if (observed?.kind === 'gone') {
       this.#learned.set(key, undefined);
       this.#forgotten += 1;
-    } else if (prunes) this.#delete(key, known, observed?.kind === 'there' ? observed : known);
-    else this.#orphaned.push(key);
+    } else if (!prunes) this.#orphaned.push(key);
+    else if (!this.#refuses('delete', key, known, observed)) {
+      this.#delete(key, known, observed?.kind === 'there' ? observed : known);
+    }
+  }
+
+  /**
+   * Whether the id belongs to another item by now: a restored list counts from 1 again, a person may have put something
+   * else in its place. The ETag cannot tell, since it was read together with the other item.
+   */
+  #refuses(action: Conflict['action'], key: string, known: KnownItem, observed: Observed | undefined): boolean {
+    if (observed?.kind !== 'there') return false;
+    const name = this.#input.state.key;
+    const found = ownField(observed.fields, name);
+    if (isSameField(found, ownField(known.fields, name))) return false;
+    if (found !== undefined && keyText(found) === key) return false;
+    this.#conflicts.push({ key, id: known.id, action, found });
+    return true;
   }
 
   #create({ key, fields }: SeedItem, more: Pick<CreateStep, 'why' | 'inDoubt'>): void {
@@ -173,10 +205,12 @@ class Planning {
   end(): Plan {
     const counts = { create: 0, update: 0, delete: 0 };
     for (const { action } of this.#steps) counts[action] += 1;
-    const [inDoubt, orphaned] = [this.#inDoubt, this.#orphaned];
-    const rest = { unchanged: this.#unchanged, inDoubt: inDoubt.length, orphaned: orphaned.length };
+    const [conflicts, inDoubt, orphaned] = [this.#conflicts, this.#inDoubt, this.#orphaned];
+    const left = { inDoubt: inDoubt.length, conflict: conflicts.length, orphaned: orphaned.length };
+    const rest = { unchanged: this.#unchanged, ...left };
     const found = { drifted: this.#drifted, gone: this.#gone, forgotten: this.#forgotten };
-    return { steps: this.#steps, counts: { ...counts, ...rest, ...found }, inDoubt, orphaned, learned: this.#learned };
+    const names = { conflicts, inDoubt, orphaned };
+    return { steps: this.#steps, counts: { ...counts, ...rest, ...found }, ...names, learned: this.#learned };
   }
 }
 

@@ -77,7 +77,8 @@ function keyOf(fields: Fields, name: string): { readonly key: string } | { reado
   return key === undefined ? { problem: `its key ${quoted(name)} is no text, number, true or false` } : { key };
 }
 
-function keyText(value: JsonValue): string | undefined {
+/** The text that a key has as a field's value; undefined for a value that cannot be a key. */
+export function keyText(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;

@@ -64,6 +64,6 @@ export interface CreateInDoubt {
 }
 
 /** 16 hex digits that tell what a step sends: the journal's hash of its row. */
-export function stepHash({ id, fields }: Step): string {
+export function stepHash({ id, fields }: Pick<Step, 'id' | 'fields'>): string {
   return payloadHash(id, fields);
 }

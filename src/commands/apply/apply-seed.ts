@@ -6,11 +6,9 @@ import { replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import { applyQuestion } from '../../output/plan-view.ts';
 import { nameOf } from '../../rows/input.ts';
-import { withLearned } from '../../seed/fold.ts';
 import { type Plan, planOf } from '../../seed/plan.ts';
 import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
-import { writeState } from '../../seed/state-file.ts';
 import { namedFiles, refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { readMaxDelete } from '../many/max-delete.ts';
@@ -20,7 +18,7 @@ import { carryOut } from './carry-out.ts';
 import { type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './delete-guard.ts';
 import { withState } from './held-state.ts';
 import { observe } from './observe.ts';
-import { countsOf, showPlan } from './plan-shown.ts';
+import { countsOf, drawPlan, showPlan } from './plan-shown.ts';
 import { type NamedSeed, openSeed, type SeedFlags } from './seed-file.ts';
 
 /** The flags of `apply`, as they were typed. */
@@ -116,7 +114,7 @@ function savedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, applying: Applying, session: Session): Promise<void> {
-  const { named, flags, saved } = applying;
+  const { flags, saved } = applying;
   const state = known ?? stateFor(applying, session);
   if (known !== undefined) checkKnown(known, applying);
   const planned = await makePlan(state, applying, session);
@@ -132,18 +130,23 @@ async function applyTo(known: State | undefined, applying: Applying, session: Se
   }
   if (planned.plan.steps.length > 0) {
     await confirmPlan(planned, isGuarded ? deletes : undefined, applying, session);
-    await carryOutPlan(planned, applying, session);
-  } else if (isNew || planned.plan.learned.size > 0) {
-    writeState(named.statePath, withLearned(state, planned.plan));
   }
-  refuseDoubt(planned.plan, named);
+  await carryOutPlan(planned, applying, session);
 }
 
+/** Shows a plan that is not carried out as what was asked for; else to a person, who may be asked about it. */
 async function show({ file, state }: Planned, isNew: boolean, applying: Applying, session: Session): Promise<void> {
   const { named, flags, saved } = applying;
+  const { host } = session;
   if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
-  if (saved === undefined || flags.dryRun) {
-    await showPlan(file, state, isNew ? [noStateNote(named)] : [], session);
+  const notes = isNew ? [noStateNote(named)] : [];
+  const isOnlyShown = flags.dryRun || flags.out !== undefined;
+  if (isOnlyShown) await showPlan(file, state, notes, session);
+  else if (saved !== undefined) return;
+  else if (session.format(true) === 'pretty' && !session.hasQuery)
+    await drawPlan(file, state, notes, host.stdout, session);
+  else if (file.steps.length > 0 && !flags.yes && session.mayPrompt()) {
+    await drawPlan(file, state, notes, host.stderr, session);
   }
 }
 
@@ -163,7 +166,7 @@ async function confirmPlan(
 /** What is left of a plan that is not carried out. */
 function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags, session: Session): void {
   if (out !== undefined) replaceFile(absolutePath(out, session.host), printPlan(file));
-  if (detailedExitcode && plan.steps.length > 0) session.endWithChanges();
+  if (detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
 }
 
 async function carryOutPlan({ state, plan }: Planned, { named, pace }: Applying, session: Session): Promise<void> {
@@ -245,15 +248,4 @@ async function askBefore({ file }: Planned, session: Session): Promise<void> {
   const question = questionBefore(file);
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
-}
-
-/** The list may hold what the seed says, and nobody knows: that is no success. */
-function refuseDoubt({ inDoubt }: Plan, { name }: NamedSeed): void {
-  const [first] = inDoubt;
-  if (first === undefined) return;
-  const what = inDoubt.length === 1 ? `"${first}" is` : `${inDoubt.length} items are`;
-  throw new Failure('in-doubt', `${what} in doubt since an earlier run: nothing was sent for that`, {
-    hint: `look whether it is there, then: listctl state resolve ${name} KEY=ID, or KEY=none`,
-    outcome: 'unknown',
-  });
 }

@@ -36,7 +36,7 @@ export const setUpApply: SetUp = (command, context) => {
       2: 'wrong usage, an empty seed, no state, or not confirmed: nothing sent',
       3: 'credentials',
       4: 'no such list',
-      5: 'a saved plan was overtaken',
+      5: 'a saved plan was overtaken, or an item is another one by now',
       6: 'throttled or unavailable',
       7: 'not reached',
       8: 'in doubt: an item may have been created',

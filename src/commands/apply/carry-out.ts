@@ -9,11 +9,12 @@ import { rowKeys } from '../../bulk/row-keys.ts';
 import { newRunId } from '../../bulk/run-files.ts';
 import type { Sender, Task } from '../../bulk/task.ts';
 import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
-import { type ListRef, strongTag } from '../../item.ts';
+import { Failure } from '../../errors.ts';
+import { type Fields, type ListRef, strongTag } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
 import { openSpool } from '../../output/spool.ts';
-import { beginRun, journalIdentity, journalOf } from '../../seed/fold.ts';
+import { beginRun, journalIdentity, journalOf, withLearned } from '../../seed/fold.ts';
 import type { Plan } from '../../seed/plan.ts';
 import type { State } from '../../seed/state.ts';
 import { writeState } from '../../seed/state-file.ts';
@@ -23,10 +24,11 @@ import type { PaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
 import { discardRejects } from '../many/rejects-file.ts';
 import type { SentResult } from '../many/row-sender.ts';
-import type { RowsPlan } from '../many/rows-plan.ts';
+import type { KnownBefore, RowsPlan } from '../many/rows-plan.ts';
 import { bootId, type Recorded } from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
 import type { Session } from '../session.ts';
+import { conflictEnding, conflictFailure } from './conflicts.ts';
 import { foldRun } from './held-state.ts';
 import type { NamedSeed } from './seed-file.ts';
 
@@ -35,7 +37,7 @@ export interface CarriedOut {
   readonly named: NamedSeed;
   /** As it is on disk; of serial 0 where it never was. */
   readonly state: State;
-  readonly plan: Pick<Plan, 'steps' | 'learned'>;
+  readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
   readonly pace: PaceFlags;
   /** The file for what was not done, an absolute path. */
   readonly rejects: string | undefined;
@@ -43,24 +45,33 @@ export interface CarriedOut {
 
 interface StepRow {
   readonly number: number;
+  /** The key. */
   readonly name: string;
+  readonly action: Step['action'];
   readonly id: string | undefined;
-  readonly step: Step;
+  readonly fields: Fields;
 }
 
 /**
- * Does every step of a plan, and takes what was done into the state however that ends.
+ * Does every step of a plan, and takes what was done into the state however that ends. What the plan sends nothing for,
+ * keys in doubt and items that are others by now, is reported beside the steps.
  *
- * @throws {Failure} what the steps ended in, as `sendRows`; local-file, when the state can't be written
+ * @throws {Failure} what the steps ended in, as `sendRows`: in-doubt, where any key is; local-file, when the state can't
+ *   be written
  * @throws {Stopped} when it was told to stop
  */
 export async function carryOut(work: CarriedOut, session: Session): Promise<void> {
   let begun: State | undefined;
-  const begin = (): Recorded => {
+  const begin = (): Recorded | undefined => {
     const { host } = session;
+    const { state, plan } = work;
+    if (plan.steps.length === 0) {
+      if (state.serial === 0 || plan.learned.size > 0) writeState(work.named.statePath, withLearned(state, plan));
+      return undefined;
+    }
     const run = newRunId(host.clock.now(), () => host.random());
     const { statePath } = work.named;
-    const begins = beginRun(work.state, work.plan, run);
+    const begins = beginRun(state, plan, run);
     // The journal first: so a state with a run in it has one, and where that was lost it is known to be.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
     // Where this fails the journal stays: the state may be there all the same, and the next command knows which is so.
@@ -94,7 +105,7 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
 
 function rowsPlan(
   { named, plan, pace, rejects }: CarriedOut,
-  begin: () => Recorded,
+  begin: () => Recorded | undefined,
   session: Session,
 ): RowsPlan<StepRow> {
   const { steps } = plan;
@@ -106,23 +117,49 @@ function rowsPlan(
   const state = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
   const resolving = `listctl state resolve ${shellWord(named.name)}${state}`;
   return {
-    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'nothing', begin, pace, nextSeq: 1 } as const),
+    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', begin, pace, nextSeq: 1 } as const),
+    known: knownBefore(plan, named),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, host.clock.now()),
-    senderOver: (wire) => stepSender(named.target, wire, sendsKeys),
+    senderOver: (wire) => stepSender(named.target, steps, wire, sendsKeys),
     rejects: rejects === undefined ? undefined : rejectsInto(rejects),
-    nextSteps: (_, { inDoubt }) => [
-      `run it again: ${again}`,
-      ...(inDoubt > 0 ? [`those in doubt are held: ${resolving} KEY=ID, or KEY=none`] : []),
+    nextSteps: (_, { inDoubt, failed, left }) => [
+      ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
+      ...(inDoubt === 0 || failed + left > 0 ? [`run it again: ${again}`] : []),
     ],
+  };
+}
+
+/** What the plan sends nothing for. */
+function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSeed): KnownBefore<StepRow> {
+  const row = { number: 0, fields: {} };
+  const [first] = conflicts;
+  return {
+    results: [
+      ...inDoubt.map((name) => {
+        const failure = new Failure('in-doubt', 'in doubt since an earlier run: nothing was sent for it', {
+          outcome: 'unknown',
+        });
+        return { status: 'in-doubt', row: { ...row, name, action: 'create', id: undefined }, failure } as const;
+      }),
+      ...conflicts.map((conflict) => {
+        const { key: name, id, action } = conflict;
+        return {
+          status: 'failed',
+          row: { ...row, name, action, id },
+          failure: conflictFailure(conflict, named),
+        } as const;
+      }),
+    ],
+    failure: first && conflictEnding(first, conflicts.length, named),
   };
 }
 
 async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<readonly Task<StepRow>[]> {
   for (let at = 0; at < steps.length; at += 1000) {
     yield steps.slice(at, at + 1000).map((step): Task<StepRow> => {
-      const { number, key: name, id, inDoubt } = step;
-      const row = { number, name, id, step };
+      const { number, key: name, action, id, fields, inDoubt } = step;
+      const row = { number, name, action, id, fields };
       if (inDoubt === undefined) return { kind: 'send', row, was: 'left' };
       const msAgo = Math.max(0, nowMs - inDoubt.sentAt);
       return { kind: 'send', row, was: 'left', sent: { key: inDoubt.idempotencyKey, msAgo } };
@@ -130,15 +167,22 @@ async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<r
   }
 }
 
-function stepSender(list: ListRef, wire: Wire, sendsKeys: boolean): Sender<StepRow, SentResult> {
+function stepSender(
+  list: ListRef,
+  steps: readonly Step[],
+  wire: Wire,
+  sendsKeys: boolean,
+): Sender<StepRow, SentResult> {
   const key = rowKeys();
   const given = new IdSet();
   const newKey = () => (sendsKeys ? key() : null);
   return {
     isRead: false,
     newKey,
-    hashOf: ({ step }) => stepHash(step),
-    begin: ({ step }, rowKey, sentMsAgo) => {
+    hashOf: stepHash,
+    begin: ({ number }, rowKey, sentMsAgo) => {
+      const step = steps[number - 1];
+      if (step === undefined) throw new Error(`the plan has no step ${number}`);
       const question = questionOf(step, list, rowKey ?? undefined, given);
       const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (step.action !== 'delete') return exchange;
@@ -164,7 +208,7 @@ function rejectsInto(path: string): NonNullable<RowsPlan<StepRow>['rejects']> {
   checkReplaceable(path);
   const spool = openSpool();
   return {
-    add: ({ step: { action, key, id, fields } }, error) => {
+    add: ({ action, name: key, id, fields }, error) => {
       const known = { action, key, ...(id === undefined ? {} : { id }), fields, 'listctl:error': error };
       spool.add(`${printJson(known)}\n`);
     },

@@ -1,5 +1,6 @@
 /** A plan, as it is shown. */
 import { Failure } from '../../errors.ts';
+import type { Output } from '../../host.ts';
 import { objectFrom, parseJson } from '../../json.ts';
 import { jsonView } from '../../output/json-view.ts';
 import type { FieldChange, StepShown, UntouchedShown } from '../../output/plan-diff.ts';
@@ -16,7 +17,7 @@ const pieceLength = 65_536;
  * Prints a plan on stdout: a diff for a person, its own JSON for a program.
  *
  * @param notes what is to be said above it, a sentence each
- * @throws {Failure} usage, when it is too large for the format that was asked for
+ * @throws {Failure} usage, when it is too large for the format that was asked for, or has no such form
  */
 export async function showPlan(
   plan: PlanFile,
@@ -24,15 +25,26 @@ export async function showPlan(
   notes: readonly string[],
   session: Session,
 ): Promise<void> {
-  const { site, list } = plan.target;
   const format = session.format(false);
   if (format === 'none') return;
-  if (format === 'pretty') {
-    const place = `list "${list}" of site "${site}" at ${session.address()}`;
-    const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
-    await writeAll(linesOf(planLines(shown, await session.screen())), session);
-  } else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session);
+  if (format === 'pretty' && !session.hasQuery) await drawPlan(plan, state, notes, session.host.stdout, session);
+  else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session.host.stdout);
   else await session.printing(jsonView, false, async (print) => print(planValue(plan)));
+}
+
+/** Draws a plan for a person, on stdout or where questions are asked. */
+export async function drawPlan(
+  plan: PlanFile,
+  state: State,
+  notes: readonly string[],
+  output: Output,
+  session: Session,
+): Promise<void> {
+  const { site, list } = plan.target;
+  const screen = output === session.host.stdout ? await session.screen() : await session.errorScreen();
+  const place = `list "${list}" of site "${site}" at ${session.address()}`;
+  const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
+  await writeAll(linesOf(planLines(shown, screen)), output);
 }
 
 /** What a query is asked of, and what other formats print. */
@@ -68,7 +80,8 @@ function changesOf(step: Step): readonly FieldChange[] {
   return Object.entries(step.fields).map(([field, after]) => ({ field, before: before.get(field), after }));
 }
 
-function* untouchedOf({ inDoubt, orphaned }: PlanFile, { items }: State): Generator<UntouchedShown> {
+function* untouchedOf({ conflicts, inDoubt, orphaned }: PlanFile, { items }: State): Generator<UntouchedShown> {
+  for (const { key, id, found } of conflicts) yield { why: 'conflict', key, id, found };
   for (const key of inDoubt) yield { why: 'in-doubt', key };
   for (const key of orphaned) yield { why: 'orphaned', key, id: items.get(key)?.id };
 }
@@ -77,13 +90,13 @@ function* linesOf(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield `${line}\n`;
 }
 
-async function writeAll(pieces: Iterable<string>, { host }: Session): Promise<void> {
+async function writeAll(pieces: Iterable<string>, output: Output): Promise<void> {
   let text = '';
   for (const piece of pieces) {
     text += piece;
     if (text.length < pieceLength) continue;
-    await host.stdout.write(text);
+    await output.write(text);
     text = '';
   }
-  if (text !== '') await host.stdout.write(text);
+  if (text !== '') await output.write(text);
 }

@@ -5,7 +5,7 @@ import type { Item } from '../../item.ts';
 import { objectFrom } from '../../json.ts';
 import { type FailureGroup, openFailureGroups } from '../../output/failure-groups.ts';
 import { itemView } from '../../output/item-view.ts';
-import { type RowResultShown, rowResultView } from '../../output/row-result-view.ts';
+import { type RowResultShown, rowResultView, stepResultView } from '../../output/row-result-view.ts';
 import type { View } from '../../output/view.ts';
 import type { Print } from '../printing.ts';
 import type { Session } from '../session.ts';
@@ -20,6 +20,8 @@ export interface RowReport<R> extends Settled {
   /** Takes one result. */
   readonly take: (result: RowResult<R, SentResult>) => Promise<void> | undefined;
   groups(): readonly FailureGroup[];
+  /** The names of rows in doubt, where rows have names; the first ten. */
+  readonly doubtful: readonly string[];
   /**
    * From now on the progress is taken away before anything is printed beside it.
    *
@@ -43,6 +45,8 @@ const readView: View<Printed> = {
   row: (result) => itemView.row?.(itemIn(result)) ?? new Map(),
 };
 
+const views = { results: rowResultView, steps: stepResultView, items: readView };
+
 function itemIn({ item, id = '' }: Printed): Item {
   return item ?? { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
 }
@@ -56,6 +60,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   settled = 0;
   failed = 0;
   inDoubt = 0;
+  readonly doubtful: string[] = [];
   readonly #plan: RowsPlan<R>;
   readonly #session: Session;
   readonly #groups = openFailureGroups();
@@ -72,20 +77,19 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     this.#plan = plan;
     this.#session = session;
     const format = session.format(true);
-    const isResult = plan.prints === 'results' && format !== 'pretty';
+    const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.hasQuery);
     this.#tellsFailures = !isResult;
     this.#isSilent = !isResult && plan.prints !== 'items';
   }
 
   async printing(work: () => Promise<void>): Promise<void> {
-    const { prints } = this.#plan;
-    if (prints === 'nothing') return work();
-    const view = prints === 'items' ? readView : rowResultView;
     const printAll = async (print: Print<Printed>) => {
       this.#print = print;
       await work();
     };
-    await this.#session.printing<Printed>(view, true, printAll, undefined, () => this.#progress?.clear());
+    await this.#session.printing<Printed>(views[this.#plan.prints], true, printAll, undefined, () =>
+      this.#progress?.clear(),
+    );
   }
 
   readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
@@ -95,16 +99,15 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       return undefined;
     }
     this.settled += 1;
-    const { number, id } = row;
-    const { action } = this.#plan;
+    const { number, id, name: key, action = this.#plan.action } = row;
     if (status === 'done') {
       if (this.#isSilent) return undefined;
       const { value } = result;
       const item = 'members' in value ? value : undefined;
-      return this.#print({ row: number, action, status, id: value.id, item });
+      return this.#print({ row: number, key, action, status, id: value.id, item });
     }
     const failure = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
-    return this.#notDone(row, { row: number, action, status, id, failure }, failure);
+    return this.#notDone(row, { row: number, key, action, status, id, failure }, failure);
   };
 
   groups(): readonly FailureGroup[] {
@@ -117,11 +120,14 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   }
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
-    this.#groups.add(row.number, failure);
+    this.#groups.add(row.number, failure, row.name);
     if (shown.status === 'failed') {
       this.failed += 1;
       this.#plan.rejects?.add(row, failure.message);
-    } else this.inDoubt += 1;
+    } else {
+      this.inDoubt += 1;
+      if (row.name !== undefined && this.doubtful.length < 10) this.doubtful.push(row.name);
+    }
     if (!this.#tellsFailures) return this.#print(shown);
     this.#shown += 1;
     return this.#shown > shownMax ? undefined : this.#tell(row, failure);

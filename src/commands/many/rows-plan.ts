@@ -1,7 +1,8 @@
 /** What a run over rows is made of, before it is begun. */
 import type { Wire } from '../../api/wire.ts';
 import type { RowCounts } from '../../bulk/journal-records.ts';
-import type { Numbered, RunningCounts, Sender, Task } from '../../bulk/task.ts';
+import type { Numbered, RowResult, RunningCounts, Sender, Task } from '../../bulk/task.ts';
+import type { Failure } from '../../errors.ts';
 import type { PaceFlags } from './flags.ts';
 import type { SentResult } from './row-sender.ts';
 import type { Recorded } from './run-record.ts';
@@ -14,8 +15,10 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly done: string;
   /** Whether rows are read, and are not changed. */
   readonly isRead: boolean;
-  /** What is printed on stdout: what came of each row, the items that were read, or nothing. */
-  readonly prints: 'results' | 'items' | 'nothing';
+  /** What is printed on stdout: what came of each row, or of each step of a plan, or the items that were read. */
+  readonly prints: 'results' | 'steps' | 'items';
+  /** What is known without sending anything: reported first, neither recorded nor in `counts`. */
+  readonly known?: KnownBefore<R>;
   /**
    * Begins to record the run; undefined where it is not recorded. Called once the way to the service is open: a run that
    * can't even begin leaves nothing behind. Who calls it closes the journal.
@@ -37,8 +40,17 @@ export interface RowsPlan<R extends PlannedRow> {
 export interface PlannedRow extends Numbered {
   readonly line?: number;
   readonly id?: string | undefined;
-  /** What a person knows it by, where that is not its number. */
+  /** What a person knows it by, where that is not its number: the key of a step. */
   readonly name?: string;
+  /** What is done to it, where that is not the same for all: of a step. */
+  readonly action?: string;
+}
+
+/** Rows for which nothing is sent. */
+export interface KnownBefore<R> {
+  readonly results: readonly Extract<RowResult<R, never>, { readonly status: 'failed' | 'in-doubt' }>[];
+  /** What the run ends in where nothing else went wrong. */
+  readonly failure: Failure | undefined;
 }
 
 /** How far the results of a run are. */

@@ -8,7 +8,7 @@ import { runSummary } from '../../output/run-summary.ts';
 import type { Session } from '../session.ts';
 import { openProgress } from './progress.ts';
 import { openRowReport, type RowReport } from './row-report.ts';
-import type { PlannedRow, RowsPlan } from './rows-plan.ts';
+import type { KnownBefore, PlannedRow, RowsPlan } from './rows-plan.ts';
 import { runFailure } from './run-failure.ts';
 import type { Recorded } from './run-record.ts';
 import { twoStageStop } from './stops.ts';
@@ -26,7 +26,9 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   let unprinted: unknown;
   try {
     await report.printing(async () => {
-      ended = await run(plan, report, session);
+      const known = plan.known?.results ?? [];
+      for (const result of known) await report.take(result);
+      ended = withKnown(await run(plan, report, session), known);
     });
   } catch (error) {
     // What was done is told all the same, though it could not be printed.
@@ -38,16 +40,36 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   const hasTold = unprinted === undefined && ended.hasTold;
   const rejected = endRejects(plan, hasTold);
   const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
-  const failed = totals.failed + totals.invalid;
-  const facts = { ...totals, action: plan.action, failed, rows: rowsOf(totals), groups: report.groups() };
-  for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
-  const isWhole = totals.left + failed + totals.inDoubt === 0;
-  // What is not recorded can't be gone on with.
-  const next = isWhole || name === undefined ? [] : plan.nextSteps(name, totals);
-  const failure = endingOf(totals, stoppedBy, plan.done, next);
+  await summarize(plan, totals, report, session);
+  const next = nextOf(plan, totals, name);
+  const failure = endingOf({ plan, totals, stoppedBy, next, report });
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
   throw failure;
+}
+
+/** Says on stderr what the run came to; nothing of a plan without steps. */
+async function summarize<R extends PlannedRow>(
+  { action, prints }: RowsPlan<R>,
+  totals: RunTotals,
+  report: RowReport<R>,
+  session: Session,
+): Promise<void> {
+  const rows = rowsOf(totals);
+  if (prints === 'steps' && rows === 0) return;
+  const facts = { ...totals, action, failed: totals.failed + totals.invalid, rows, groups: report.groups() };
+  for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
+}
+
+/** What is not recorded cannot be resumed; a plan is made anew. */
+function nextOf<R extends PlannedRow>(
+  plan: RowsPlan<R>,
+  totals: RunTotals,
+  run: string | undefined,
+): readonly string[] {
+  const { left, failed, invalid, inDoubt } = totals;
+  if (left + failed + invalid + inDoubt === 0) return [];
+  return run === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(run ?? '', totals);
 }
 
 /** Why results could not be printed: whatever the reason, the rows themselves are done, and recorded. */
@@ -76,11 +98,32 @@ function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>, hasTold: bool
 /** Why a read ends early: nobody is there any more to whom its items could be given. */
 const readerGone = new Error('the reader of the results has gone');
 
+/** The counts, with what was known before. */
+function withKnown(ended: EndedRun, results: KnownBefore<unknown>['results'] = []): EndedRun {
+  const failed = results.filter(({ status }) => status === 'failed').length;
+  const { totals } = ended;
+  const all = { failed: totals.failed + failed, inDoubt: totals.inDoubt + results.length - failed };
+  return { ...ended, totals: { ...totals, ...all } };
+}
+
+/** What a run came to. */
+interface Outcome<R extends PlannedRow> {
+  readonly plan: RowsPlan<R>;
+  readonly totals: RunTotals;
+  readonly stoppedBy: unknown;
+  readonly next: readonly string[];
+  readonly report: RowReport<R>;
+}
+
 /** As `runFailure`. What nobody waits for is not left to do; what failed before did fail. */
-function endingOf(totals: RunTotals, stoppedBy: unknown, done: string, next: readonly string[]): unknown {
-  return stoppedBy === readerGone
-    ? runFailure({ ...totals, left: 0 }, undefined, done, next)
-    : runFailure(totals, stoppedBy, done, next);
+function endingOf<R extends PlannedRow>({ plan, totals, stoppedBy, next, report }: Outcome<R>): unknown {
+  const doubtful = plan.prints === 'steps' ? report.doubtful : undefined;
+  if (stoppedBy === readerGone) return runFailure({ ...totals, left: 0 }, undefined, plan.done, next, doubtful);
+  const { results = [], failure } = plan.known ?? {};
+  const { failed, invalid, left, inDoubt } = totals;
+  const isOnlyKnown = stoppedBy === undefined && failed === results.length && invalid + left + inDoubt === 0;
+  if (isOnlyKnown && failure !== undefined) return failure;
+  return runFailure(totals, stoppedBy, plan.done, next, doubtful);
 }
 
 /** How a run ended, and its id where it was recorded. */

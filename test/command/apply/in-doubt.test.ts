@@ -59,7 +59,7 @@ describe('a create without an answer', () => {
 
     expect([exitCode, createsOfB(service).length, service.items().get('1')?.['Note']]).toEqual([8, 1, 'new']);
     expect(stdout).toContain('? key "b", in doubt: nothing is sent for it');
-    expect(stderr).toContain('"b" is in doubt since an earlier run');
+    expect(stderr).toContain('"b": in doubt since an earlier run');
     expect(isInDoubt(world)).toBe(true);
   });
 

@@ -67,9 +67,10 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
       prune: false,
       refresh: true,
       counts: {
-        ...{ create: 1, update: 1, delete: 0, unchanged: 1, inDoubt: 0 },
+        ...{ create: 1, update: 1, delete: 0, unchanged: 1, inDoubt: 0, conflict: 0 },
         ...{ orphaned: 1, drifted: 0, gone: 0, forgotten: 0 },
       },
+      conflicts: [],
       inDoubt: [],
       orphaned: ['c'],
       steps: [

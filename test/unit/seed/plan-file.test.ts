@@ -5,7 +5,7 @@ import type { Step } from '../../../src/seed/step.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { anySteps, fieldsOf, sampleRun, sampleState, target } from './seed-samples.ts';
 
-const none = { unchanged: 0, inDoubt: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 };
+const none = { unchanged: 0, inDoubt: 0, conflict: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 };
 
 function planWith(steps: readonly Step[], more: Partial<PlanFile> = {}): PlanFile {
   const counts = { create: 0, update: 0, delete: 0, ...none };
@@ -13,7 +13,7 @@ function planWith(steps: readonly Step[], more: Partial<PlanFile> = {}): PlanFil
   return {
     ...{ target, state: { lineage: 'ab'.repeat(16), serial: 3 }, key: 'Title' },
     ...{ seed: { file: 'seed.yaml', sha256: '0f'.repeat(32) }, prunes: false, isRefreshed: true },
-    ...{ counts, steps, inDoubt: [], orphaned: [] },
+    ...{ counts, steps, conflicts: [], inDoubt: [], orphaned: [] },
     ...more,
   };
 }
@@ -36,7 +36,7 @@ const plan = planWith([create, update, remove], { inDoubt: ['d'], orphaned: ['e'
 
 test('a plan is printed as it is documented', () => {
   expect(textOf(plan).split('\n')).toEqual([
-    `{"listctl":"plan","version":1,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","seed":{"file":"seed.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"inDoubt":["d"],"orphaned":["e"],"steps":[`,
+    `{"listctl":"plan","version":1,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","seed":{"file":"seed.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"conflict":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"conflicts":[],"inDoubt":["d"],"orphaned":["e"],"steps":[`,
     '{"number":1,"action":"create","key":"a","fields":{"Title":"a","N":1.10},"after":{"Title":"a","N":1.10}},',
     '{"number":2,"action":"update","key":"b","id":"17","etag":"\\"v1\\"","drift":true,"fields":{"N":2},"before":{"N":1},"after":{"Title":"b","N":2}},',
     '{"number":3,"action":"delete","key":"c","id":"18","fields":{},"before":{"Title":"c"},"after":{}}',

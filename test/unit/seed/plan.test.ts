@@ -28,7 +28,8 @@ function planned({ seed = [], items = {}, observed = {}, prunes = false, mayRese
 }
 
 const nothing = {
-  ...{ create: 0, update: 0, delete: 0, unchanged: 0, inDoubt: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 },
+  ...{ create: 0, update: 0, delete: 0, unchanged: 0, inDoubt: 0 },
+  ...{ conflict: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 },
 };
 
 test('what is new is created as the seed says it, null too', () => {

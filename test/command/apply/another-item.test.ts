@@ -1,0 +1,157 @@
+/** An id that belongs to another item by now: it is named, and neither set back nor deleted. */
+import { describe, expect, test } from 'vitest';
+import { jsonLines } from '../many/many-world.ts';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+/** A list whose item 1, once `a`, is payroll by now; the manifest names `a` with another note, and `b`. */
+async function replacedWorld() {
+  const service = await itemService();
+  const world = await applyWorld(service);
+  await world.begin(a, b);
+  await service.change('1', { Title: 'payroll', Note: 'secret' });
+  world.seed({ ...a, Note: 'new' }, b);
+  return {
+    ...{ service, world },
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('is not set back: 5, with id, key found and key expected; all else is done', async () => {
+  await using replaced = await replacedWorld();
+  const { world, service } = replaced;
+  world.seed({ ...a, Note: 'new' }, { ...b, Note: 'new' }, c);
+
+  const { exitCode, stdout, stderr } = await world.apply('--yes');
+
+  expect([exitCode, service.writes().slice(2).sort()]).toEqual([5, ['PATCH 2', 'POST c']]);
+  expect(service.items().get('1')).toEqual({ Title: 'payroll', Note: 'secret' });
+  expect(stdout).toContain('! key "a", id 1 now holds another item: key "payroll"');
+  expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 in conflict');
+  expect(stderr).toContain('item "1" is another one now: its Title is "payroll", not "a"');
+  expect(stderr).toContain('listctl state forget seed.yaml a');
+  expect(stderr).toContain("listctl state import seed.yaml 'a=1'");
+});
+
+test('is not deleted with --prune; left alone without it', async () => {
+  await using replaced = await replacedWorld();
+  const { world, service } = replaced;
+  world.seed();
+
+  const kept = await world.apply('--yes');
+  const pruned = await world.apply('--prune', '--yes');
+
+  expect([kept.exitCode, pruned.exitCode, service.writes().slice(2)]).toEqual([0, 5, ['DELETE 2']]);
+  expect(pruned.stderr).toContain('"a"');
+});
+
+test('ids that were swapped in the state are noticed', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b);
+  const swapped = world.text('seed.yaml.state.json').replaceAll(/"id":"([12])"/g, (_, id) => `"id":"${3 - id}"`);
+  world.file('seed.yaml.state.json', swapped);
+
+  const { exitCode } = await world.apply('--prune', '--yes');
+
+  expect([exitCode, service.writes().length, [...service.items().values()]]).toEqual([5, 2, [a, b]]);
+});
+
+test('an item without its key field is another one too', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  await service.change('1', { Title: null });
+
+  const { exitCode, stdout } = await world.apply('--yes');
+
+  expect([exitCode, service.writes().length]).toEqual([5, 1]);
+  expect(stdout).toContain('id 1 now holds another item: no key');
+});
+
+describe('is settled', () => {
+  test('by state forget: the next apply creates the item', async () => {
+    await using replaced = await replacedWorld();
+    const { world, service } = replaced;
+
+    const forgotten = await world.state('forget', 'a');
+    const again = await world.apply('--yes');
+
+    expect([forgotten.exitCode, again.exitCode, service.items().get('3')?.['Title']]).toEqual([0, 0, 'a']);
+    expect(service.items().get('1')?.['Title']).toBe('payroll');
+  });
+
+  test('by state import: it is the same item, and is set back', async () => {
+    await using replaced = await replacedWorld();
+    const { world, service } = replaced;
+
+    const imported = await world.state('import', 'a=1');
+    const again = await world.apply('--yes');
+
+    expect([imported.exitCode, again.exitCode, service.items().get('1')]).toEqual([0, 0, { ...a, Note: 'new' }]);
+  });
+});
+
+test('the plan for programs lists it, --detailed-exitcode counts it, and nothing is sent', async () => {
+  await using replaced = await replacedWorld();
+  const { world, service } = replaced;
+
+  const { exitCode, stdout } = await world.apply('--dry-run', '--detailed-exitcode', '-o', 'json');
+
+  expect([exitCode, service.writes().length]).toEqual([12, 2]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    counts: { conflict: 1, unchanged: 1, update: 0 },
+    conflicts: [{ key: 'a', id: '1', action: 'update', found: 'payroll' }],
+    steps: [],
+  });
+});
+
+test('a saved plan of which an item became another one is overtaken', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  world.seed({ ...a, Note: 'new' });
+  await world.apply('--out', 'plan.json');
+  await service.change('1', { Title: 'payroll' });
+
+  const { exitCode } = await world.run(['apply', 'plan.json']);
+
+  expect([exitCode, service.writes().slice(1)]).toEqual([5, []]);
+});
+
+test('a key that the service writes in another way is the same one', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.file('seed.yaml', 'key: Code\nitems:\n- {Code: 1.10, Note: x}\n- {Code: "7", Note: x}\n');
+  await world.apply('--init', '--yes');
+  await service.change('1', { Code: 1.1, Note: 'y' });
+  await service.change('2', { Code: 7 });
+
+  const { exitCode } = await world.apply('--yes');
+
+  expect([exitCode, service.items().get('1')?.['Note']]).toEqual([0, 'x']);
+});
+
+test('its result is failed with a conflict, and a refused step beside it is 9', async () => {
+  await using replaced = await replacedWorld();
+  const { world, service } = replaced;
+  world.seed({ ...a, Note: 'new' }, { ...b, Note: 'new' });
+  service.script = ({ method }) => (method === 'PATCH' ? { status: 400, body: { error: 'no' } } : undefined);
+
+  const { exitCode, stdout } = await world.apply('--yes', '-o', 'jsonl');
+
+  expect(exitCode).toBe(9);
+  expect(jsonLines(stdout)).toMatchObject([
+    { key: 'a', action: 'update', status: 'failed', id: '1', error: { kind: 'conflict', exit: 5 } },
+    { key: 'b', action: 'update', status: 'failed', id: '2', error: { kind: 'refused' } },
+  ]);
+});

@@ -1,0 +1,137 @@
+/** What `apply` prints on stdout for programs: what came of each step. */
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { jsonLines } from '../many/many-world.ts';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const [a, b, c] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+  { Title: 'c', Note: 'z' },
+];
+
+/** A list with one to update, one unchanged, one to create and one to delete. */
+async function changedWorld() {
+  const service = await itemService();
+  const world = await applyWorld(service);
+  await world.begin(a, b, c);
+  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  return {
+    ...{ service, world },
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const results = [
+  { key: 'a', action: 'update', status: 'done', id: '1' },
+  { key: 'd', action: 'create', status: 'done', id: '4' },
+  { key: 'c', action: 'delete', status: 'done', id: '3' },
+];
+
+describe('the results of the steps, in their order', () => {
+  test.each([
+    ['jsonl', results.map((result) => `${JSON.stringify(result)}\n`).join('')],
+    ['json', `[\n${results.map((result) => `  ${JSON.stringify(result)}`).join(',\n')}\n]\n`],
+    ['id', '1\n4\n3\n'],
+    ['csv', 'key,action,status,id,error\na,update,done,1,\nd,create,done,4,\nc,delete,done,3,\n'],
+    ['none', ''],
+  ])('-o %s', async (format, expected) => {
+    await using changed = await changedWorld();
+
+    const { exitCode, stdout, stderr } = await changed.world.apply('--yes', '--prune', '-o', format);
+
+    expect(exitCode).toBe(0);
+    if (format === 'json') expect(JSON.parse(stdout)).toEqual(results);
+    else expect(stdout).toBe(expected);
+    expect(stderr).toContain('3 steps: 3 applied');
+  });
+
+  test('-q asks them', async () => {
+    await using changed = await changedWorld();
+
+    const { stdout } = await changed.world.apply('--yes', '--prune', '-q', '[].key');
+
+    expect(stdout).toBe('a\nd\nc\n');
+  });
+
+  test('of a saved plan as well', async () => {
+    await using changed = await changedWorld();
+    await changed.world.apply('--prune', '--out', 'plan.json');
+
+    const { stdout } = await changed.world.run(['apply', 'plan.json', '-o', 'jsonl']);
+
+    expect(jsonLines(stdout)).toEqual(results);
+  });
+
+  test.each([
+    ['json', '[]\n'],
+    ['jsonl', ''],
+    ['csv', ''],
+  ])('are none where nothing is to do: -o %s', async (format, expected) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    await world.begin(a);
+
+    const { exitCode, stdout, stderr } = await world.apply('-o', format);
+
+    expect([exitCode, stdout, stderr]).toEqual([0, expected, '']);
+  });
+
+  test('a step that failed has its error; the run ends with 9 and stdout is no plan', async () => {
+    await using changed = await changedWorld();
+    const { world, service } = changed;
+    service.script = ({ method }) => (method === 'POST' ? { status: 400, body: { error: 'no' } } : undefined);
+
+    const { exitCode, stdout } = await world.apply('--yes', '-o', 'jsonl');
+
+    expect(exitCode).toBe(9);
+    expect(jsonLines(stdout)).toMatchObject([
+      { key: 'a', status: 'done' },
+      { key: 'd', action: 'create', status: 'failed', error: { kind: 'refused', status: 400 } },
+    ]);
+  });
+});
+
+test.each([
+  ['json', 'y\n', 0],
+  ['none', 'n\n', 2],
+])('with -o %s a person sees the plan on stderr before the question', async (format, typed, exit) => {
+  await using changed = await changedWorld();
+
+  const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'seed.yaml', '-o', format], typed);
+
+  expect(exitCode).toBe(exit);
+  const lines = stripVTControlCharacters(stderr);
+  expect(lines.indexOf('Note: x → new')).toBeGreaterThan(-1);
+  expect(lines.indexOf('Note: x → new')).toBeLessThan(lines.indexOf('Create 1'));
+  expect(stdout).not.toContain('x → new');
+});
+
+describe('a key in doubt', () => {
+  test.each([['pretty'], ['jsonl']])('is 8 and named, also where another step is refused (-o %s)', async (format) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+    service.script = ({ method, fields }) =>
+      method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
+    const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
+
+    const first = await world.apply('--init', ...words);
+    const second = await world.apply(...words);
+    const third = await world.apply(...words, '--rejects', 'rejects.jsonl');
+
+    expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
+    for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
+    expect(third.stderr).toContain('listctl state resolve seed.yaml');
+    expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
+    if (format !== 'jsonl') return;
+    expect(jsonLines(third.stdout)).toMatchObject([
+      { key: 'a', action: 'create', status: 'in-doubt', error: { kind: 'in-doubt' } },
+      { key: 'b', action: 'create', status: 'failed', error: { kind: 'refused' } },
+    ]);
+  });
+});
