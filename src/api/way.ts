@@ -1,3 +1,4 @@
+import { hiderOf } from '../hide.ts';
 import type { Destination } from './connector.ts';
 import type { ApiRequest } from './transport.ts';
 
@@ -27,7 +28,7 @@ export interface WayParts {
 /** Reads a way. */
 export function partsOf({ base, token, connectMs = 10_000 }: Way): WayParts {
   const prefix = base.pathname.replace(/\/$/, '');
-  return { address: base.origin + prefix, prefix, connectMs, hide: (text) => text.replaceAll(token, '***') };
+  return { address: base.origin + prefix, prefix, connectMs, hide: hiderOf(token) };
 }
 
 /**

@@ -24,6 +24,8 @@ import {
 export interface Wire {
   /** Where requests go, for messages: never with user info or a query. */
   readonly address: string;
+  /** The text without the token, which a response may have repeated. */
+  readonly hide: (text: string) => string;
   /**
    * Sends a request, again where that is safe and may help, and gives what `read` makes of its answer, a complete 2xx.
    *
@@ -123,7 +125,8 @@ export function wireOver(transport: Transport, options: WireOptions): Wire {
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
   const begin = <T>(question: Question<T>) => new Asking(question, { address, hide: transport.hide, send, options });
-  return { address, begin, ask: async (question) => outcomeOfAll(begin(question), options) };
+  const { hide = (text: string) => text } = transport;
+  return { address, hide, begin, ask: async (question) => outcomeOfAll(begin(question), options) };
 }
 
 /** Sends once; where that is asked for, on a connection of its own. */

@@ -100,6 +100,7 @@ async function watch(report: AttemptReport, { transport, typed, host, notice }: 
   const isLongWait = (report.waitMs ?? 0) > silentWaitMs;
   if (verbosity === 0 && !isLongWait) return;
   const { traceLines, waitText } = await import('./trace.ts');
-  if (verbosity === 0) return notice(waitText(report));
-  await host.stderr.write(traceLines(report, verbosity > 1, transport.hide ?? ((text) => text)));
+  const { hide = (text: string) => text } = transport;
+  if (verbosity === 0) return notice(hide(waitText(report)));
+  await host.stderr.write(traceLines(report, verbosity > 1, hide));
 }

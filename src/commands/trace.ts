@@ -1,6 +1,6 @@
 /** What -v and -vv show of the wire. To be loaded where one of them was typed. */
 import { secondsText } from '../api/failures.ts';
-import type { ApiRequest, Attempt } from '../api/transport.ts';
+import type { Answer, ApiRequest, Attempt } from '../api/transport.ts';
 import type { AttemptReport } from '../api/wire.ts';
 import { printable } from '../output/printable.ts';
 
@@ -39,26 +39,38 @@ function followUp({ attempt, waitMs, number, numberMax, outcome }: AttemptReport
 }
 
 function requestLines({ method, path, headers, body }: ApiRequest, hide: Hide): string[] {
-  const named = Object.entries(headers).map(([name, value]) => `> ${name}: ${value}`);
+  const named = headerLines('>', headers);
   return [`> ${method} ${path}`, '> authorization: Bearer ***', ...named, ...bodyLines('>', body, hide)];
+}
+
+/** Headers whose values give access to something: a cookie, the key of an API. */
+const secretName =
+  /^(set-)?cookie2?$|(^|[-_])(auth|authorization|token|secret|key|apikey|password|credentials?|session)s?$/i;
+
+function headerLines(mark: string, headers: Answer['headers']): string[] {
+  return Object.entries(headers).map(([name, value]) => {
+    const isSecret = secretName.test(name) && name !== 'idempotency-key';
+    return `${mark} ${name}: ${isSecret ? '***' : value}`;
+  });
 }
 
 function answerLines(attempt: Attempt, hide: Hide): string[] {
   const head = attempt.answer ?? attempt.head;
   if (head === undefined) return [];
-  const named = Object.entries(head.headers).map(([name, value]) => `< ${name}: ${value}`);
   return [
     `< HTTP ${head.status} ${head.statusText ?? ''}`.trimEnd(),
-    ...named,
+    ...headerLines('<', head.headers),
     ...bodyLines('<', attempt.answer?.body, hide),
   ];
 }
 
-/** The token is taken out before the body is cut, because half of it is too much. */
+/** The token is taken out before the body is cut, because half of it is too much; but not out of many megabytes. */
 function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: Hide): string[] {
-  const text = hide(Buffer.from(body ?? '').toString());
-  if (text === '') return [];
-  const rest = text.length > bodyLengthMax ? [`${mark} … ${text.length - bodyLengthMax} characters more`] : [];
+  const whole = Buffer.from(body ?? '').toString();
+  if (whole === '') return [];
+  const text = hide(whole.slice(0, 2 * bodyLengthMax));
+  const left = whole.length - bodyLengthMax;
+  const rest = left > 0 ? [`${mark} … ${left} characters more`] : [];
   const shown = text.slice(0, bodyLengthMax).split(/\r?\n/);
   return [mark, ...shown.map((line) => `${mark} ${line}`), ...rest];
 }

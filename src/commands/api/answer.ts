@@ -5,23 +5,26 @@ import type { JsonValue } from '../../json.ts';
 import { printable } from '../../output/printable.ts';
 import type { Print } from '../printing.ts';
 
-/** Prints an answer: JSON in the format that was asked for, anything else as the bytes that came. */
-export async function showAnswer(
-  answer: Answer,
-  isIncluded: boolean,
-  print: Print<JsonValue>,
-  stdout: Output,
-): Promise<void> {
-  if (isIncluded) await stdout.write(headOf(answer));
+/**
+ * Prints an answer: JSON in the format that was asked for, anything else as the bytes that came.
+ *
+ * @param head printed before it
+ */
+export async function showAnswer(answer: Answer, head: string, print: Print<JsonValue>, stdout: Output): Promise<void> {
+  if (head !== '') await stdout.write(head);
   if (answer.body.length === 0) return;
   const value = jsonOrNothing(answer);
   if (value !== undefined) return print(value);
   await stdout.write(stdout.isTTY ? safeLines(answer.body) : answer.body);
 }
 
-/** The status line and the headers, as curl -i prints them. Node has refused control characters in them. */
-function headOf({ status, headers }: Answer): string {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${printable(value ?? '')}`);
+/**
+ * The status line and the headers, as curl -i prints them. Node has refused control characters in them.
+ *
+ * @param hide takes the token out of a text
+ */
+export function headOf({ status, headers }: Answer, hide: (text: string) => string): string {
+  const lines = Object.entries(headers).map(([name, value]) => printable(hide(`${name}: ${value ?? ''}`)));
   return [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\n');
 }
 

@@ -9,7 +9,7 @@ import { collect, readMembers } from '../options/fields.ts';
 import { readBinaryFile } from '../options/files.ts';
 import type { Print } from '../printing.ts';
 import { type Session, withSession } from '../session.ts';
-import { showAnswer } from './answer.ts';
+import { headOf, showAnswer } from './answer.ts';
 import { readHeaders, readMethod, readPath } from './request-words.ts';
 
 interface ApiFlags {
@@ -67,7 +67,8 @@ function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session)
     const target = `${method} ${path}`;
     const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
     const answer = await wire.ask({ request, purpose: () => purpose, read: (whole) => whole });
-    await showAnswer(answer, isIncluded, print, session.host.stdout);
+    const head = isIncluded ? headOf(answer, wire.hide) : '';
+    await showAnswer(answer, head, print, session.host.stdout);
   };
   return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');
 }
