@@ -83,6 +83,9 @@ export function hostFromProcess(process: NodeJS.Process): Host {
   const stdout = lazily(() => outputTo(1, 'standard output', () => process.stdout));
   const stderr = lazily(() => outputTo(2, 'standard error', () => process.stderr));
   const stops = lazily(() => stopSignalsOf(process));
+  // Node would open its inspector, through which any user of the machine could read the token.
+  process.on('SIGUSR1', () => {});
+  if (isInit(process)) endBySignals(process);
   return {
     env,
     platform: process.platform,
@@ -161,17 +164,33 @@ function killGroup(process: NodeJS.Process, id: number): void {
 export function endProcess(process: NodeJS.Process, exitCode: number): void {
   // Not process.exit(): a pipe would lose what it has not taken yet.
   process.exitCode = exitCode;
-  for (const [signal, status] of Object.entries(stopSignals)) {
-    if (status !== exitCode) continue;
-    process.removeAllListeners(signal);
-    process.kill(process.pid, signal);
+  const signal = signalNames.find((name) => stopSignals[name] === exitCode);
+  if (signal === undefined) return;
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  if (isInit(process)) process.exit();
+}
+
+const signalNames = Object.keys(stopSignals) as readonly StopSignal[];
+
+/** Whether it is the first process of a container, to which the kernel delivers no signal that is not handled (kill(2)). */
+function isInit({ pid }: NodeJS.Process): boolean {
+  return pid === 1;
+}
+
+/** Ends the process at a signal that nothing else handles. */
+function endBySignals(process: NodeJS.Process): void {
+  for (const signal of signalNames) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(stopSignals[signal]);
+    });
   }
 }
 
 function stopSignalsOf(process: NodeJS.Process) {
   const first = stopController();
   let second: AbortController | undefined;
-  for (const signal of Object.keys(stopSignals) as StopSignal[]) {
+  for (const signal of signalNames) {
     const stop = () => {
       const isFirst = !first.signal.aborted;
       (isFirst ? first : second)?.abort(new Stopped(signal));

@@ -36,13 +36,15 @@ export interface LockOptions {
  * @param path the lock's folder: `NAME.lock`, beside what it guards, in a folder that is there
  * @throws {Failure} locked, naming who holds it, when that takes longer than `waitMs`; local-file, when nothing can
  *   be written there
- * @throws {Stopped} when the host's signal aborts while it waits
+ * @throws {Stopped} when the host's signal has aborted, or does while it waits
  */
 export async function takeLock(
   path: string,
   { waitMs, breaksForeign }: LockOptions,
   host: Pick<Host, 'clock' | 'signal' | 'processes'>,
 ): Promise<Lock> {
+  // From here on signals are handled: their default effect would leave the lock behind.
+  host.signal.throwIfAborted();
   const own = entryOf(thisHolder(host.processes));
   const broken: string[] = [];
   for (let waitedMs = 0; ; ) {

@@ -6,6 +6,7 @@ import { readSeed } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
 import type { Target } from '../../seed/state.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
+import { untilStopped } from '../../until-stopped.ts';
 import { whileShown } from '../many/display.ts';
 import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
 import { runOrigin } from '../many/run-origin.ts';
@@ -44,12 +45,15 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const input = await openInput(name, { host, spoolFolder: findRunsDirectory(host) });
   try {
     const read = () =>
-      readSeed(input, {
-        rows: { ...reading, common: {} },
-        ...(isYaml && { isYaml }),
-        key: flags.key,
-        onProblem: (line) => problems.push(line),
-      });
+      untilStopped(
+        readSeed(input, {
+          rows: { ...reading, common: {} },
+          ...(isYaml && { isYaml }),
+          key: flags.key,
+          onProblem: (line) => problems.push(line),
+        }),
+        host.signal,
+      );
     const isLong = input.sizeBytes > (isYaml || /\.ya?ml/i.test(name) ? longBytes.yaml : longBytes.other);
     const seed = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of seed.notices) await session.say(`listctl: ${notice}`);

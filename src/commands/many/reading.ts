@@ -5,6 +5,7 @@ import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/c
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
+import { untilStopped } from '../../until-stopped.ts';
 import type { Session } from '../session.ts';
 import { whileShown } from './display.ts';
 
@@ -40,7 +41,11 @@ export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: 
   throw badRowsFailure(check, file);
 }
 
-/** Reads a file to its end, as `checkRows`. */
+/**
+ * Reads a file to its end, as `checkRows`.
+ *
+ * @throws {Stopped} when the host's signal aborts meanwhile
+ */
 export function checkShown(file: RowsFile, session: Session): Promise<Check> {
   const doing = `checking ${nameOf(file.input.name)}`;
   const { sizeBytes } = file.input;
@@ -62,6 +67,6 @@ export function checkShown(file: RowsFile, session: Session): Promise<Check> {
   return whileShown(
     () => ({ doing, rows, bytes, sizeBytes }),
     session,
-    () => checkRows(watched, count),
+    () => untilStopped(checkRows(watched, count), session.host.signal),
   );
 }

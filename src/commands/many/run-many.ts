@@ -12,6 +12,7 @@ import { nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
+import { untilStopped } from '../../until-stopped.ts';
 import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
@@ -120,7 +121,7 @@ function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInp
     path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
     rows: check.rows,
     sha256: check.sha256,
-    changedRow: (before) => findChangedRow(before, file, hashOf),
+    changedRow: (before) => untilStopped(findChangedRow(before, file, hashOf), session.host.signal),
   };
 }
 
