@@ -104,6 +104,7 @@ const header: Shape = {
   mapping: isText,
   shard: orNull(isText),
   idempotency: oneOf('unknown', 'honoured', 'none'),
+  keysFrom: maybe(isText),
   startedAt: (value) => isText(value) && !Number.isNaN(Date.parse(value as string)),
   isShrunk: maybe((value) => value === true),
 } satisfies Record<keyof JournalHeader, Check>;

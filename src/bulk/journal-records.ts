@@ -41,6 +41,8 @@ export interface JournalHeader {
   /** `2/3`: the second of three shares. */
   readonly shard: string | null;
   readonly idempotency: 'unknown' | 'honoured' | 'none';
+  /** What keys are derived from, as `--idempotency-key-from` says; undefined where they are drawn at random. */
+  readonly keysFrom?: string | undefined;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
   /** That only this and the last line are left of the journal of a run that did every row. */

@@ -11,7 +11,7 @@ export function payloadHash(id: string | undefined, fields: Fields): string {
  * 64 hex digits that tell one payload from any other one: of an item's id and fields, whatever the order of the members.
  * Digits of numbers count.
  */
-function payloadDigest(id: string | undefined, fields: Fields): string {
+export function payloadDigest(id: string | undefined, fields: Fields): string {
   const parts: (string | number | boolean | null)[] = [id ?? null];
   for (const name of orderOf(Object.keys(fields))) {
     const value = fields[name] ?? null;

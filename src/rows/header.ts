@@ -60,6 +60,11 @@ interface NamedColumn {
   readonly type: CellType | undefined;
 }
 
+/** The name of a column, as the header has it without a type. */
+export function columnName(cell: string): string {
+  return nameAndType(cell).name;
+}
+
 /** `Count:number` is the column `Count`; what is behind any other colon is part of the name. */
 function nameAndType(cell: string): NamedColumn {
   const colon = cell.lastIndexOf(':');

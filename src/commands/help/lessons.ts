@@ -67,6 +67,9 @@ done. Such a create is held, named, and settled by you:
   $ listctl runs resolve last --row 17 --applied 4711
   $ listctl runs resolve last --row 18 --not-applied
 
+Where the record may be lost, and the service honors Idempotency-Key, derive the
+keys from the rows: --idempotency-key-from row, content, or a column's name.
+
 What a run made is listed with runs show last -o id, and taken back with
 runs undo last.
 

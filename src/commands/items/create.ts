@@ -49,6 +49,7 @@ export const createCommand: CommandSpec = {
         'listctl items create -s home -l tasks -f Body@=note.txt --dry-run',
         'listctl items create -s home -l tasks --from tasks.csv --type Count=number',
         'listctl items create -s home -l tasks --from tasks.csv --resume',
+        'listctl items create -s home -l tasks --from tasks.csv --idempotency-key-from row',
       ],
       exitCodes: {
         0: 'created',
@@ -69,7 +70,9 @@ export const createCommand: CommandSpec = {
 
 function createMany(flags: CreateFlags, from: string, session: Session): Promise<void> {
   if (flags.idempotencyKey !== undefined) {
-    throw new Failure('usage', '--idempotency-key is of one item: with --from each row has its own');
+    throw new Failure('usage', '--idempotency-key cannot be used with --from: each row has its own', {
+      hint: 'pass --idempotency-key-from to derive them from the rows',
+    });
   }
   return runFrom({ action: 'create', done: 'created', from }, flags, session);
 }

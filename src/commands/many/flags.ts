@@ -7,6 +7,7 @@ import { parseNames } from '../../settings/setting.ts';
 import { collect } from '../options/fields.ts';
 import { perSecond, rateExpected } from '../options/rate.ts';
 import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from './max-delete.ts';
+import { type KeySource, parseKeySource } from './row-key-source.ts';
 
 /** The flags as they were typed. */
 export interface ManyFlags extends MaxDeleteFlag {
@@ -32,6 +33,7 @@ export interface ManyFlags extends MaxDeleteFlag {
   readonly lockTimeout?: string;
   readonly breakLock?: boolean;
   readonly shard?: string;
+  readonly idempotencyKeyFrom?: string;
 }
 
 /** How the rows are read. */
@@ -66,6 +68,8 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
   /** What is done about rows in doubt; undefined for what suits the verb. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: Shard | undefined;
+  /** What the keys of creates are derived from; undefined for random ones. */
+  readonly keysFrom: KeySource | undefined;
   /** How many items may be deleted; undefined for any number. */
   readonly maxDelete: number | undefined;
 }
@@ -87,6 +91,11 @@ export function addManyOptions(command: Command, action: RowAction): void {
     .option('--restart', 'start a new run, from the first row')
     .option('--journal <file>', 'journal file of the run (default: in the state directory)')
     .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
+  if (action !== 'create') return;
+  command.option(
+    '--idempotency-key-from <what>',
+    'derive the key of each row, rather than draw it: row, content, or a column',
+  );
 }
 
 /** Declares how the text of a file is read. */
@@ -138,6 +147,7 @@ export function readManyFlags(flags: ManyFlags): ManyOptions {
     journal: flags.journal,
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
     shard: flags.shard === undefined ? undefined : readShard(flags.shard),
+    keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),
     maxDelete: readMaxDelete(flags),
   };
 }

@@ -32,6 +32,8 @@ export interface InputFacts {
   readonly check: Pick<Check, 'rows' | 'sha256'>;
   /** A hash of what makes fields of the columns. */
   readonly mapping: string;
+  /** What keys are derived from, as a journal records it. */
+  readonly keysFrom: string | undefined;
   /** As `findChangedRow` over the input. */
   readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
@@ -51,11 +53,10 @@ export async function beginningOf(
   if (before === undefined || restarts) return { kind: 'new' };
   const isWhole = isWhollyDone(before.counts);
   const difference = await differenceOf(before, input);
-  if (resumes) {
-    if (difference !== undefined) throw difference;
-    return { kind: isWhole ? 'nothing' : 'go-on', before };
-  }
+  if (resumes && difference !== undefined) throw difference;
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
+  if (!isWhole && before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
+  if (resumes) return { kind: isWhole ? 'nothing' : 'go-on', before };
   if (!isWhole) return { kind: 'choice', yes: { kind: 'go-on', before }, ...unfinished(before, input) };
   // What was updated or deleted is so again. A second record in the same file would be the loss of the first.
   const mayDouble = input.action === 'create' && before.header.rows > 0;
@@ -120,6 +121,15 @@ function otherInput({ header }: Replay, { name, check }: InputFacts): Failure {
       : `its input had ${header.input.rows} rows, and this one has ${check.rows}`;
   return new Failure('usage', `cannot resume run ${header.run} with ${name}: ${what}`, {
     hint: 'nothing was sent; pass --restart to send this input from its first row',
+  });
+}
+
+/** Rows with keys of two kinds would not be protected by either. */
+function otherKeys({ run, keysFrom }: Replay['header']): Failure {
+  const own = keysFrom === undefined ? 'draws its keys at random' : `derives its keys from ${keysFrom}`;
+  const fix = keysFrom === undefined ? 'leave out' : 'pass';
+  return new Failure('usage', `cannot resume run ${run} with other keys: it ${own}`, {
+    hint: `nothing was sent; ${fix} --idempotency-key-from${keysFrom === undefined ? '' : ` ${keysFrom}`}, or pass --restart to send every row again`,
   });
 }
 

@@ -20,11 +20,13 @@ export interface SentRow {
 export type SentResult = Item | Gone;
 
 /** What a sender is made of. */
-export interface SendingOptions {
+export interface SendingOptions<R> {
   readonly action: RowAction;
   readonly list: ListRef;
   readonly wire: Wire;
   readonly sendsKeys: boolean;
+  /** Derives the key of a row; undefined for random keys. */
+  readonly keyOf?: ((row: R) => string) | undefined;
   /** An item that is not there counts as deleted. */
   readonly ignoresMissing: boolean;
   /** The ids that creates of this run were given. */
@@ -32,13 +34,12 @@ export interface SendingOptions {
 }
 
 /** Makes the sender of a verb. */
-export function rowSender(options: SendingOptions): Sender<SentRow, SentResult> {
-  const { action, wire, sendsKeys, ignoresMissing } = options;
-  const key = rowKeys();
+export function rowSender<R extends SentRow>(options: SendingOptions<R>): Sender<R, SentResult> {
+  const { action, wire, sendsKeys, ignoresMissing, keyOf = rowKeys() } = options;
   const questionOf = questions[action];
   return {
     isRead: action === 'get',
-    newKey: action === 'create' && sendsKeys ? key : () => null,
+    newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, rowKey, sentMsAgo) => {
       const question = questionOf(row, options, rowKey ?? undefined);
@@ -50,7 +51,11 @@ export function rowSender(options: SendingOptions): Sender<SentRow, SentResult> 
   };
 }
 
-type QuestionOf = (row: SentRow, options: SendingOptions, key: string | undefined) => Question<SentResult>;
+type QuestionOf = (
+  row: SentRow,
+  options: Pick<SendingOptions<never>, 'list' | 'given'>,
+  key: string | undefined,
+) => Question<SentResult>;
 
 const questions: Readonly<Record<RowAction, QuestionOf>> = {
   create: ({ fields = {} }, { list, given }, key) => createQuestion(list, fields, key, given),

@@ -32,6 +32,7 @@ import {
 import { checkMaxDelete } from './max-delete.ts';
 import { checkFile, openShown } from './reading.ts';
 import { openRejectsFile } from './rejects-file.ts';
+import { formatKeySource, type KeyedRow, keyDeriver, refusingTwins } from './row-key-source.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
 import { nextSteps, resumeCommand } from './run-failure.ts';
@@ -63,6 +64,8 @@ interface FileRun {
   readonly check: Check;
   /** A hash of what makes fields of the columns. */
   readonly mapping: string;
+  /** Derives the key of a row; undefined for random keys. */
+  readonly keyOf: ((row: KeyedRow) => string) | undefined;
 }
 
 /**
@@ -83,11 +86,13 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   const input = await openShown(from, session);
   try {
     const file = await openRows(input, { ...many, action, common });
-    const check = await checkFile(file, many.skipsInvalid, session);
-    const run = { verb, many, file, check, mapping: mappingOf(file) };
+    const keyOf = keyOfRows(file, many, session);
+    const checked = keyOf && many.keysFrom ? refusingTwins(file, many.keysFrom, keyOf) : file;
+    const check = await checkFile(checked, many.skipsInvalid, session);
+    const run = { verb, many, file, check, mapping: mappingOf(file), keyOf };
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
     const isRecorded = action !== 'get' || many.journal !== undefined || many.resumes;
-    if (verb.isDryRun) await showManyDryRun(file, check, session);
+    if (verb.isDryRun) await showManyDryRun(file, check, keyOf, session);
     else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
   } finally {
@@ -101,6 +106,13 @@ function refuseContradictions({ isDryRun }: ManyVerb, { resumes, restarts }: Man
   throw new Failure('usage', `--dry-run and --${resumes ? 'resume' : 'restart'}: a dry run knows of no run before`, {
     hint: 'listctl runs show last tells what is left of it; nothing was sent',
   });
+}
+
+/** @throws {Failure} usage, when there is no such column, or no key is sent at all */
+function keyOfRows(file: RowsFile, { keysFrom }: ManyOptions, session: Session): FileRun['keyOf'] {
+  if (keysFrom === undefined) return undefined;
+  if (session.sendsKeys) return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.list() });
+  throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none: no key is sent then');
 }
 
 function filesOf(from: string, { rejects, journal }: ManyOptions, { cwd }: Session['host']): readonly NamedFile[] {
@@ -186,8 +198,9 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
 }
 
 function beginningFor({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
+  const keysFrom = many.keysFrom && formatKeySource(many.keysFrom);
   const changedRow = (before: Replay) => findChangedRow(before, file, hashOf);
-  const facts = { action: verb.action, name: nameOf(file.input.name), check, mapping, changedRow };
+  const facts = { action: verb.action, name: nameOf(file.input.name), check, mapping, keysFrom, changedRow };
   return beginningOf(record?.before, many, facts);
 }
 
@@ -236,6 +249,7 @@ function beginRecord(
       mapping,
       shard: shardText(many),
       idempotency: session.idempotency,
+      keysFrom: many.keysFrom && formatKeySource(many.keysFrom),
       startedAt: new Date(host.clock.now()).toISOString(),
     },
     concurrency,
@@ -248,7 +262,7 @@ function planOf(
   record: RunRecord | undefined,
   session: Session,
 ): RowsPlan<Row | BadRow> {
-  const { verb, many, file, check } = run;
+  const { verb, many, file, check, keyOf } = run;
   const { action, done, ignoresMissing = false } = verb;
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
@@ -274,7 +288,7 @@ function planOf(
     },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
-    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given }),
+    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given, keyOf }),
     rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
     nextSteps: nextSteps(resumeCommand(session.words), doubts.isCreate && !doubts.honoursKeys),
   };
