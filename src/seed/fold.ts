@@ -4,7 +4,7 @@ import { journalRecords, type Replay, type ReplayOptions, readJournal } from '..
 import { Failure } from '../errors.ts';
 import { checkId } from '../item.ts';
 import type { Plan } from './plan.ts';
-import type { KnownItem, State, StateItem } from './state.ts';
+import { type KnownItem, type State, type StateItem, withItems } from './state.ts';
 import { type Step, stepHash } from './step.ts';
 
 /** The journal of a run of apply. */
@@ -97,19 +97,17 @@ function foreign(path: string, reason: string): Failure {
 }
 
 /** The state that a run begins with: what the plan learned, and its steps. To be written before anything is sent. */
-export function beginRun(state: State, plan: Pick<Plan, 'learned' | 'steps'>, run: string): State {
-  return { ...withLearned(state, plan), run: { id: run, steps: plan.steps } };
+export function beginRun(
+  state: State,
+  plan: Pick<Plan, 'learned' | 'steps'>,
+  { run, nowMs }: { readonly run: string; readonly nowMs: number },
+): State {
+  return { ...withLearned(state, plan, nowMs), run: { id: run, steps: plan.steps } };
 }
 
 /** The state with what a plan learned without doing anything; the same one where that is nothing. */
-export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>): State {
-  if (learned.size === 0) return state;
-  const items = new Map(state.items);
-  for (const [key, item] of learned) {
-    if (item === undefined) items.delete(key);
-    else items.set(key, item);
-  }
-  return { ...state, items };
+export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>, nowMs: number): State {
+  return learned.size === 0 ? state : withItems(state, learned, nowMs);
 }
 
 /**
@@ -127,8 +125,13 @@ export function fold(state: State, journal: AppliedJournal | undefined): Folded 
   const folding = new Folding(state.items, journal);
   for (const step of run.steps) folding.release(step);
   for (const step of run.steps) folding.take(step);
-  const { items, done, inDoubt } = folding;
-  return { state: { ...settled, items }, done, inDoubt, notDone: run.steps.length - done - inDoubt };
+  const { changes, done, inDoubt } = folding;
+  return {
+    state: withItems(settled, changes, journal.replay.lastAt),
+    done,
+    inDoubt,
+    notDone: run.steps.length - done - inDoubt,
+  };
 }
 
 /** A step that was changed since it was sent would be taken for something that it was not. */
@@ -141,14 +144,15 @@ function checkStep(step: Step, { path, replay, ends }: AppliedJournal): void {
 }
 
 class Folding {
-  readonly items: Map<string, StateItem>;
+  readonly changes = new Map<string, StateItem | undefined>();
   done = 0;
   inDoubt = 0;
+  readonly #items: ReadonlyMap<string, StateItem>;
   readonly #journal: AppliedJournal;
   readonly #ids = new Set<string>();
 
   constructor(items: ReadonlyMap<string, StateItem>, journal: AppliedJournal) {
-    this.items = new Map(items);
+    this.#items = items;
     this.#journal = journal;
     for (const { id } of items.values()) if (id !== undefined) this.#ids.add(id);
   }
@@ -157,7 +161,7 @@ class Folding {
   release({ number, key, action }: Step): void {
     const { replay } = this.#journal;
     const isGivenUp = replay.stateOf(number) === 'done' || (action === 'create' && this.#mayBeThere(number));
-    const id = this.items.get(key)?.id;
+    const id = this.#items.get(key)?.id;
     if (isGivenUp && action !== 'update' && id !== undefined) this.#ids.delete(id);
   }
 
@@ -186,13 +190,13 @@ class Folding {
     }
     this.done += 1;
     if (step.action === 'delete') {
-      this.items.delete(step.key);
+      this.changes.set(step.key, undefined);
       return;
     }
     const known = step.action === 'create' ? id : step.id;
     this.#ids.add(known);
     const item: KnownItem = { id: known, fields: step.after, ...(etag === undefined ? {} : { etag }) };
-    this.items.set(step.key, item);
+    this.changes.set(step.key, item);
   }
 
   #mayOwn(id: string): boolean {
@@ -210,6 +214,6 @@ class Folding {
     const idempotencyKey = doubt?.key ?? step.inDoubt?.idempotencyKey ?? null;
     const isSent = step.inDoubt !== undefined && step.inDoubt.idempotencyKey === idempotencyKey;
     const sentAt = isSent ? step.inDoubt.sentAt : (doubt?.sentAt ?? this.#journal.replay.lastAt);
-    this.items.set(step.key, { fields: step.fields, inDoubt: { idempotencyKey, hash: stepHash(step), sentAt } });
+    this.changes.set(step.key, { fields: step.fields, inDoubt: { idempotencyKey, hash: stepHash(step), sentAt } });
   }
 }

@@ -1,7 +1,7 @@
 /** What a person says of a state: items taken over, let go of, or settled. The caller folds a run in before. */
 import { Failure } from '../errors.ts';
 import { checkId, type Fields } from '../item.ts';
-import { cut, type KnownItem, type State, type StateItem } from './state.ts';
+import { cut, type KnownItem, type State, type StateItem, withItems } from './state.ts';
 
 /** An item as the service gave it. */
 export interface FoundItem {
@@ -15,14 +15,14 @@ export interface FoundItem {
  * @param fields what it has of the fields that the seed names: what the plan compares with
  * @throws {Failure} usage, when the key is known already, or another key has that item
  */
-export function importItem(state: State, key: string, { id, etag }: FoundItem, fields: Fields): State {
+export function importItem(state: State, key: string, { id, etag }: FoundItem, fields: Fields, nowMs: number): State {
   const known = itemsOf(state).get(key);
   if (known?.inDoubt !== undefined) throw refused(`the create of "${cut(key)}" is in doubt`, resolveHint(key));
   if (known !== undefined && known.id !== id) {
     throw refused(`"${cut(key)}" is item "${known.id}" already`, 'let go of that one first: listctl state forget');
   }
   checkOwner(state, key, id);
-  return withItem(state, key, knownItem({ id, etag }, fields));
+  return withItem(state, key, knownItem({ id, etag }, fields), nowMs);
 }
 
 /**
@@ -30,11 +30,11 @@ export function importItem(state: State, key: string, { id, etag }: FoundItem, f
  *
  * @throws {Failure} usage, when the key is not known, or its create is in doubt
  */
-export function forgetItem(state: State, key: string): State {
+export function forgetItem(state: State, key: string, nowMs: number): State {
   const known = itemsOf(state).get(key);
   if (known === undefined) throw unknownKey(key);
   if (known.inDoubt !== undefined) throw refused(`the create of "${cut(key)}" is in doubt`, resolveHint(key));
-  return withItem(state, key, undefined);
+  return withItem(state, key, undefined, nowMs);
 }
 
 /**
@@ -44,13 +44,13 @@ export function forgetItem(state: State, key: string): State {
  *   made none: the next plan creates it
  * @throws {Failure} usage, when the key is not in doubt, or another key has that item
  */
-export function resolveItem(state: State, key: string, found: FoundItem | null): State {
+export function resolveItem(state: State, key: string, found: FoundItem | null, nowMs: number): State {
   const known = itemsOf(state).get(key);
   if (known === undefined) throw unknownKey(key);
   if (known.inDoubt === undefined) throw refused(`"${cut(key)}" is not in doubt: it is item "${known.id}"`, undefined);
-  if (found === null) return withItem(state, key, undefined);
+  if (found === null) return withItem(state, key, undefined, nowMs);
   checkOwner(state, key, found.id);
-  return withItem(state, key, knownItem(found, known.fields));
+  return withItem(state, key, knownItem(found, known.fields), nowMs);
 }
 
 function itemsOf({ run, items }: State): State['items'] {
@@ -71,11 +71,8 @@ function checkOwner({ items }: State, key: string, id: string): void {
   }
 }
 
-function withItem(state: State, key: string, item: StateItem | undefined): State {
-  const items = new Map(state.items);
-  if (item === undefined) items.delete(key);
-  else items.set(key, item);
-  return { ...state, items };
+function withItem(state: State, key: string, item: StateItem | undefined, nowMs: number): State {
+  return withItems(state, new Map([[key, item]]), nowMs);
 }
 
 function knownItem({ id, etag }: FoundItem, fields: Fields): KnownItem {

@@ -3,7 +3,7 @@ import { Failure } from '../errors.ts';
 import { printJson } from '../json.ts';
 import { JsonMembers } from './json-members.ts';
 import { type Extent, eachMember, JsonFault, refuseRest, skipBlanks } from './json-parts.ts';
-import { type State, type StateItem, stateVersion } from './state.ts';
+import { type Retired, type State, type StateItem, stateVersion } from './state.ts';
 import { doubtObject, readDoubt, readSteps, stepObject, withoutUndefined } from './step-json.ts';
 
 /**
@@ -16,7 +16,7 @@ import { doubtObject, readDoubt, readSteps, stepObject, withoutUndefined } from 
 export function parseState(text: string, path: string): State {
   const start = skipBlanks(text, 0);
   refuseNewer(text, start, path);
-  const names = ['version', 'lineage', 'serial', 'run', 'origin', 'site', 'list', 'key', 'items', 'steps'];
+  const names = ['version', 'lineage', 'serial', 'run', 'origin', 'site', 'list', 'key', 'items', 'retired', 'steps'];
   const read = new JsonMembers(text, start, names);
   refuseRest(text, read.end);
   if (read.count('version') !== stateVersion) throw new JsonFault(`version is not ${stateVersion}`, start);
@@ -27,9 +27,10 @@ export function parseState(text: string, path: string): State {
   const place = { origin: read.text('origin'), site: read.id('site', 'site'), list: read.id('list', 'list') };
   const items = readItems(text, read.extent('items'));
   const state = { lineage, serial, ...place, key: read.text('key'), items };
+  const known = read.has('retired') ? { ...state, retired: readRetired(text, read.extent('retired'), items) } : state;
   const run = read.maybeText('run');
   if ((run === undefined) === read.has('steps')) throw new JsonFault('a run goes with its steps', start);
-  return run === undefined ? state : { ...state, run: { id: run, steps: readSteps(text, read.extent('steps')) } };
+  return run === undefined ? known : { ...known, run: { id: run, steps: readSteps(text, read.extent('steps')) } };
 }
 
 /** A newer layout may have any shape, but for its version. */
@@ -69,8 +70,19 @@ function readItem(text: string, { start }: Extent): StateItem {
   return { id: read.id('id', 'item'), fields, ...(etag === undefined ? {} : { etag }) };
 }
 
+function readRetired(text: string, { start }: Extent, items: State['items']): State['retired'] {
+  const retired = new Map<string, Retired>();
+  eachMember(text, start, (key, extent) => {
+    if (items.has(key)) throw new JsonFault('a key that has an item is no retired one', extent.start);
+    const read = new JsonMembers(text, extent.start, ['follows', 'at']);
+    retired.set(key, { follows: read.text('follows'), at: read.count('at') });
+  });
+  return retired;
+}
+
 /** A state as text, in pieces: a line for each item and each step, so that two versions can be compared by line. */
-export function* printState({ lineage, serial, run, origin, site, list, key, items }: State): Generator<string> {
+export function* printState({ retired, ...state }: State): Generator<string> {
+  const { lineage, serial, run, origin, site, list, key, items } = state;
   const head = { version: stateVersion, lineage, serial, run: run?.id, origin, site, list, key };
   yield `${printJson(withoutUndefined(head)).slice(0, -1)},"items":{`;
   let divider = '\n';
@@ -79,6 +91,15 @@ export function* printState({ lineage, serial, run, origin, site, list, key, ite
     divider = ',\n';
   }
   yield '\n}';
+  if (retired !== undefined) {
+    yield ',"retired":{';
+    divider = '\n';
+    for (const [name, { follows, at }] of retired) {
+      yield `${divider}${JSON.stringify(name)}:${printJson({ follows, at })}`;
+      divider = ',\n';
+    }
+    yield '\n}';
+  }
   if (run !== undefined) {
     yield ',"steps":[';
     divider = '\n';

@@ -23,8 +23,47 @@ export interface State extends Target {
   readonly key: string;
   /** By what stands in that field. No two have the same id. */
   readonly items: ReadonlyMap<string, StateItem>;
+  /** Keys that had an item, and have none: what is made for them next follows that. None of them is in `items`. */
+  readonly retired?: ReadonlyMap<string, Retired> | undefined;
   /** Only while a run is at work, and where one was killed. */
   readonly run?: AppliedRun | undefined;
+}
+
+/** What had a key. */
+export interface Retired {
+  /** The id of the item; of a create in doubt that made none, the idempotency key that it was sent with. */
+  readonly follows: string;
+  /** When it was retired: milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** No service is known to remember a key for longer. */
+const retiredMs = 30 * 86_400_000;
+
+/**
+ * The state with other items: keys that lose their item are retired, and those that get one are no more.
+ *
+ * @param changes by key; undefined for one that loses its item
+ */
+export function withItems(state: State, changes: ReadonlyMap<string, StateItem | undefined>, nowMs: number): State {
+  const items = new Map(state.items);
+  const retired = new Map([...(state.retired ?? [])].filter(([, { at }]) => nowMs - at < retiredMs));
+  for (const [key, item] of changes) {
+    const known = items.get(key);
+    if (item === undefined) {
+      items.delete(key);
+      if (known !== undefined) retired.set(key, { follows: followed(known), at: nowMs });
+    } else {
+      items.set(key, item);
+      retired.delete(key);
+    }
+  }
+  const { retired: _, ...others } = state;
+  return { ...others, items, ...(retired.size === 0 ? {} : { retired }) };
+}
+
+function followed({ id, inDoubt }: StateItem): string {
+  return id ?? inDoubt?.idempotencyKey ?? String(inDoubt?.sentAt);
 }
 
 /** What is known under one key. */

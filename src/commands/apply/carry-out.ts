@@ -5,7 +5,6 @@ import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal } from '../../bulk/journal.ts';
-import { rowKeys } from '../../bulk/row-keys.ts';
 import { newRunId } from '../../bulk/run-files.ts';
 import type { Sender, Task } from '../../bulk/task.ts';
 import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
@@ -14,6 +13,7 @@ import { type Fields, type ListRef, strongTag } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
 import { openSpool } from '../../output/spool.ts';
+import { createKey } from '../../seed/create-key.ts';
 import { beginRun, journalIdentity, journalOf, withLearned } from '../../seed/fold.ts';
 import type { Plan } from '../../seed/plan.ts';
 import type { State } from '../../seed/state.ts';
@@ -65,13 +65,15 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
   const begin = (): Recorded | undefined => {
     const { host } = session;
     const { state, plan } = work;
+    const nowMs = host.clock.now();
     if (plan.steps.length === 0) {
-      if (state.serial === 0 || plan.learned.size > 0) writeState(work.named.statePath, withLearned(state, plan));
+      if (state.serial === 0 || plan.learned.size > 0)
+        writeState(work.named.statePath, withLearned(state, plan, nowMs));
       return undefined;
     }
-    const run = newRunId(host.clock.now(), () => host.random());
+    const run = newRunId(nowMs, () => host.random());
     const { statePath } = work.named;
-    const begins = beginRun(state, plan, run);
+    const begins = beginRun(state, plan, { run, nowMs });
     // The journal first: so a state with a run in it has one, and where that was lost it is known to be.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
     // Where this fails the journal stays: the state may be there all the same, and the next command knows which is so.
@@ -104,7 +106,7 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
 }
 
 function rowsPlan(
-  { named, plan, pace, rejects }: CarriedOut,
+  { named, state, plan, pace, rejects }: CarriedOut,
   begin: () => Recorded | undefined,
   session: Session,
 ): RowsPlan<StepRow> {
@@ -114,14 +116,14 @@ function rowsPlan(
   const words = session.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   const isUsual = named.statePath === absolutePath(`${named.name}.state.json`, host);
-  const state = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
-  const resolving = `listctl state resolve ${shellWord(named.name)}${state}`;
+  const stateWords = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
+  const resolving = `listctl state resolve ${shellWord(named.name)}${stateWords}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', begin, pace, nextSeq: 1 } as const),
     known: knownBefore(plan, named),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, host.clock.now()),
-    senderOver: (wire) => stepSender(named.target, steps, wire, sendsKeys),
+    senderOver: (wire) => stepSender(state, steps, wire, sendsKeys),
     rejects: rejects === undefined ? undefined : rejectsInto(rejects),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
@@ -167,23 +169,17 @@ async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<r
   }
 }
 
-function stepSender(
-  list: ListRef,
-  steps: readonly Step[],
-  wire: Wire,
-  sendsKeys: boolean,
-): Sender<StepRow, SentResult> {
-  const key = rowKeys();
+function stepSender(state: State, steps: readonly Step[], wire: Wire, sendsKeys: boolean): Sender<StepRow, SentResult> {
   const given = new IdSet();
-  const newKey = () => (sendsKeys ? key() : null);
   return {
     isRead: false,
-    newKey,
+    newKey: ({ name: key, action, fields }) =>
+      sendsKeys && action === 'create' ? createKey(state, { key, fields }) : null,
     hashOf: stepHash,
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
-      const question = questionOf(step, list, rowKey ?? undefined, given);
+      const question = questionOf(step, state, rowKey ?? undefined, given);
       const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (step.action !== 'delete') return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };

@@ -11,7 +11,7 @@ import { editState } from './edit-state.ts';
  */
 export function letGo(seed: string, key: string, flags: SeedFlags, session: Session): Promise<void> {
   return editState(seed, flags, { makes: false }, session, async (state) => {
-    const forgotten = forgetItem(state, key);
+    const forgotten = forgetItem(state, key, session.host.clock.now());
     await session.say(`"${key}" (item ${state.items.get(key)?.id}) is not this seed's any more`);
     return forgotten;
   });

@@ -19,7 +19,7 @@ export async function takeOver(seed: string, text: string, flags: SeedFlags, ses
     const named = items.find((item) => item.key === key);
     if (named === undefined) throw notInSeed(key, name);
     const item = await readItem(target, id, session);
-    const imported = importItem(state, key, item, ofThose(item.fields, named.fields));
+    const imported = importItem(state, key, item, ofThose(item.fields, named.fields), session.host.clock.now());
     await session.say(`"${key}" is item ${item.id} from now on`);
     return imported;
   });

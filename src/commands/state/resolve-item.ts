@@ -34,8 +34,9 @@ async function resolved(
   session: Session,
 ): Promise<State> {
   const known = state.items.get(key);
+  const nowMs = session.host.clock.now();
   if (known?.inDoubt === undefined || id === 'none') {
-    const settled = resolveItem(state, key, null);
+    const settled = resolveItem(state, key, null, nowMs);
     await session.say(`"${key}" was not created: the next apply creates it`);
     return settled;
   }
@@ -45,7 +46,7 @@ async function resolved(
       hint: 'nothing was changed; where you know that it is the one: --force',
     });
   }
-  const settled = resolveItem(state, key, item);
+  const settled = resolveItem(state, key, item, nowMs);
   await session.say(`"${key}" is item ${item.id}`);
   return settled;
 }

@@ -240,7 +240,7 @@ test('a plan that was carried out leaves nothing to do; it names no key twice, a
       const state = sampleState({}, { items: known });
       const input = { seed: { items }, observed: new Map(), prunes };
       const plan = planOf({ ...input, state });
-      const begun = { ...beginRun(state, plan, sampleRun), serial: 2 };
+      const begun = { ...beginRun(state, plan, { run: sampleRun, nowMs: 0 }), serial: 2 };
       const done = plan.steps.map(({ number, id }): JournalRecord => ['D', number, id ?? `new-${number}`, null, 1]);
 
       const folded = fold(begun, await journalOf(begun, done));

@@ -2,6 +2,7 @@
 import { createJournal, type Journal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
 import type { Fields } from '../../../src/item.ts';
+import { createKey } from '../../../src/seed/create-key.ts';
 import { beginRun, checkJournal, fold, journalIdentity, readApplied, withLearned } from '../../../src/seed/fold.ts';
 import { type Observed, type Plan, planOf } from '../../../src/seed/plan.ts';
 import type { SeedItem } from '../../../src/seed/seed.ts';
@@ -53,7 +54,6 @@ export class ModelWorld {
   #disk = powerLossDisk(4096);
   #boot = 0;
   #runs = 0;
-  #keys = 0;
 
   constructor(givesEtags: boolean) {
     this.givesEtags = givesEtags;
@@ -110,13 +110,13 @@ export class ModelWorld {
     if (call.leavesJournal) await this.recover();
     const plan = this.plan(state, call);
     if (plan.steps.length === 0) {
-      const learned = withLearned(state, plan);
+      const learned = withLearned(state, plan, 0);
       if (learned !== state) this.write(learned);
       return plan;
     }
     this.#runs += 1;
     const run = `20261120-101530-${String(this.#runs).padStart(4, '0')}`;
-    const running = this.write(beginRun(state, plan, run));
+    const running = this.write(beginRun(state, plan, { run, nowMs: 0 }));
     try {
       await this.#run(running, run, plan.steps, call);
       await this.recover(call.leavesJournal);
@@ -145,7 +145,7 @@ export class ModelWorld {
       for (let at = 0; at < steps.length; at += limit) {
         const group = steps.slice(at, at + limit);
         move();
-        const keys = this.#intend(journal, group);
+        const keys = this.#intend(journal, state, group);
         syncedBytes = length();
         for (const [index, step] of group.entries()) {
           move();
@@ -171,11 +171,10 @@ export class ModelWorld {
     this.#disk.put(journalPath, Buffer.from(bytes.subarray(0, kept)));
   }
 
-  #intend(journal: Journal, steps: readonly Step[]): readonly (string | null)[] {
+  #intend(journal: Journal, state: State, steps: readonly Step[]): readonly (string | null)[] {
     const keys = steps.map((step) => {
       if (step.action !== 'create') return null;
-      this.#keys += 1;
-      return step.inDoubt?.idempotencyKey ?? `key-${this.#keys}`;
+      return step.inDoubt?.idempotencyKey ?? createKey(state, step);
     });
     journal.write(
       steps.map((step, at) => ['I', step.number, step.number, 1, keys[at] ?? null, stepHash(step)] as const),

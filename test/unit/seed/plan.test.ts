@@ -107,7 +107,7 @@ test('what is gone is created again, or forgotten where the seed no longer names
 
   expect(plan.steps).toMatchObject([{ action: 'create', key: 'a', why: 'gone' }]);
   expect(plan.counts).toEqual({ ...nothing, create: 1, gone: 1, forgotten: 1 });
-  expect([...withLearned(sampleState(items), plan).items.keys()]).toEqual(['a']);
+  expect([...withLearned(sampleState(items), plan, 0).items.keys()]).toEqual(['a']);
 });
 
 test('I15: a key that is gone from the seed is reported, and deleted only by who prunes, behind all else', () => {

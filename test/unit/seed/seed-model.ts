@@ -156,7 +156,7 @@ async function resolveAll(world: ModelWorld): Promise<void> {
   for (const [key, { inDoubt }] of state.items) {
     if (inDoubt === undefined) continue;
     const id = inDoubt.idempotencyKey === null ? undefined : world.service.made.get(inDoubt.idempotencyKey);
-    state = resolveItem(state, key, id === undefined ? null : { id });
+    state = resolveItem(state, key, id === undefined ? null : { id }, 0);
   }
   if (state !== world.state) world.write(state);
 }
@@ -170,7 +170,7 @@ async function takeOver(world: ModelWorld, nth: number): Promise<void> {
   // Somebody removed what the state has of that key: only a plan that looks will know.
   if (state.items.has(key) || world.service.madeFor(key).length > 0) return;
   world.service.setOwner(id, key);
-  world.write(importItem(state, key, { id }, item.fields));
+  world.write(importItem(state, key, { id }, item.fields, 0));
 }
 
 async function letGo(world: ModelWorld, nth: number): Promise<void> {
@@ -179,7 +179,7 @@ async function letGo(world: ModelWorld, nth: number): Promise<void> {
   const [key, item] = known[nth % known.length] ?? [];
   if (key === undefined || item?.id === undefined) return;
   world.service.setOwner(item.id, undefined);
-  world.write(forgetItem(state, key));
+  world.write(forgetItem(state, key, 0));
 }
 
 /** Whatever happened, looking once at what is in doubt and applying is enough. */

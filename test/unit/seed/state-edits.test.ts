@@ -16,8 +16,8 @@ function messageOf(work: () => unknown): string {
 }
 
 test('an item that is there is taken over, and one that is known already is looked at anew', () => {
-  expect(importItem(state, 'c', { id: '3' }, fields).items.get('c')).toEqual({ id: '3', fields });
-  expect(importItem(state, 'a', { id: '1', etag: '"v2"' }, {}).items.get('a')).toEqual({
+  expect(importItem(state, 'c', { id: '3' }, fields, 0).items.get('c')).toEqual({ id: '3', fields });
+  expect(importItem(state, 'a', { id: '1', etag: '"v2"' }, {}, 0).items.get('a')).toEqual({
     id: '1',
     fields: {},
     etag: '"v2"',
@@ -31,31 +31,45 @@ test.each([
   ['b', '2', 'the create of "b" is in doubt'],
   ['c', '..', 'the item id is "..", which would address something else'],
 ])('%s=%s is not taken over: %s', (key, id, message) => {
-  expect(messageOf(() => importItem(state, key, { id }, {}))).toBe(message);
+  expect(messageOf(() => importItem(state, key, { id }, {}, 0))).toBe(message);
 });
 
 test('an item is let go of, but not one in doubt', () => {
-  expect([...forgetItem(state, 'a').items.keys()]).toEqual(['b']);
-  expect(messageOf(() => forgetItem(state, 'b'))).toBe('the create of "b" is in doubt');
-  expect(messageOf(() => forgetItem(state, 'c'))).toBe('the state knows no item by the key "c"');
+  expect([...forgetItem(state, 'a', 0).items.keys()]).toEqual(['b']);
+  expect(messageOf(() => forgetItem(state, 'b', 0))).toBe('the create of "b" is in doubt');
+  expect(messageOf(() => forgetItem(state, 'c', 0))).toBe('the state knows no item by the key "c"');
 });
 
 test('a create in doubt is settled, by the item that it made or by none', () => {
-  expect(resolveItem(state, 'b', { id: '2' }).items.get('b')).toEqual({ id: '2', fields: { Title: 'b' } });
-  expect(resolveItem(state, 'b', null).items.has('b')).toBe(false);
-  expect(messageOf(() => resolveItem(state, 'b', { id: '1' }))).toBe('item "1" is that of "a" already');
-  expect(messageOf(() => resolveItem(state, 'a', null))).toBe('"a" is not in doubt: it is item "1"');
-  expect(messageOf(() => resolveItem(state, 'c', null))).toBe('the state knows no item by the key "c"');
+  expect(resolveItem(state, 'b', { id: '2' }, 0).items.get('b')).toEqual({ id: '2', fields: { Title: 'b' } });
+  expect(resolveItem(state, 'b', null, 0).items.has('b')).toBe(false);
+  expect(messageOf(() => resolveItem(state, 'b', { id: '1' }, 0))).toBe('item "1" is that of "a" already');
+  expect(messageOf(() => resolveItem(state, 'a', null, 0))).toBe('"a" is not in doubt: it is item "1"');
+  expect(messageOf(() => resolveItem(state, 'c', null, 0))).toBe('the state knows no item by the key "c"');
 });
 
 test('nothing is edited while a run is not folded in', () => {
   const running = { ...state, run: { id: 'r', steps: [] } };
 
   for (const edit of [
-    () => importItem(running, 'c', { id: '3' }, fields),
-    () => forgetItem(running, 'a'),
-    () => resolveItem(running, 'b', null),
+    () => importItem(running, 'c', { id: '3' }, fields, 0),
+    () => forgetItem(running, 'a', 0),
+    () => resolveItem(running, 'b', null, 0),
   ]) {
     expect(edit).toThrow(/folded/);
   }
+});
+
+test('a key that loses its item is retired, for 30 days, until it has one again', () => {
+  const days = (count: number) => count * 86_400_000;
+  const forgotten = forgetItem(state, 'a', days(1));
+  const settled = resolveItem(forgotten, 'b', null, days(30));
+  const later = importItem(settled, 'c', { id: '3' }, fields, days(31));
+
+  expect([...(settled.retired ?? [])]).toEqual([
+    ['a', { follows: '1', at: days(1) }],
+    ['b', { follows: sampleDoubt.idempotencyKey, at: days(30) }],
+  ]);
+  expect([...(later.retired ?? []).keys()]).toEqual(['b']);
+  expect(importItem(later, 'b', { id: '2' }, fields, days(31)).retired).toBe(undefined);
 });

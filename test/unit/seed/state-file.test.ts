@@ -29,9 +29,12 @@ const doubtful = { fields: fieldsOf('{"Title":"b"}'), inDoubt: sampleDoubt };
 
 test('what is written is read back, digits, hostile keys, half characters and steps too', () => {
   fc.assert(
-    fc.property(anyItems, fc.option(anySteps), (items, steps) => {
+    fc.property(anyItems, fc.option(anySteps), anyItems, (items, steps, others) => {
       const run = steps === null ? {} : { run: { id: sampleRun, steps } };
-      const state = { ...sampleState({}, { items }), ...run };
+      const names = [...others.keys()].filter((key) => !items.has(key));
+      const entries = names.map((key, at) => [key, { follows: key, at }] as const);
+      const retired = names.length === 0 ? {} : { retired: new Map(entries) };
+      const state = { ...sampleState({}, { items }), ...retired, ...run };
       const text = textOf(state);
 
       const read = parseState(text, 'the state');

@@ -1,0 +1,138 @@
+/** The idempotency keys of creates follow from what is created: they need no state, and stand for one body each. */
+import { rmSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { applyWorld } from './apply-world.ts';
+import { type ItemService, itemService } from './item-service.ts';
+
+const [a, b] = [
+  { Title: 'a', Note: 'x' },
+  { Title: 'b', Note: 'y' },
+];
+
+/** A service that honors keys, and a world in which it is known to. */
+async function honoring() {
+  const service = await itemService({ honoursKeys: true });
+  const world = await applyWorld(service);
+  const apply = (...words: readonly string[]) => world.apply('--yes', '--idempotency', 'honoured', ...words);
+  const loseState = () => {
+    for (const more of ['', '.bak']) rmSync(`${world.statePath}${more}`, { force: true });
+  };
+  return {
+    ...{ service, world, apply, loseState },
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The keys of creates, by title. */
+function keysOf({ requests }: ItemService) {
+  const creates = requests.filter(({ method }) => method === 'POST');
+  return creates.map(({ fields, key }) => [fields['Title'], key] as const);
+}
+
+function titlesIn({ items }: ItemService) {
+  return [...items().values()].map(({ Title }) => Title).sort();
+}
+
+test('a state that is lost leads to the same keys: nothing is doubled', async () => {
+  await using world = await honoring();
+  world.world.seed(a, b);
+
+  await world.apply('--init', '--concurrency', '1');
+  world.loseState();
+  const { exitCode } = await world.apply('--init', '--concurrency', '1');
+
+  const keys = keysOf(world.service);
+  expect([exitCode, titlesIn(world.service)]).toEqual([0, ['a', 'b']]);
+  expect([keys.length, keys.slice(2)]).toEqual([4, keys.slice(0, 2)]);
+  expect(new Set(keys.map(([, key]) => key)).size).toBe(2);
+  expect(keys[0]?.[1]).toMatch(/^"[a-z2-7]{26}"$/);
+});
+
+test('another body has another key: what was refused is fixed and sent', async () => {
+  await using world = await honoring();
+  world.world.seed(a);
+  world.service.script = () => ({ status: 400, body: { error: 'no' } });
+
+  await world.apply('--init');
+  world.service.script = () => undefined;
+  world.world.seed({ ...a, Note: 'fixed' });
+  const { exitCode } = await world.apply();
+
+  const [[, first] = [], [, second] = []] = keysOf(world.service);
+  expect([exitCode, titlesIn(world.service), first === second]).toEqual([0, ['a'], false]);
+});
+
+describe('an item that is made once more within the time that a key is remembered', () => {
+  test.each([
+    [
+      'was deleted by --prune',
+      async ({ world, apply }: Awaited<ReturnType<typeof honoring>>) => {
+        world.seed(b);
+        await apply('--prune');
+        world.seed(a, b);
+      },
+    ],
+    ['was removed by a person', ({ service }: Awaited<ReturnType<typeof honoring>>) => service.remove('1')],
+    [
+      'was removed, and left out of the manifest meanwhile',
+      async ({ world, service, apply }: Awaited<ReturnType<typeof honoring>>) => {
+        await service.remove('1');
+        world.seed(b);
+        await apply();
+        world.seed(a, b);
+      },
+    ],
+    [
+      'was forgotten and removed',
+      async ({ world, service }: Awaited<ReturnType<typeof honoring>>) => {
+        await world.state('forget', 'a');
+        await service.remove('1');
+      },
+    ],
+  ])('since it %s: is there again, twice over', async (_, lose) => {
+    await using world = await honoring();
+    world.world.seed(a, b);
+    await world.apply('--init', '--concurrency', '1');
+
+    await lose(world);
+    const first = await world.apply();
+    const again = [...world.service.items()].find(([, { Title }]) => Title === 'a');
+    await world.service.remove(again?.[0] ?? '');
+    const second = await world.apply();
+
+    expect([first.exitCode, again?.[1], second.exitCode, titlesIn(world.service)]).toEqual([0, a, 0, ['a', 'b']]);
+  });
+
+  test('and a state that is lost after that: two applies find it, none doubles it', async () => {
+    await using world = await honoring();
+    world.world.seed(a);
+    await world.apply('--init');
+    await world.service.remove('1');
+    await world.apply();
+
+    world.loseState();
+    await world.apply('--init');
+    const { exitCode } = await world.apply();
+    const same = await world.apply('--detailed-exitcode', '--dry-run');
+
+    expect([exitCode, same.exitCode, [...world.service.items()]]).toEqual([0, 0, [['2', a]]]);
+  });
+});
+
+test('a create that a person settled as not made is sent with another key', async () => {
+  await using world = await honoring();
+  world.world.seed(a);
+  world.service.script = () => ({ status: 500, body: { error: 'bad day' } });
+  const words = ['apply', 'seed.yaml', '--yes', '--retries', '0'];
+
+  await world.world.run([...words, '--init']);
+  await world.world.state('resolve', 'a=none');
+  world.service.script = () => undefined;
+  const { exitCode } = await world.world.run(words);
+
+  const [[, first] = [], [, second] = []] = keysOf(world.service);
+  expect([exitCode, titlesIn(world.service), first === second]).toEqual([0, ['a'], false]);
+});
