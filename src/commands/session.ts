@@ -30,6 +30,8 @@ export interface Session {
   readonly sources: Sources;
   /** Whether a question may be asked: on a terminal, and nobody said no. */
   mayPrompt(): boolean;
+  /** --no-input or CI: nothing is asked, and nothing guessed that a terminal would be asked for. */
+  readonly isUnattended: boolean;
   /** Whether creates carry an Idempotency-Key. */
   readonly sendsKeys: boolean;
   /** What the service does with Idempotency-Key, as far as anybody has said. */
@@ -127,7 +129,7 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
   const flags = flagTexts(command);
   const sources = openSources(flags, host, makesProfile);
   const typed = switches(command);
-  const { allowHttp, isCsvSafe, isQuiet, mayPrompt } = typed;
+  const { allowHttp, isCsvSafe, isQuiet } = typed;
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
   const output = find(settings.output);
   const color = find(settings.color) ?? 'auto';
@@ -143,11 +145,12 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     csvSafe: isCsvSafe,
   };
   const { say, sayStyled, notice } = speaking(host, isQuiet);
-  const mayAsk = () => mayPrompt && !isCi(host) && host.stdin.isTTY && host.stderr.isTTY;
+  const isUnattended = !typed.mayPrompt || isCi(host);
+  const mayPrompt = () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY;
   const profile = sources.flags['--profile'];
   const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure, profile });
   const errorScreen = () => screenOf(host.stderr, color, host);
-  const confirming = { mayPrompt: mayAsk, confirmed: find(settings.confirm) };
+  const confirming = { mayPrompt, confirmed: find(settings.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });
   const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
   const format = (isSeveral: boolean) => output ?? defaultFormat(host, command, isSeveral);
@@ -155,7 +158,6 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
   return {
     host,
     sources,
-    mayPrompt: mayAsk,
     sendsKeys: find(settings.idempotency) !== 'none',
     get idempotency() {
       return address().kind === 'local' ? 'honoured' : (find(settings.idempotency) ?? 'unknown');
@@ -189,7 +191,7 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     },
     report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
-    ...{ notice, say, sayStyled, connecting },
+    ...{ notice, say, sayStyled, connecting, isUnattended, mayPrompt },
   };
 }
 

@@ -185,6 +185,7 @@ describe('where nobody may be asked', () => {
     { command: ['auth', 'login'], hint: 'pipe it in: listctl auth login --with-token' },
     { command: ['items', 'edit', '17'], hint: 'instead: listctl items update ID' },
     { command: ['items', 'create', '-f', 'Title=x', '-p', 'prod'], hint: 'pass --confirm prod to write to it' },
+    { command: ['items', 'delete', '17'], hint: 'pass --yes to delete without being asked' },
     { command: ['items', 'delete', '--from', 'ids.txt'], hint: 'pass --yes to delete without being asked' },
   ];
   const both = silent.flatMap((each) => commands.map((command) => ({ ...each, ...command })));

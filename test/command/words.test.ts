@@ -201,9 +201,9 @@ test('without a token nothing is sent: exit code 3', async () => {
 test('one newline at the end of a token is no part of it', async () => {
   await using service = await scriptedService({ status: 200, body: milk });
 
-  await run(['items', 'get', '17'], { env: { ...environmentFor(service), LISTCTL_TOKEN: 'abc\n' } });
+  await run(['items', 'get', '17'], { env: { ...environmentFor(service), LISTCTL_TOKEN: 'abcdefgh\n' } });
 
-  expect(service.requests[0]?.headers.authorization).toBe('Bearer abc');
+  expect(service.requests[0]?.headers.authorization).toBe('Bearer abcdefgh');
 });
 
 test.each([

@@ -19,7 +19,11 @@ const otherVariables: readonly VariableRow[] = [
   { names: ['LISTCTL_CONFIG_DIR'], meaning: 'the folder of profiles and stored tokens' },
   { names: ['LISTCTL_STATE_DIR'], meaning: 'the folder of the records of runs' },
   { names: ['LISTCTL_DATA_DIR'], meaning: 'the folder of the items of local:' },
-  { names: ['CI'], flag: '--no-input', meaning: 'never ask; empty, 0 and false count as unset' },
+  {
+    names: ['CI'],
+    flag: '--no-input',
+    meaning: 'never ask nor guess: --yes is needed; empty, 0 and false count as unset',
+  },
   { names: ['NO_COLOR', 'FORCE_COLOR'], flag: '--color', meaning: 'no colour; colour also off a terminal' },
   { names: ['NODE_EXTRA_CA_CERTS'], flag: '--ca-file', meaning: 'more authorities to trust over TLS' },
   { names: ['HTTPS_PROXY', 'HTTP_PROXY'], meaning: 'the proxy; this machine is never asked for through it' },

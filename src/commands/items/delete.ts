@@ -25,7 +25,7 @@ export const deleteCommand: CommandSpec = {
     await addFromOption(command, 'delete', context);
     command
       .optionsGroup('Sending:')
-      .option('-y, --yes', 'do not ask')
+      .option('-y, --yes', 'skip the question; required with --no-input or CI, and off a terminal for --from')
       .option('--ignore-missing', 'an item that is not there counts as deleted')
       .option('--dry-run', 'show what would be sent, and change nothing')
       .action((ids: readonly string[], flags: DeleteFlags) =>
@@ -39,7 +39,7 @@ export const deleteCommand: CommandSpec = {
               refs.map((ref) => deleteRequest(ref)),
               session,
             );
-          if (!flags.yes && session.mayPrompt()) await askBefore(refs, session);
+          if (!flags.yes) await askBefore(refs, session);
           const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
           return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
         }),
@@ -82,14 +82,19 @@ async function deleteItem(ref: ItemRef, ignoresMissing: boolean, api: ItemsApi):
   return { id: ref.id };
 }
 
+/**
+ * Asks on a terminal. Off one, ids that were typed are what is meant, unless --no-input or CI says that nothing is guessed.
+ *
+ * @throws {Failure} usage
+ */
 async function askBefore(refs: readonly ItemRef[], session: Session): Promise<void> {
+  if (!session.isUnattended && !session.mayPrompt()) return;
   const [first] = refs;
   const shown = refs.slice(0, 10).map(({ id }) => id);
   const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
   const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
-  const { confirm } = await import('../prompts.ts');
-  if (await confirm(question, session)) return;
+  if (session.mayPrompt() && (await (await import('../prompts.ts')).confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to delete without being asked',
   });

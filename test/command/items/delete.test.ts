@@ -72,19 +72,24 @@ test('what an id holds cannot change how the question reads', async () => {
 });
 
 test.each([
-  { world: { terminal: 80 }, more: ['--yes'] },
-  { world: { terminal: 80 }, more: ['--no-input'] },
-  { world: { terminal: 80 }, env: { CI: 'true' }, more: [] },
-])('nothing is asked with $more $env', async ({ world, more, env = {} }) => {
+  { world: { terminal: 80 }, more: ['--yes'], exit: 0 },
+  { world: {}, more: ['--no-input', '--yes'], exit: 0 },
+  { world: {}, more: [], exit: 0 },
+  { world: { terminal: 80 }, more: ['--no-input'], exit: 2 },
+  { world: { terminal: 80 }, env: { CI: 'true' }, more: [], exit: 2 },
+  { world: {}, more: ['--no-input'], exit: 2 },
+  { world: {}, env: { CI: 'true' }, more: [], exit: 2 },
+])('nothing is asked, nor guessed, with $world $more $env: $exit', async ({ world, more, env = {}, exit }) => {
   await using service = await scriptedService({ status: 204 });
 
-  const { exitCode } = await run(['items', 'delete', '17', ...more], {
+  const { exitCode, stderr } = await run(['items', 'delete', '17', ...more], {
     ...world,
     env: { ...environmentFor(service), ...env },
   });
 
-  expect(exitCode).toBe(0);
-  expect(service.requests).toHaveLength(1);
+  expect(exitCode).toBe(exit);
+  expect(service.requests).toHaveLength(exit === 0 ? 1 : 0);
+  if (exit !== 0) expect(stderr).toContain('pass --yes to delete without being asked');
 });
 
 test('a page for people is no answer to a delete: it is in doubt', async () => {
