@@ -78,7 +78,7 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
     // Where this fails the journal stays: the state may be there all the same, and the next command knows which is so.
     begun = writeState(statePath, begins);
-    return { run, journal };
+    return { run, word: run, journal };
   };
   try {
     await sendRows(rowsPlan(work, begin, session), session);

@@ -25,9 +25,9 @@ export interface RowReport<R> extends Settled {
   /**
    * From now on the progress is taken away before anything is printed beside it.
    *
-   * @param run the id of the run, where it is recorded
+   * @param word names the run on a command line, where it is recorded
    */
-  attach(progress: Progress, run: string | undefined): void;
+  attach(progress: Progress, word: string | undefined): void;
 }
 
 /** A person is shown so many failures; all of them are counted. */
@@ -70,7 +70,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   readonly #isSilent: boolean;
   #print: Print<Printed> = () => undefined;
   #progress: Progress | undefined;
-  #run: string | undefined;
+  #word: string | undefined;
   #shown = 0;
 
   constructor(plan: RowsPlan<R>, session: Session) {
@@ -114,9 +114,9 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     return this.#groups.list();
   }
 
-  attach(progress: Progress, run: string | undefined): void {
+  attach(progress: Progress, word: string | undefined): void {
     this.#progress = progress;
-    this.#run = run;
+    this.#word = word;
   }
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
@@ -136,10 +136,10 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   /** What to do about a row is not what to do about a single item. */
   #doubtOf({ number }: R, { message, details }: Failure): Failure {
     const { action } = this.#plan;
-    const run = this.#run;
-    const isOfRun = run !== undefined && action !== 'apply';
+    const word = this.#word;
+    const isOfRun = word !== undefined && action !== 'apply';
     const hint = isOfRun
-      ? `look whether it was ${this.#plan.done}, then: listctl runs resolve ${run} --row ${number} --applied ID, or --not-applied`
+      ? `look whether it was ${this.#plan.done}, then: listctl runs resolve ${word} --row ${number} --applied ID, or --not-applied`
       : undefined;
     return new Failure('in-doubt', message, { ...details, hint });
   }

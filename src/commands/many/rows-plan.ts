@@ -32,8 +32,8 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: { add(row: R, error: string): void; end(): void; discard(): void } | undefined;
-  /** What to do about a run that did not do every row: at most two lines. */
-  readonly nextSteps: (run: string, counts: RowCounts) => readonly string[];
+  /** What to do about a run that did not do every row: at most two lines. `word` names the run on a command line. */
+  readonly nextSteps: (word: string, counts: RowCounts) => readonly string[];
 }
 
 /** A row, as far as messages name it. */

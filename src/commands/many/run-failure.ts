@@ -24,11 +24,11 @@ export function resumeCommand(words: readonly string[]): string {
  * @param holdsDoubt whether that leaves alone what is in doubt
  */
 export function nextSteps(goOn: string, holdsDoubt: boolean): RowsPlan<never>['nextSteps'] {
-  return (run, { left, failed, invalid, inDoubt }) => {
-    const looking = `rows in doubt: listctl runs show ${run} --in-doubt`;
+  return (word, { left, failed, invalid, inDoubt }) => {
+    const looking = `rows in doubt: listctl runs show ${word} --in-doubt`;
     const isLeft = left + failed + invalid > 0;
     if (isLeft || !holdsDoubt) return [`go on with: ${goOn}`, ...(inDoubt > 0 ? [looking] : [])];
-    return [looking, `settle each: listctl runs resolve ${run} --row N --applied ID, or --not-applied`];
+    return [looking, `settle each: listctl runs resolve ${word} --row N --applied ID, or --not-applied`];
   };
 }
 

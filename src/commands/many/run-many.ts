@@ -148,7 +148,12 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
     ({ notIt } = edited);
     return edited.run;
   };
-  const place = { identity: runIdentity(input.target, input.sha256), journal, findOther };
+  const place = {
+    identity: runIdentity(input.target, input.sha256),
+    journal,
+    typedJournal: run.many.journal,
+    findOther,
+  };
   const record = await openRecord(place, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
   try {
     const { before } = record;

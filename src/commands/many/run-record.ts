@@ -10,6 +10,7 @@ import type { SessionStart } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import {
   findRun,
+  isRunName,
   newestRun,
   newRunId,
   type RunFile,
@@ -23,6 +24,7 @@ import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { type Lock, takeLock } from '../../lock.ts';
+import { shellWord } from '../../output/curl-line.ts';
 import { makePrivateFolder } from '../../private-folder.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
@@ -30,8 +32,10 @@ import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts'
 export interface RunPlace {
   /** 64 hex digits. */
   readonly identity: string;
-  /** A file of the user's own, rather than one in the state folder. */
+  /** The absolute path of a file of the user's own, rather than one in the state folder. */
   readonly journal: string | undefined;
+  /** That path as it was typed. */
+  readonly typedJournal?: string | undefined;
   /** Finds the run to go on with in the folder of runs where none has the identity. */
   readonly findOther?: ((folder: string) => Promise<RunFile | undefined>) | undefined;
 }
@@ -53,6 +57,8 @@ export interface RunRecord {
 /** A run that is being recorded. */
 export interface Recorded {
   readonly run: string;
+  /** The run on a command line, quoted for a shell: its id, or the path of a journal of the user's own. */
+  readonly word: string;
   readonly journal: Journal;
 }
 
@@ -115,7 +121,9 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
     const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
     const next = newRunId(host.clock.now(), () => host.random(), journal === undefined ? newestRun(folder) : undefined);
-    return recordOf({ before, given, last, next, identity, locks, begin, journal, folder });
+    const { typedJournal } = place;
+    const word = typedJournal === undefined ? undefined : journalWord(typedJournal);
+    return recordOf({ before, given, last, next, identity, locks, begin, journal, folder, word });
   } catch (error) {
     for (const held of locks.values()) held.release();
     throw error;
@@ -171,26 +179,34 @@ interface Found {
   readonly begin: (limit: number) => SessionStart;
   readonly journal: string | undefined;
   readonly folder: string;
+  /** Undefined for the id of the run. */
+  readonly word: string | undefined;
 }
 
-function recordOf({ before, given, last, next, identity, locks, begin, journal, folder }: Found): RunRecord {
+function recordOf({ before, given, last, next, identity, locks, begin, journal, folder, word }: Found): RunRecord {
+  const recorded = (run: string, opened: Journal) => ({ run, word: word ?? run, journal: opened });
   return {
     before,
     given,
     create: (header, limit) => {
       if (journal !== undefined) removeRun(journal);
       const made = journal ?? runPath(folder, next, identity);
-      return { run: next, journal: createJournal(made, { ...header, run: next, identity }, begin(limit)) };
+      return recorded(next, createJournal(made, { ...header, run: next, identity }, begin(limit)));
     },
     reopen: (limit) => {
       const path = journal ?? (last && renameRun(last, identity));
       if (before === undefined || path === undefined) throw new Error('there is no run to go on with');
-      return { run: before.header.run, journal: reopenJournal(path, before, begin(limit)) };
+      return recorded(before.header.run, reopenJournal(path, before, begin(limit)));
     },
     release: () => {
       for (const lock of locks.values()) lock.release();
     },
   };
+}
+
+/** The path of a journal on a command line, where it must not be taken for the name of a run or for a flag. */
+function journalWord(typed: string): string {
+  return shellWord(isRunName(typed) || typed.startsWith('-') ? `./${typed}` : typed);
 }
 
 /** Two ways to one folder are the same lock. */

@@ -36,12 +36,12 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
     unprinted = error;
   }
   if (ended === undefined) throw new Error('the run has not ended');
-  const { totals, run: name } = ended;
+  const { totals, word } = ended;
   const hasTold = unprinted === undefined && ended.hasTold;
   const rejected = endRejects(plan, hasTold);
   const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
   await summarize(plan, totals, report, session);
-  const next = nextOf(plan, totals, name);
+  const next = nextOf(plan, totals, word);
   const failure = endingOf({ plan, totals, stoppedBy, next, report });
   if (failure === undefined) return;
   if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
@@ -65,11 +65,11 @@ async function summarize<R extends PlannedRow>(
 function nextOf<R extends PlannedRow>(
   plan: RowsPlan<R>,
   totals: RunTotals,
-  run: string | undefined,
+  word: string | undefined,
 ): readonly string[] {
   const { left, failed, invalid, inDoubt } = totals;
   if (left + failed + invalid + inDoubt === 0) return [];
-  return run === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(run ?? '', totals);
+  return word === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(word ?? '', totals);
 }
 
 /** Why results could not be printed: whatever the reason, the rows themselves are done, and recorded. */
@@ -126,9 +126,9 @@ function endingOf<R extends PlannedRow>({ plan, totals, stoppedBy, next, report 
   return runFailure(totals, stoppedBy, plan.done, next, doubtful);
 }
 
-/** How a run ended, and its id where it was recorded. */
+/** How a run ended, and what names it on a command line where it was recorded. */
 interface EndedRun extends RunEnd {
-  readonly run: string | undefined;
+  readonly word: string | undefined;
 }
 
 async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
@@ -159,11 +159,11 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       tellsLeft: plan.rejects !== undefined,
     });
     const progress = openProgress({ running, pace, report, toDo }, session);
-    report.attach(progress, recorded?.run);
+    report.attach(progress, recorded?.word);
     try {
       const end = await running.ended;
       const unrecorded = await closeFailure(recorded);
-      return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, run: recorded?.run };
+      return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, word: recorded?.word };
     } finally {
       progress.end();
     }

@@ -10,6 +10,7 @@ import { findRun, isRunName, resolveRun, runLock } from '../../bulk/run-files.ts
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
 import { isLocked, type LockOptions, takeLock } from '../../lock.ts';
+import { shellWord } from '../../output/curl-line.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 import { bootId, journalLock } from '../many/run-record.ts';
 
@@ -23,6 +24,11 @@ export const runWords = 'its id, last, or the path of its journal';
  */
 export function pathOfRun(word: string, host: Host): string {
   return isRunName(word) ? resolveRun(runsDirectory(host), word, host.clock.now()) : absolutePath(word, host);
+}
+
+/** The run in the commands of a hint: as it was named, but for `last`, which may be another one by then. */
+export function wordForHint(word: string, run: string): string {
+  return word === 'last' ? run : shellWord(word);
 }
 
 /**

@@ -10,7 +10,7 @@ import { objectFrom } from '../../json.ts';
 import { runView } from '../../output/run-view.ts';
 import { bootId } from '../many/run-record.ts';
 import type { Session } from '../session.ts';
-import { pathOfRun, readRun, whileLocked } from './named-run.ts';
+import { pathOfRun, readRun, whileLocked, wordForHint } from './named-run.ts';
 import { shownRun } from './run-shown.ts';
 import { targetOf } from './target.ts';
 
@@ -45,7 +45,7 @@ export async function resolveRows(word: string, flags: ResolveFlags, session: Se
   await session.printing(runView, false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
-      const rows = rowsOf(verdict, replay);
+      const rows = rowsOf(verdict, replay, wordForHint(word, replay.header.run));
       const { row, isApplied, id } = verdict;
       if (isApplied && row !== undefined) await checkApplied(row, verdict, replay, session);
       const records = rows.map(
@@ -79,12 +79,12 @@ function verdictOf({ row, all = false, applied, notApplied = false, force = fals
   return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
 }
 
-function rowsOf({ row }: Verdict, { header, doubts, doubtOf, stateOf }: Replay): readonly number[] {
+function rowsOf({ row }: Verdict, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
   if (row === undefined) return [...doubts()];
   if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
   const state = row > header.input.rows ? `there are ${header.input.rows}` : `it is ${stateWords[stateOf(row)]}`;
   throw new Failure('usage', `row ${row} of run ${header.run} is not in doubt: ${state}`, {
-    hint: `nothing was recorded; listctl runs show ${header.run} --in-doubt names those that are`,
+    hint: `nothing was recorded; listctl runs show ${word} --in-doubt names those that are`,
   });
 }
 

@@ -23,7 +23,7 @@ import { sendRows } from '../many/send-rows.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { doneRows } from './done-rows.ts';
-import { pathOfRun, readRun, whileLocked } from './named-run.ts';
+import { pathOfRun, readRun, whileLocked, wordForHint } from './named-run.ts';
 import { shrunk } from './show.ts';
 import { targetOf } from './target.ts';
 import { type CreatedRow, needsLook, undoSender } from './undo-sender.ts';
@@ -127,7 +127,7 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
   if (of.counts.inDoubt > 0) {
     await session.say(
       `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: what they may have created is not taken back; ` +
-        `listctl runs show ${run} --in-doubt names them`,
+        `listctl runs show ${wordForHint(undo.word, run)} --in-doubt names them`,
     );
   }
   if (left === 0) {

@@ -152,3 +152,35 @@ describe('--journal FILE', () => {
     expect(stderr).toContain(journal);
   });
 });
+
+describe('every command of a hint names a journal of the user’s own by its path', () => {
+  /** The command lines in a text that begin with `listctl runs`, up to what a person fills in. */
+  const commandsIn = (text: string) => text.match(/listctl runs \w+ (?:'[^']*'|\S+)/g) ?? [];
+
+  test.each([
+    { typed: 'j', word: 'j' },
+    { typed: 'of mine/a b.journal', word: "'of mine/a b.journal'" },
+    { typed: 'last', word: './last' },
+    { typed: '20261120-101530-k3f9', word: './20261120-101530-k3f9' },
+  ])('as text and as JSON, in each row and at the end: $typed', async ({ typed, word }) => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined));
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(5));
+
+    const text = await world.run(create(file, '--journal', typed, '-o', 'pretty'));
+    const json = await world.run(create(file, '--journal', typed, '--restart', '-o', 'jsonl'));
+
+    expect([text.exitCode, json.exitCode]).toEqual([8, 8]);
+    for (const printed of [text.stderr, json.stdout + json.stderr]) {
+      const commands = commandsIn(printed);
+      expect(commands, printed).toHaveLength(3);
+      expect(new Set(commands)).toEqual(new Set([`listctl runs resolve ${word}`, `listctl runs show ${word}`]));
+    }
+    const path = word.replaceAll("'", '');
+    expect((await world.run(['runs', 'show', path, '--in-doubt', '-o', 'id'])).stdout).toBe('3\n');
+    const other = await world.run(['runs', 'resolve', path, '--row', '1', '--not-applied']);
+    expect(commandsIn(other.stderr)).toEqual([`listctl runs show ${word}`]);
+    const undone = await world.run(['runs', 'undo', path, '--yes']);
+    expect(commandsIn(undone.stderr)).toEqual([`listctl runs show ${word}`]);
+  });
+});
