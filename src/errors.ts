@@ -44,6 +44,27 @@ export interface FailureDetails {
   readonly requestId?: string | undefined;
   /** The key of a create in doubt: sending it again is safe where the service honours it. */
   readonly idempotencyKey?: string | undefined;
+  /** What the failure is about. */
+  readonly about?: FailedItem | undefined;
+}
+
+/** The item, row or step that a failure is about, as far as it is known. */
+export interface FailedItem {
+  readonly id?: string | undefined;
+  /** The key of a step of `apply`. */
+  readonly key?: string | undefined;
+  /** `create`, `update`, `delete`: of a step of `apply`. */
+  readonly action?: string | undefined;
+  /** The number of the row in its input, from 1. */
+  readonly row?: number | undefined;
+  /** The line of the input in which the row begins, from 1. */
+  readonly line?: number | undefined;
+  /** Where a row is invalid: the column of its line, from 1, the name of that column, and the byte, from 0. */
+  readonly column?: number | undefined;
+  readonly columnName?: string | undefined;
+  readonly byte?: number | undefined;
+  /** What is wrong with a row, without its place. */
+  readonly reason?: string | undefined;
 }
 
 /** A failure that the user can act on. Anything else that is thrown is a bug in listctl. */
@@ -56,6 +77,11 @@ export class Failure extends Error {
     super(message, { cause: details.cause });
     this.kind = kind;
     this.details = details;
+  }
+
+  /** The same failure with more known of what it is about; what it knows already stays. */
+  about(item: FailedItem, message: string = this.message): Failure {
+    return new Failure(this.kind, message, { ...this.details, about: { ...item, ...this.details.about } });
   }
 }
 
@@ -72,4 +98,12 @@ export class Stopped extends Error {
     super(`stopped by ${signal}`);
     this.signal = signal;
   }
+}
+
+/** The exit status of a command that ended in an error; `stop` is aborted where it was told to stop. */
+export function exitCodeOf(error: unknown, stop: AbortSignal): number {
+  if (error instanceof Stopped) return stopSignals[error.signal];
+  if (!(error instanceof Failure)) return exitCodes.bug;
+  const reason: unknown = stop.aborted ? stop.reason : undefined;
+  return reason instanceof Stopped ? stopSignals[reason.signal] : exitCodes[error.kind];
 }

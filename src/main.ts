@@ -1,7 +1,7 @@
 /** From a command line to an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
 import type { Context } from './commands/context.ts';
-import { exitCodes, Failure, Stopped, stopSignals } from './errors.ts';
+import { exitCodeOf, exitCodes, Stopped } from './errors.ts';
 import { endProcess, type Host, hostFromProcess } from './host.ts';
 import { reportError, runProgram } from './program.ts';
 
@@ -38,15 +38,13 @@ export async function main(
   }
 }
 
-/** The last catch: the one place where a failure becomes an exit code. */
+/** The last catch: what the command ended in is reported, and gives the exit code. */
 async function exitCodeFor(error: unknown, context: Context): Promise<number> {
-  if (error instanceof Stopped) return stopSignals[error.signal];
+  const exit = exitCodeOf(error, context.host.signal);
   try {
-    await reportError(error, context);
+    if (!(error instanceof Stopped)) await reportError(error, exit, context);
   } catch {
     // stderr can't take it either: the status is all that is left to say it with.
   }
-  if (!(error instanceof Failure)) return exitCodes.bug;
-  const stop: unknown = context.host.signal.aborted ? context.host.signal.reason : undefined;
-  return stop instanceof Stopped ? stopSignals[stop.signal] : exitCodes[error.kind];
+  return exit;
 }

@@ -24,9 +24,9 @@ export async function runProgram(context: Context): Promise<void> {
   await context.host.stdout.write(pages.join(''));
 }
 
-/** Prints what a command line ended in, when it ended badly. */
-export function reportError(error: unknown, context: Context): Promise<void> {
-  return error instanceof Failure ? reportFailure(error, context) : reportBug(error, context);
+/** Prints what a command line ended in, when it ended badly; `exit` is the status that the process ends with. */
+export function reportError(error: unknown, exit: number, context: Context): Promise<void> {
+  return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
 }
 
 /** The program with its commands; `writePage` takes the text of help pages. */

@@ -11,6 +11,8 @@ export interface Purpose {
   readonly target: string;
   /** Where the target is, if it is one of several: `list "tasks" of site "home"`. */
   readonly place?: string | undefined;
+  /** The item's id, where the request names one. */
+  readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -196,7 +198,7 @@ const lengths = { message: 4000, detail: 500 } as const;
 
 /** A failure without the token, whatever the service said, and however much. */
 function failed(
-  { hide = (text) => text }: Asked,
+  { hide = (text) => text, id }: Asked,
   kind: FailureKind,
   message: string,
   details: FailureDetails,
@@ -205,5 +207,6 @@ function failed(
   // Hidden before it is cut: half a token is one too many.
   const hidden = (text: string | undefined) => text && hide(text).slice(0, lengths.detail);
   const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
-  return new Failure(kind, hide(message).slice(0, lengths.message), { ...details, ...texts });
+  const about = id === undefined ? undefined : { id };
+  return new Failure(kind, hide(message).slice(0, lengths.message), { ...details, ...texts, about });
 }

@@ -94,7 +94,7 @@ function isEmpty({ body }: Answer): boolean {
 
 function purposeOf(verb: string, ref: ItemRef): Purpose {
   const target = `item "${ref.id}" of ${nameOf(ref)}`;
-  return { task: `${verb} ${target}`, target, place: nameOf(ref) };
+  return { task: `${verb} ${target}`, target, place: nameOf(ref), id: ref.id };
 }
 
 function nameOf({ site, list }: ListRef): string {

@@ -7,6 +7,7 @@ import type { Host } from '../host.ts';
 import type { Address } from '../settings/address.ts';
 import type { RunTokenCommand, Token } from '../settings/token.ts';
 import type { Context } from './context.ts';
+import { noticesInto, writeNotice } from './report.ts';
 
 /** How a transport is made. */
 export interface ConnectOptions {
@@ -30,9 +31,10 @@ export interface ConnectOptions {
 export async function connect(
   address: Address,
   findToken: () => Promise<Token | undefined>,
-  { host, version, transport = 'one' }: Context,
+  context: Context,
   options: ConnectOptions = {},
 ): Promise<Transport> {
+  const { host, version, transport = 'one' } = context;
   if (address.kind === 'local') {
     const { localTransport } = await import('./local-transport.ts');
     return localTransport(address.folder, host);
@@ -41,7 +43,7 @@ export async function connect(
   const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy } = host.env;
   const mayHaveProxy = HTTPS_PROXY || https_proxy || HTTP_PROXY || http_proxy;
   const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).proxyFor(base, host.env) : undefined;
-  const trust = base.protocol === 'https:' ? await findTrust(options, host) : undefined;
+  const trust = base.protocol === 'https:' ? await findTrust(options, context) : undefined;
   const token = await findToken();
   if (token === undefined) throw noToken(options.profile);
   const open = async ({ value }: Token) => {
@@ -55,9 +57,10 @@ export async function connect(
 }
 
 /** Whom to trust over TLS: undefined for whom Node trusts. */
-async function findTrust({ caFile, isInsecure }: ConnectOptions, host: Host): Promise<TlsTrust | undefined> {
+async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Context): Promise<TlsTrust | undefined> {
+  const { host } = context;
   if (isInsecure) {
-    await host.stderr.write('listctl: --insecure-tls: no certificate is verified, so anybody may read the token\n');
+    await writeNotice('listctl: --insecure-tls: no certificate is verified, so anybody may read the token', context);
     return { authorities: [], isBlind: true };
   }
   if (host.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
@@ -82,8 +85,11 @@ export function noToken(profile: string | undefined): Failure {
 }
 
 /** Runs token commands, and shows what they say on stderr. */
-export function tokenCommandRunner(host: Host): RunTokenCommand {
-  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, host);
+export function tokenCommandRunner(host: Host, isJsonWanted: boolean): RunTokenCommand {
+  const { clock, env, killGroup, platform, signal } = host;
+  const stderr = isJsonWanted ? noticesInto(host.stderr) : host.stderr;
+  const its = { clock, env, killGroup, platform, signal, stderr };
+  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, its);
 }
 
 /** A token and the transport that sends it. */

@@ -48,6 +48,11 @@ class FirstIds {
     if (this.known.length < 10) this.known.push(id);
   }
 
+  /** The id, where there is one. */
+  get only(): string | undefined {
+    return this.#knownCount === 1 ? this.known[0] : undefined;
+  }
+
   /** `items 17, 18 were` */
   get sentence(): string {
     if (this.#knownCount === 0) return 'the request was';
@@ -66,6 +71,7 @@ function notPrinted({ message, kind, details }: Failure, done: string, ids: Firs
       ...details,
       hint: 'it need not be run again',
       outcome: 'applied',
+      about: ids.only === undefined ? undefined : { id: ids.only },
     },
   );
 }

@@ -1,7 +1,8 @@
-/** What goes to stderr, and how it looks there. */
-import type { Failure } from '../errors.ts';
+/** What goes to stderr, and how it looks there: text for a person; JSON lines, and nothing else, where JSON was asked for. */
+import { exitCodes, type Failure } from '../errors.ts';
 import type { Host, Output } from '../host.ts';
-import { failureJson, failureText } from '../output/failure-text.ts';
+import type { JsonObject } from '../json.ts';
+import { failureJson, failureText, jsonLine } from '../output/failure-text.ts';
 import { printable } from '../output/printable.ts';
 import { loadStyle } from '../output/style.ts';
 import type { Screen } from '../output/view.ts';
@@ -11,21 +12,71 @@ import type { Context } from './context.ts';
 /** When to use colours. */
 export type ColorChoice = 'auto' | 'always' | 'never';
 
-/** Prints a failure on stderr, as a JSON line where JSON was asked for. */
-export async function reportFailure(failure: Failure, context: Context): Promise<void> {
-  const { host, errors } = context;
-  const asJson = errors.asJson ?? asksForJson(context.words, host);
-  const { style } = await screenOf(host.stderr, errors.color, host);
-  await host.stderr.write(asJson ? failureJson(failure) : failureText(failure, style));
+/** Whether stderr is JSON lines. */
+export function isJsonWanted({ errors, words, host }: Context): boolean {
+  return errors.asJson ?? asksForJson(words, host);
 }
 
-/** Prints an error that nobody foresaw, with what is needed to mend it. */
-export async function reportBug(error: unknown, { host, version }: Context): Promise<void> {
+/**
+ * Prints a failure on stderr.
+ *
+ * @param exit the status that the process ends with, where the failure is the last one
+ */
+export async function reportFailure(failure: Failure, context: Context, exit?: number): Promise<void> {
+  const { host, errors } = context;
+  if (isJsonWanted(context)) return host.stderr.write(failureJson(failure, exit));
+  const { style } = await screenOf(host.stderr, errors.color, host);
+  await host.stderr.write(failureText(failure, style));
+}
+
+/** Prints an error that nobody foresaw, with what is needed to fix it. */
+export async function reportBug(error: unknown, context: Context): Promise<void> {
+  const { host, version } = context;
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const message = `this is a bug in listctl ${version}; please report it with these lines`;
+  if (isJsonWanted(context)) {
+    return host.stderr.write(jsonLine('error', { kind: 'bug', exit: exitCodes.bug, message, stack }));
+  }
   const lines = stack.split('\n').map(printable).join('\n');
-  await host.stderr.write(
-    `listctl: this is a bug in listctl ${version}; please report it with these lines\n${lines}\n`,
-  );
+  await host.stderr.write(`listctl: ${message}\n${lines}\n`);
+}
+
+/** Prints one line on stderr that is not a failure: `{"notice": …}`, or the line itself, printable. */
+export function writeNotice(text: string, context: Context): Promise<void> {
+  const { stderr } = context.host;
+  // Who reads JSON knows which program it comes from.
+  if (isJsonWanted(context)) return stderr.write(jsonLine('notice', text.replace(/^listctl: /, '')));
+  return stderr.write(`${printable(text)}\n`);
+}
+
+/** An output that takes the lines of another program, and prints a notice for each. */
+export function noticesInto(stderr: Output): Pick<Output, 'isTTY' | 'write'> {
+  return {
+    isTTY: stderr.isTTY,
+    write: (text) => {
+      const lines = text.toString().split('\n');
+      return stderr.write(lines.flatMap((line) => (line === '' ? [] : [jsonLine('notice', line)])).join(''));
+    },
+  };
+}
+
+/** Prints what a run did on stderr: `{"summary": …}`, or the lines, which are printable. */
+export async function writeSummary(
+  object: JsonObject,
+  lines: () => Promise<readonly string[]>,
+  context: Context,
+): Promise<void> {
+  const { stderr } = context.host;
+  if (isJsonWanted(context)) await stderr.write(jsonLine('summary', object));
+  else for (const line of await lines()) await stderr.write(`${line}\n`);
+}
+
+/** Prints lines about the connection on stderr, each with its newline and printable: `{"trace": …}` for each, or as they are. */
+export function writeTrace(lines: string, context: Context): Promise<void> {
+  const { stderr } = context.host;
+  if (!isJsonWanted(context)) return stderr.write(lines);
+  const texts = lines.split('\n').slice(0, -1);
+  return stderr.write(texts.map((text) => jsonLine('trace', text)).join(''));
 }
 
 /** What the text for a stream is made for. */

@@ -2,7 +2,6 @@
 import { type RetryPolicy, usualRetries } from '../api/retry.ts';
 import type { Transport } from '../api/transport.ts';
 import { type AttemptReport, type Wire, type WireOptions, wireOver } from '../api/wire.ts';
-import type { Host } from '../host.ts';
 import { type Address, addressText } from '../settings/address.ts';
 import { findSetting } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
@@ -12,6 +11,7 @@ import type { Context } from './context.ts';
 import { refuseDenied } from './named-list.ts';
 import { type Switches, settings } from './options/shared.ts';
 import { guarded, type Protection } from './protection.ts';
+import { isJsonWanted, writeTrace } from './report.ts';
 
 /** A wait that is longer is told to whoever sits before a terminal. */
 const silentWaitMs = 2000;
@@ -39,7 +39,7 @@ export function wireOpener(options: WayOptions): (kind?: 'one' | 'many', more?: 
     const at = address();
     const transport = await openTransport(at, kind === 'one' ? connecting() : { ...connecting(), kind }, options);
     opened.push(transport);
-    const sending = { address: at, transport, sources, typed, host: context.host, notice, kind };
+    const sending = { address: at, transport, sources, typed, context, notice, kind };
     return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
   };
 }
@@ -48,7 +48,7 @@ async function openTransport(address: Address, how: ConnectOptions, options: Way
   const { sources, context, say, typed } = options;
   const { host } = context;
   const token = async () => {
-    const found = await findToken(address, sources, tokenCommandRunner(host));
+    const found = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted(context)));
     if (found === undefined) refuseDenied(sources);
     if (found?.warning !== undefined) await say(found.warning);
     if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
@@ -63,7 +63,7 @@ interface Sending {
   readonly transport: Transport;
   readonly sources: Sources;
   readonly typed: Switches;
-  readonly host: Host;
+  readonly context: Context;
   readonly notice: (text: string) => Promise<void>;
   /** One request and a few, or many: then a service may ask for a longer wait. */
   readonly kind: 'one' | 'many';
@@ -80,7 +80,8 @@ export function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy
 
 /** How the requests of this run are sent: what flags, profiles and the environment say of it, and who watches. */
 function wireOptions(sending: Sending): WireOptions {
-  const { address, sources, host } = sending;
+  const { address, sources, context } = sending;
+  const { host } = context;
   const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
   return {
     timeoutMs: find(settings.timeout) ?? 120_000,
@@ -95,12 +96,12 @@ function wireOptions(sending: Sending): WireOptions {
   };
 }
 
-async function watch(report: AttemptReport, { transport, typed, host, notice }: Sending): Promise<void> {
+async function watch(report: AttemptReport, { transport, typed, context, notice }: Sending): Promise<void> {
   const { verbosity } = typed;
   const isLongWait = (report.waitMs ?? 0) > silentWaitMs;
   if (verbosity === 0 && !isLongWait) return;
   const { traceLines, waitText } = await import('./trace.ts');
   const { hide = (text: string) => text } = transport;
   if (verbosity === 0) return notice(hide(waitText(report)));
-  await host.stderr.write(traceLines(report, verbosity > 1, hide));
+  await writeTrace(traceLines(report, verbosity > 1, hide), context);
 }

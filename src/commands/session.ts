@@ -4,10 +4,10 @@ import { type ItemsApi, itemsApi } from '../api/items.ts';
 import type { RetryPolicy } from '../api/retry.ts';
 import type { Transport } from '../api/transport.ts';
 import type { Wire, WireOptions } from '../api/wire.ts';
-import { Failure } from '../errors.ts';
+import { exitCodeOf, exitCodes, Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
 import type { ListRef } from '../item.ts';
-import { printable } from '../output/printable.ts';
+import type { JsonObject } from '../json.ts';
 import { openPrinter } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { wholeLines } from '../output/whole-lines.ts';
@@ -20,7 +20,7 @@ import { listNamed, type NamedList, refuseDenied } from './named-list.ts';
 import { flagTexts, settings, switches } from './options/shared.ts';
 import { type Print, printResults } from './printing.ts';
 import { lazyProtection } from './protection.ts';
-import { reportFailure, screenOf } from './report.ts';
+import { isJsonWanted, reportFailure, screenOf, writeNotice, writeSummary } from './report.ts';
 import { retryPolicy, wireOpener } from './sending.ts';
 
 /** What a command works with. Nothing is opened before it is asked for. */
@@ -66,6 +66,8 @@ export interface Session {
   readonly words: readonly string[];
   readonly version: string;
   readonly isQuiet: boolean;
+  /** Whether stderr is JSON lines, for a program. */
+  readonly isJsonWanted: boolean;
   /** What text on stderr is made for. */
   errorScreen(): Promise<Screen>;
   /** What text on stdout is made for. */
@@ -102,8 +104,18 @@ export interface Session {
   notice(text: string): Promise<void>;
   /** Tells whoever reads stderr something that they must know; silent with --quiet alone. */
   say(text: string): Promise<void>;
-  /** The same with a text that is printable already, colours included. */
-  sayStyled(text: string): Promise<void>;
+  /**
+   * Tells whoever reads stderr what a run did; silent with --quiet.
+   *
+   * @param lines the same for a person, printable
+   */
+  summarize(object: JsonObject, lines: () => Promise<readonly string[]>): Promise<void>;
+  /**
+   * Runs something when the command has ended, before that is reported; what it throws, the command ends in.
+   *
+   * @param work is given what the command ended in, undefined where it did not fail, and the exit status of that
+   */
+  atEnd(work: (error: unknown, exit: number) => Promise<void>): void;
 }
 
 /**
@@ -117,15 +129,36 @@ export async function withSession(
   { makesProfile = false }: { readonly makesProfile?: boolean } = {},
 ): Promise<void> {
   const opened: Transport[] = [];
+  const endings: Ending[] = [];
+  const end = async (error: unknown) => {
+    const exit = error === undefined ? exitCodes[context.ending.is] : exitCodeOf(error, context.host.signal);
+    for (const ending of endings) await ending(error, exit);
+  };
   try {
-    await work(openSession(context, command, opened, makesProfile));
+    await work(openSession(context, command, { opened, endings, makesProfile }));
+  } catch (error) {
+    // What can't be told of its end changes nothing about that.
+    await end(error).catch(() => {});
+    throw error;
   } finally {
     await Promise.all(opened.map((transport) => transport.close()));
   }
+  await end(undefined);
 }
 
-function openSession(context: Context, command: Command, opened: Transport[], makesProfile: boolean): Session {
+type Ending = Parameters<Session['atEnd']>[0];
+
+interface OpeningSession {
+  /** What has been opened, and is to be closed. */
+  readonly opened: Transport[];
+  /** What is to be run at the end. */
+  readonly endings: Ending[];
+  readonly makesProfile: boolean;
+}
+
+function openSession(context: Context, command: Command, opening: OpeningSession): Session {
   const { host } = context;
+  const { opened, endings, makesProfile } = opening;
   const flags = flagTexts(command);
   const sources = openSources(flags, host, makesProfile);
   const typed = switches(command);
@@ -139,12 +172,9 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     const found = find(settings.baseUrl);
     return addressOf(found, found !== undefined && (allowHttp || find(settings.allowHttp) === true), sources);
   };
-  const printing = {
-    query: find(settings.query),
-    columns: find(settings.columns),
-    csvSafe: isCsvSafe,
-  };
-  const { say, sayStyled, notice } = speaking(host, isQuiet);
+  const printing = { query: find(settings.query), columns: find(settings.columns), csvSafe: isCsvSafe };
+  const told = speaking(context, isQuiet);
+  const { say, notice } = told;
   const isUnattended = !typed.mayPrompt || isCi(host);
   const mayPrompt = () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY;
   const profile = sources.flags['--profile'];
@@ -172,7 +202,6 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
     confirmWrites: (place) => protection(`${place} at ${addressText(address())}`),
     words: context.words,
     version: context.version,
-    isQuiet,
     errorScreen,
     screen: () => screenOf(host.stdout, color, host),
     hasQuery: printing.query !== undefined,
@@ -189,22 +218,28 @@ function openSession(context: Context, command: Command, opened: Transport[], ma
         await beside?.flush();
       }
     },
-    report: (failure) => reportFailure(failure, context),
     allowsHttp: allowHttp,
-    ...{ notice, say, sayStyled, connecting, isUnattended, mayPrompt },
+    atEnd: (ending) => void endings.push(ending),
+    ...told,
+    ...{ connecting, isUnattended, mayPrompt },
   };
 }
 
-/** What is said on stderr: printable, but for what is styled already. */
-function speaking({ stderr }: Host, isQuiet: boolean): Pick<Session, 'say' | 'sayStyled' | 'notice'> {
-  const sayStyled = async (text: string) => {
-    if (!isQuiet) await stderr.write(`${text}\n`);
+type Speaking = Pick<Session, 'isQuiet' | 'isJsonWanted' | 'report' | 'say' | 'notice' | 'summarize'>;
+
+/** What is said on stderr. */
+function speaking(context: Context, isQuiet: boolean): Speaking {
+  const say = async (text: string) => {
+    if (!isQuiet) await writeNotice(text, context);
   };
-  const say = (text: string) => sayStyled(printable(text));
   const notice = async (text: string) => {
-    if (stderr.isTTY) await say(text);
+    if (context.host.stderr.isTTY) await say(text);
   };
-  return { say, sayStyled, notice };
+  const summarize: Session['summarize'] = async (object, lines) => {
+    if (!isQuiet) await writeSummary(object, lines, context);
+  };
+  const report = (failure: Failure) => reportFailure(failure, context);
+  return { isQuiet, isJsonWanted: isJsonWanted(context), report, say, notice, summarize };
 }
 
 /** Without `--output`: a table for a person, and JSON for a program, of what the service gave. */

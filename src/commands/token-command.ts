@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { Failure } from '../errors.ts';
-import type { Host } from '../host.ts';
+import type { Host, Output } from '../host.ts';
 import { printable } from '../output/printable.ts';
 import { shortestToken } from '../settings/token.ts';
 
@@ -13,7 +13,9 @@ const limits = { ms: 60_000, bytes: 65_536 } as const;
 const stderrDelayMs = 200;
 
 /** What running a token command needs of the world. */
-type TokenCommandHost = Pick<Host, 'clock' | 'env' | 'killGroup' | 'platform' | 'signal' | 'stderr'>;
+type TokenCommandHost = Pick<Host, 'clock' | 'env' | 'killGroup' | 'platform' | 'signal'> & {
+  readonly stderr: Pick<Output, 'isTTY' | 'write'>;
+};
 
 /**
  * Runs the command in the user's shell and returns what it printed, trimmed. Its stderr goes to stderr, without control
@@ -131,7 +133,7 @@ function collectText(stream: Readable): () => string {
 /** Passes on what the command says on stderr, a little later; `token` is what it has printed until then. */
 function relay(
   from: Readable,
-  { clock, stderr }: Pick<Host, 'clock' | 'stderr'>,
+  { clock, stderr }: Pick<TokenCommandHost, 'clock' | 'stderr'>,
   token: () => string,
 ): { readonly end: () => Promise<void> } {
   const held = { before: '', now: '' };

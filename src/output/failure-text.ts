@@ -23,16 +23,27 @@ export function failureText(failure: Failure, style: Style): string {
   return `${prefix}${cutToBytes(printable(failure.message), room)}${request}\n${hints}`;
 }
 
-/** The failure for a script: `{"error": …}` as one line of JSON, newline included. */
-export function failureJson(failure: Failure): string {
-  return `${jsonText({ error: failureObject(failure) })}\n`;
+/** A value for a script, by what it is: `{"error": …}`, `{"notice": …}`. One line of JSON, newline included. */
+export function jsonLine(name: 'error' | 'notice' | 'summary' | 'token' | 'trace', value: JsonValue): string {
+  return `${jsonText({ [name]: value })}\n`;
 }
 
-/** The failure as an object, with the members that are known. */
-export function failureObject({ kind, message, details }: Failure): JsonObject {
-  const { hint, status, outcome, serviceCode, requestId, idempotencyKey } = details;
+/** The failure for a script, as a line; `exit` as for `failureObject`. */
+export function failureJson(failure: Failure, exit?: number): string {
+  return jsonLine('error', failureObject(failure, exit));
+}
+
+/**
+ * The failure as an object, with the members that are known.
+ *
+ * @param exit the status that the process ends with, where the failure alone does not decide it
+ */
+export function failureObject({ kind, message, details }: Failure, exit: number = exitCodes[kind]): JsonObject {
+  const { hint, status, outcome, serviceCode, requestId, idempotencyKey, about = {} } = details;
+  const { row, line, column, columnName, byte, key, id, action, reason } = about;
   const members: Record<string, JsonValue | undefined> = {
-    ...{ kind, exit: exitCodes[kind], message, hint },
+    ...{ kind, exit, message, hint },
+    ...{ row, line, column, columnName, byte, key, id, action, reason },
     ...{ status, outcome, serviceCode, requestId, idempotencyKey },
   };
   return objectFrom(Object.entries(members).filter(isKnown));

@@ -1,6 +1,9 @@
 /** What a run says when it ends. */
+import type { Failure, StopSignal } from '../errors.ts';
+import { type JsonObject, type JsonValue, objectFrom } from '../json.ts';
 import { doneWord } from './done-word.ts';
 import { type FailureGroup, failureGroupLines } from './failure-groups.ts';
+import { failureObject } from './failure-text.ts';
 import { countOf, countText, rateText, timeText } from './quantity-text.ts';
 import type { Screen } from './view.ts';
 
@@ -25,6 +28,55 @@ export interface RunFacts {
   readonly retries: number;
   readonly throttledMs: number;
   readonly groups: readonly FailureGroup[];
+}
+
+/** What a run is of. */
+export interface SummarizedRun {
+  readonly action: string;
+  /** The address of the service. */
+  readonly service: string;
+  readonly site: string;
+  readonly list: string;
+  /** `2/4`; null where every row is the run's. */
+  readonly shard: string | null;
+}
+
+/** A run at its end, for a program. Counts have the names that `runs list` gives them. */
+export interface ProgramSummary extends SummarizedRun {
+  readonly run?: string | undefined;
+  readonly journal?: string | undefined;
+  /** The status that the process ends with. */
+  readonly exit: number;
+  /** What it ended in. */
+  readonly failure?: Failure | undefined;
+  readonly signal?: StopSignal | undefined;
+  /** Every row of the run. */
+  readonly total?: Readonly<Record<'rows' | 'done' | 'failed' | 'inDoubt' | 'skipped' | 'left', number>>;
+  /** What this session did. */
+  readonly session?: Readonly<
+    Record<'rows' | 'done' | 'failed' | 'inDoubt' | 'sent' | 'retries' | 'throttledMs' | 'durationMs', number>
+  >;
+  readonly groups?: readonly FailureGroup[];
+}
+
+/** The summary as an object, with the members that are known. */
+export function summaryObject(summary: ProgramSummary): JsonObject {
+  const { run, journal, action, service, site, list, shard, exit, failure, signal, total, session, groups } = summary;
+  const members: Record<string, JsonValue | undefined> = {
+    ...{ run, journal, action, service, site, list, shard, exit, signal },
+    error: failure && failureObject(failure, exit),
+    ...{ total, session, failures: groups?.map(groupObject) },
+  };
+  return known(members);
+}
+
+function groupObject({ count, kind, status, serviceCode, row, name: key, message }: FailureGroup): JsonObject {
+  const first = key === undefined ? { row } : { key };
+  return known({ count, kind, status, serviceCode, ...first, message });
+}
+
+function known(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return objectFrom(Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined));
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Check {
   /** All of them, good and bad, of every shard. */
   readonly rows: number;
   readonly ofShard: number;
-  /** The first 20 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
+  /** The first 1,000 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
   readonly bad: readonly PlacedBadRow[];
   readonly badCount: number;
   readonly badOfShard: number;
@@ -24,7 +24,7 @@ export interface Check {
   readonly notices: readonly string[];
 }
 
-const namedMax = 20;
+const namedMax = 1000;
 
 /**
  * Reads the file to its end.
@@ -70,23 +70,27 @@ async function placed({ input, format, options }: RowsFile, bad: readonly BadRow
   return bad.map((row) => ({ ...row, byte: places.get(row) }));
 }
 
-/** The bad rows by line and column, each in a line of its own, and how many more there are. */
-export function badRowLines({ bad, badCount }: Check): readonly string[] {
-  const more = badCount - bad.length;
-  return [...bad.map(lineOf), ...(more > 0 ? [`and ${more} more`] : [])];
-}
-
-/** The failure of a file that has bad rows. */
+/** The failure of a file that has bad rows: about the row, where there is one. */
 export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const [first] = check.bad;
+  const name = nameOf(file.input.name);
   const count = check.badCount === 1 ? '1 row' : `${check.badCount} rows`;
-  const where = first === undefined ? '' : `: ${lineOf(first)}`;
-  return new Failure('usage', `${nameOf(file.input.name)}: ${count} of ${check.rows} can't be sent${where}`, {
+  const failure = first === undefined ? undefined : badRowFailure(first, file);
+  const where = failure === undefined ? '' : `: ${failure.message}`;
+  return new Failure('usage', `${name}: ${count} of ${check.rows} can't be sent${where}`, {
     hint: 'nothing was sent; mend them, or send the others with --skip-invalid',
+    outcome: 'not-sent',
+    about: check.badCount === 1 ? failure?.details.about : undefined,
   });
 }
 
-function lineOf({ line, column, byte, problem }: PlacedBadRow): string {
+/** The failure of one bad row, with its place in front: `line 4, column 2: …`. */
+export function badRowFailure(row: PlacedBadRow, { header }: Pick<RowsFile, 'header'>): Failure {
+  const { number, line, column, byte, problem: reason } = row;
+  const columnName = column === undefined ? undefined : header[column - 1];
   const places = [`line ${line}`, ...(column === undefined ? [] : [`column ${column}`])].join(', ');
-  return `${places}${byte === undefined ? '' : ` (byte ${byte})`}: ${problem}`;
+  return new Failure('usage', `${places}${byte === undefined ? '' : ` (byte ${byte})`}: ${reason}`, {
+    outcome: 'not-sent',
+    about: { row: number, line, column, columnName, byte, reason },
+  });
 }

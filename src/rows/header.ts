@@ -31,7 +31,10 @@ export interface Header {
 export function readHeader({ line, source, fault }: RawRow, options: RowsOptions, file: string): Header {
   const wrong = (problem: string, column: number | undefined) => {
     const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
-    return new Failure('usage', `${file}, ${place}: in the header, ${problem}`, { hint: 'nothing was sent' });
+    return new Failure('usage', `${file}, ${place}: in the header, ${problem}`, {
+      hint: 'nothing was sent',
+      about: { line, column, reason: problem },
+    });
   };
   if (fault !== undefined || source.kind !== 'cells') throw wrong(fault?.problem ?? 'no cells', fault?.column);
   const named = source.cells.map(nameAndType);

@@ -24,8 +24,8 @@ export interface SeedOptions {
   readonly isYaml?: boolean | undefined;
   /** The name of the field that tells the items apart, as a flag says it. */
   readonly key?: string | undefined;
-  /** Is told each problem, where there are several; at most 20, and how many more. */
-  readonly onProblem?: ((line: string) => void) | undefined;
+  /** Is told what is wrong with items, where something is: of the first 1,000, and how many there are. */
+  readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
 
 /** The longest YAML, and the longest JSON object, in UTF-16 units: they are read as a whole, rows are not. */
@@ -47,7 +47,7 @@ export async function readSeed(input: Input, options: SeedOptions): Promise<Seed
 async function rowsSeed(input: Input, rows: RowsOptions, options: SeedOptions): Promise<Seed> {
   const key = keyName(undefined, options, input);
   const file = await openRows(input, rows);
-  const items = new SeedItems(key);
+  const items = new SeedItems(key, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
   const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
   return { key, items: itemsOf(items, input, options), sha256, sizeBytes, isBlank, notices };
@@ -125,10 +125,10 @@ function keyName(said: string | undefined, { key }: SeedOptions, input: Input): 
   });
 }
 
-function itemsOf(items: SeedItems, input: Input, { onProblem }: SeedOptions) {
+function itemsOf(items: SeedItems, input: Input, { onProblems }: SeedOptions) {
   const name = nameOf(input.name);
   const failure = items.failure(name);
   if (failure === undefined) return items.items;
-  for (const line of items.problemLines()) onProblem?.(`${name}: ${line}`);
+  onProblems?.(items.problems.failures, items.problems.count);
   throw failure;
 }

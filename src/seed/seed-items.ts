@@ -2,59 +2,70 @@
 import { Failure } from '../errors.ts';
 import type { Fields } from '../item.ts';
 import { type JsonValue, NumberToken } from '../json.ts';
+import { badRowFailure } from '../rows/check-rows.ts';
 import { quoted } from '../rows/raw-row.ts';
 import type { BadRow, Row } from '../rows/row.ts';
 import { ownField } from './same-value.ts';
 import type { SeedItem } from './seed.ts';
 
 /** So many problems are named; of the others only how many. */
-const namedMax = 20;
+const namedMax = 1000;
 
 /** Gathers the items of one seed. */
 export class SeedItems {
   readonly items: SeedItem[] = [];
   readonly #key: string;
+  readonly #columns: { readonly header: readonly string[] };
   readonly #lines = new Map<string, number>();
-  readonly #problems: string[] = [];
+  readonly #problems: Failure[] = [];
   #problemCount = 0;
   #rows = 0;
 
-  /** @param key the name of the field that tells the items apart */
-  constructor(key: string) {
+  /**
+   * @param key the name of the field that tells the items apart
+   * @param columns of CSV and TSV: the header
+   */
+  constructor(key: string, columns: readonly string[] = []) {
     this.#key = key;
+    this.#columns = { header: columns };
   }
 
   add(row: Row | BadRow): void {
     this.#rows += 1;
-    const { line } = row;
     if (row.problem !== undefined) {
-      this.#refuse(row.column === undefined ? `line ${line}` : `line ${line}, column ${row.column}`, row.problem);
+      this.#refuse(row, row.problem);
       return;
     }
-    const { fields } = row;
+    const { fields, line } = row;
     const read = keyOf(fields, this.#key);
-    if ('problem' in read) this.#refuse(`line ${line}`, read.problem);
-    else this.#take({ key: read.key, fields, line });
+    if ('problem' in read) {
+      this.#refuse(row, read.problem);
+      return;
+    }
+    const problem = this.#take({ key: read.key, fields, line });
+    if (problem !== undefined) this.#refuse(row, problem, read.key);
   }
 
-  #take(item: SeedItem): void {
+  #take(item: SeedItem): string | undefined {
     const first = this.#lines.get(item.key);
-    if (first === undefined) {
-      this.#lines.set(item.key, item.line);
-      this.items.push(item);
-    } else this.#refuse(`line ${item.line}`, `the key ${quoted(item.key)} stands in line ${first} already`);
+    if (first !== undefined) return `the key ${quoted(item.key)} stands in line ${first} already`;
+    this.#lines.set(item.key, item.line);
+    this.items.push(item);
+    return undefined;
   }
 
-  #refuse(place: string, problem: string): void {
+  #refuse(row: Row | BadRow, problem: string, key?: string): void {
     this.#problemCount += 1;
-    if (this.#problems.length < namedMax) this.#problems.push(`${place}: ${problem}`);
+    if (this.#problems.length >= namedMax) return;
+    const { number, line, source } = row;
+    const column = row.problem === undefined ? undefined : row.column;
+    const bad = { number, line, column, source, problem };
+    this.#problems.push(badRowFailure(bad, this.#columns).about({ key }));
   }
 
-  /** The problems, each in a line of its own, and how many more there are; none where there is one at most. */
-  problemLines(): readonly string[] {
-    const more = this.#problemCount - this.#problems.length;
-    if (this.#problemCount < 2) return [];
-    return more > 0 ? [...this.#problems, `and ${more} more`] : this.#problems;
+  /** What is wrong with each of the first 1,000 bad items, and how many there are. */
+  get problems(): { readonly failures: readonly Failure[]; readonly count: number } {
+    return { failures: this.#problems, count: this.#problemCount };
   }
 
   /** The failure of a seed with problems; undefined for one without. */
@@ -62,7 +73,9 @@ export class SeedItems {
     const [first] = this.#problems;
     if (first === undefined) return undefined;
     const count = this.#problemCount === 1 ? '1 item' : `${this.#problemCount} items`;
-    return new Failure('usage', `${name}: ${count} of ${this.#rows} can't be used: ${first}`, {
+    return new Failure('usage', `${name}: ${count} of ${this.#rows} can't be used: ${first.message}`, {
+      outcome: 'not-sent',
+      about: this.#problemCount === 1 ? first.details.about : undefined,
       hint: `nothing was sent; each item needs a value of its own in ${quoted(this.#key)}, which is its key`,
     });
   }

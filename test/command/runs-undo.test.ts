@@ -47,7 +47,9 @@ describe('over the embedded service', () => {
       exitCode: 0,
       stdout: [1, 2, 3].map((row) => `{"row":${row},"action":"undo","status":"done","id":"${row}"}\n`).join(''),
     });
-    expect(stderr).toContain('3 rows: 3 taken back');
+    expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      summary: { action: 'undo', total: { rows: 3, done: 3 } },
+    });
     const get = await world.run(['items', 'get', '1', '2', '3', ...world.local, '-s', 'home', '-l', 'tasks']);
     expect(get.stdout).toBe('');
     const list = await world.run(['runs', 'list', '-q', '[].[action,file,status,done]', '-o', 'csv']);

@@ -12,6 +12,7 @@ import { checkTarget, newState, type State } from '../../seed/state.ts';
 import { namedFiles, refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { readMaxDelete } from '../many/max-delete.ts';
+import { noSummary, openSummary, pathOfSummary, refuseSummary, type Summary } from '../many/summary.ts';
 import { askText, confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { carryOut } from './carry-out.ts';
@@ -42,6 +43,7 @@ interface Applying {
   readonly prunes: boolean;
   readonly refreshes: boolean;
   readonly flags: ApplyFlags;
+  readonly summary: Summary;
   /** The plan that must come out; undefined where any may. */
   readonly saved: PlanFile | undefined;
 }
@@ -75,6 +77,7 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
       },
     );
   }
+  if (flags.dryRun || flags.out !== undefined) refuseSummary(flags.summaryJson);
   const saved = savedPlan(name, session);
   const named = await openSeed(
     saved?.seed.file ?? name,
@@ -82,12 +85,15 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
     session,
   );
   if (named.seed.isBlank) throw blankManifest(named);
-  const { rejects, out } = flags;
-  const files = { seed: name, state: named.statePath, '--rejects': rejects, '--out': out };
-  refuseSameFile(namedFiles(files, session.host.cwd));
+  const { rejects, out, summaryJson } = flags;
+  const outputs = { '--rejects': rejects, '--out': out, '--summary-json': pathOfSummary(summaryJson) };
+  refuseSameFile(namedFiles({ seed: name, state: named.statePath, ...outputs }, session.host.cwd));
+  const { origin: service, site, list } = named.target;
+  const of = { action: 'apply', service, site, list, shard: null };
+  const summary = flags.dryRun || out !== undefined ? noSummary : openSummary(summaryJson, of, session);
   const prunes = saved?.prunes ?? flags.prune === true;
   const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
-  const applying = { named, pace, maxDelete, prunes, refreshes, flags, saved };
+  const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved };
   await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
 }
 
@@ -169,9 +175,13 @@ function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags
   if (detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
 }
 
-async function carryOutPlan({ state, plan }: Planned, { named, pace }: Applying, session: Session): Promise<void> {
+async function carryOutPlan(
+  { state, plan }: Planned,
+  { named, pace, summary }: Applying,
+  session: Session,
+): Promise<void> {
   const rejects = pace.rejects === undefined ? undefined : absolutePath(pace.rejects, session.host);
-  await carryOut({ named, state, plan, pace, rejects }, session);
+  await carryOut({ named, state, plan, pace, rejects, summary }, session);
 }
 
 /** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */

@@ -27,6 +27,7 @@ import type { SentResult } from '../many/row-sender.ts';
 import type { KnownBefore, RowsPlan } from '../many/rows-plan.ts';
 import { bootId, type Recorded } from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
+import type { Summary } from '../many/summary.ts';
 import type { Session } from '../session.ts';
 import { conflictEnding, conflictFailure } from './conflicts.ts';
 import { foldRun } from './held-state.ts';
@@ -39,6 +40,7 @@ export interface CarriedOut {
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
   readonly pace: PaceFlags;
+  readonly summary: Summary;
   /** The file for what was not done, an absolute path. */
   readonly rejects: string | undefined;
 }
@@ -106,7 +108,7 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
 }
 
 function rowsPlan(
-  { named, state, plan, pace, rejects }: CarriedOut,
+  { named, state, plan, pace, rejects, summary }: CarriedOut,
   begin: () => Recorded | undefined,
   session: Session,
 ): RowsPlan<StepRow> {
@@ -121,6 +123,7 @@ function rowsPlan(
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', begin, pace, nextSeq: 1 } as const),
     known: knownBefore(plan, named),
+    summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, host.clock.now()),
     senderOver: (wire) => stepSender(state, steps, wire, sendsKeys),

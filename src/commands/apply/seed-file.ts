@@ -2,13 +2,14 @@
 
 import { absolutePath } from '../../absolute-path.ts';
 import { nameOf, openInput } from '../../rows/input.ts';
-import { readSeed } from '../../seed/read-seed.ts';
+import { readSeed, type SeedOptions } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
 import type { Target } from '../../seed/state.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
 import { untilStopped } from '../../until-stopped.ts';
 import { whileShown } from '../many/display.ts';
 import { type ManyFlags, readReadingFlags } from '../many/flags.ts';
+import { reportBadRows } from '../many/reading.ts';
 import { runOrigin } from '../many/run-origin.ts';
 import type { Session } from '../session.ts';
 
@@ -41,7 +42,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const { inputFormat, ...others } = flags;
   const isYaml = inputFormat === 'yaml';
   const reading = readReadingFlags(isYaml ? others : flags);
-  const problems: string[] = [];
+  let problems: Parameters<NonNullable<SeedOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolFolder: findRunsDirectory(host) });
   try {
     const read = () =>
@@ -50,7 +51,9 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
           rows: { ...reading, common: {} },
           ...(isYaml && { isYaml }),
           key: flags.key,
-          onProblem: (line) => problems.push(line),
+          onProblems: (...told) => {
+            problems = told;
+          },
         }),
         host.signal,
       );
@@ -60,7 +63,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
     const target = { origin: runOrigin(session), ...session.list(seed) };
     return { name, seed, target, statePath: absolutePath(flags.state ?? `${name}.state.json`, host) };
   } finally {
-    if (problems.length > 1) for (const line of problems) await session.say(line);
+    await reportBadRows(nameOf(name), ...problems, session);
     input.close();
   }
 }

@@ -24,10 +24,10 @@ export interface CurrentToken {
  *
  * @throws {Failure} credentials, when there is none; and as `findToken`
  */
-export async function currentToken({ sources, host, say }: Session): Promise<CurrentToken | undefined> {
+export async function currentToken({ sources, host, say, isJsonWanted }: Session): Promise<CurrentToken | undefined> {
   const address = findSetting(addressSetting, sources)?.value;
   if (address?.kind === 'local') return undefined;
-  const token = await findToken(address, sources, tokenCommandRunner(host));
+  const token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
   if (token === undefined) throw noToken(sources.flags['--profile']);
   if (token.warning !== undefined) await say(token.warning);
   return { token, address };

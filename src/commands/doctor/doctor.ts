@@ -87,7 +87,11 @@ async function showFindings(session: Session, context: Context, command: Command
 }
 
 /** What is looked at, in the order in which one thing needs another: the first that failed is why the rest may have. */
-async function* findings({ notice }: Session, context: Context, command: Command): AsyncGenerator<Diagnosis> {
+async function* findings(
+  { notice, isJsonWanted }: Session,
+  context: Context,
+  command: Command,
+): AsyncGenerator<Diagnosis> {
   const { host, version } = context;
   const { allowHttp, isInsecure } = switches(command);
   yield* programFindings(version);
@@ -99,7 +103,8 @@ async function* findings({ notice }: Session, context: Context, command: Command
   yield* await valueFindings(sources);
   let token: Token | undefined;
   yield await diagnosed('token', async () => {
-    token = address?.kind === 'local' ? undefined : await findToken(address, sources, tokenCommandRunner(host));
+    token =
+      address?.kind === 'local' ? undefined : await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
     return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
   });
   if (address?.kind === 'http') await notice(`asking ${finding.value} …`);

@@ -28,7 +28,7 @@ const thenMs = 200;
  */
 export function openDisplay(shown: () => ProgressShown | undefined, session: Session): Display | undefined {
   const { stderr, env, clock } = session.host;
-  if (session.isQuiet || !canRedraw(stderr, env)) return undefined;
+  if (session.isQuiet || session.isJsonWanted || !canRedraw(stderr, env)) return undefined;
   let opening: Promise<ProgressDisplay> | undefined;
   let bar: ProgressDisplay | undefined;
   let isEnded = false;

@@ -25,6 +25,7 @@ export interface ManyFlags extends MaxDeleteFlag {
   readonly maxErrors?: string;
   readonly failFast?: boolean;
   readonly rejects?: string;
+  readonly summaryJson?: string;
   readonly skipInvalid?: boolean;
   readonly resume?: boolean;
   readonly restart?: boolean;
@@ -55,6 +56,8 @@ export interface PaceFlags {
   readonly ratePerSecond: number | undefined;
   readonly maxErrors: number;
   readonly rejects: string | undefined;
+  /** The file for the summary; `-` is stdout. */
+  readonly summaryJson: string | undefined;
   readonly lockWaitMs: number;
   readonly breaksLock: boolean;
 }
@@ -123,6 +126,7 @@ export function addPaceOptions(command: Command): void {
     .option('--max-errors <n>', 'stop after so many failed rows')
     .option('--fail-fast', 'stop after the first failed row')
     .option('--rejects <file>', 'the rows that were not done, with what went wrong')
+    .option('--summary-json <file>', 'write the summary of the run as JSON; - for stdout, with -o none')
     .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
     .option('--break-lock', 'take the lock of a host that is gone');
 }
@@ -171,13 +175,13 @@ export function readReadingFlags(flags: ManyFlags): ReadingOptions {
 
 /** As `readManyFlags`, of how fast to go. */
 export function readPaceFlags(flags: ManyFlags): PaceFlags {
-  const { concurrency, rate, maxErrors, lockTimeout } = flags;
+  const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson } = flags;
   const errorsMax = maxErrors === undefined ? Number.POSITIVE_INFINITY : whole('--max-errors', maxErrors, 1e9);
   return {
     concurrency: concurrency === undefined ? 32 : whole('--concurrency', concurrency, 1024),
     ratePerSecond: rate === undefined ? undefined : readRate(rate),
     maxErrors: flags.failFast ? 1 : errorsMax,
-    rejects: flags.rejects,
+    ...{ rejects, summaryJson },
     lockWaitMs: lockTimeout === undefined ? 0 : seconds('--lock-timeout', lockTimeout),
     breaksLock: flags.breakLock === true,
   };

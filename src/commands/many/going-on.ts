@@ -5,7 +5,7 @@ import type { Replay } from '../../bulk/journal-replay.ts';
 import type { RunningCounts, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
-import type { Check } from '../../rows/check-rows.ts';
+import { badRowFailure, type Check } from '../../rows/check-rows.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import type { ManyOptions } from './flags.ts';
@@ -232,19 +232,19 @@ export async function* tasksOf(file: RowsFile, options: TaskOptions): AsyncGener
   for await (const block of file.blocks()) {
     const tasks: Task<Row | BadRow>[] = [];
     for (const row of block) {
-      const task = taskOf(row, options);
+      const task = taskOf(row, file, options);
       if (task !== undefined) tasks.push(task);
     }
     if (tasks.length > 0) yield tasks;
   }
 }
 
-function taskOf(row: Row | BadRow, options: TaskOptions): Task<Row | BadRow> | undefined {
+function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<Row | BadRow> | undefined {
   const { before, skipsDoubts } = options;
   const state = before?.stateOf(row.number) ?? 'pending';
   if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && skipsDoubts)) return undefined;
   const was = states[state];
-  if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: invalidFailure(row) };
+  if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: badRowFailure(row, file) };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
   return doubtfulTask(row, options);
 }
@@ -263,11 +263,6 @@ function doubtfulTask(row: Row, { before, policy, hashOf, host }: TaskOptions): 
   if (policy(row.number, hash) === 'hold') return { kind: 'held', row, failure: heldFailure(row, key) };
   const msAgo = Math.max(0, host.clock.now() - (doubt?.sentAt ?? 0));
   return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
-}
-
-function invalidFailure({ line, column, problem }: BadRow): Failure {
-  const where = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
-  return new Failure('usage', `${where}: ${problem}`, { outcome: 'not-sent' });
 }
 
 function heldFailure({ number, line }: Row, key: string | null): Failure {

@@ -29,7 +29,7 @@ const foretellsAfterMs = 1000;
 /** Begins to show it: to a person soon, to a log after a while. */
 export function openProgress(watched: Watched, session: Session): Progress {
   const { clock } = session.host;
-  if (session.isQuiet) return nothingShown;
+  if (session.isQuiet || session.isJsonWanted) return nothingShown;
   const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
   if (display !== undefined) return display;
   // What can't be written now will be said by who writes next.

@@ -1,7 +1,7 @@
 /** The reading of a file before anything is sent, as a person sees it who waits for it. */
 import { rowsMax } from '../../bulk/journal-records.ts';
 import { Failure } from '../../errors.ts';
-import { badRowLines, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
+import { badRowFailure, badRowsFailure, type Check, checkRows } from '../../rows/check-rows.ts';
 import { type Input, nameOf, openInput } from '../../rows/input.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
@@ -36,9 +36,26 @@ export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: 
   }
   for (const notice of check.notices) await session.say(`listctl: ${notice}`);
   if (check.badCount === 0 || skipsInvalid) return check;
-  const lines = badRowLines(check);
-  if (lines.length > 1) for (const line of lines) await session.say(`${nameOf(file.input.name)}: ${line}`);
+  const name = nameOf(file.input.name);
+  const failures = check.bad.map((row) => badRowFailure(row, file));
+  await reportBadRows(name, failures, check.badCount, session);
   throw badRowsFailure(check, file);
+}
+
+/** A person is shown so many bad rows; a program is given all that are known. */
+const shownMax = 20;
+
+/** Prints what is wrong with each bad row of a file that has several: of a single one the file's own failure says it. */
+export async function reportBadRows(
+  file: string,
+  failures: readonly Failure[],
+  count: number,
+  session: Session,
+): Promise<void> {
+  if (count < 2) return;
+  const shown = session.isJsonWanted ? failures : failures.slice(0, shownMax);
+  for (const failure of shown) await session.report(failure.about({}, `${file}: ${failure.message}`));
+  if (count > shown.length) await session.say(`${file}: and ${count - shown.length} more`);
 }
 
 /**

@@ -30,7 +30,7 @@ export interface RowReport<R> extends Settled {
   attach(progress: Progress, word: string | undefined): void;
 }
 
-/** A person is shown so many failures; all of them are counted. */
+/** A person is shown so many failures, a program all of them; all of them are counted. */
 const shownMax = 20;
 
 interface Printed extends RowResultShown {
@@ -106,7 +106,9 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       const item = 'members' in value ? value : undefined;
       return this.#print({ row: number, key, action, status, id: value.id, item });
     }
-    const failure = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
+    const told = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
+    const place = key === undefined ? { row: number, line: row.line } : { key, action };
+    const failure = told.about({ ...place, id });
     return this.#notDone(row, { row: number, key, action, status, id, failure }, failure);
   };
 
@@ -130,7 +132,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     }
     if (!this.#tellsFailures) return this.#print(shown);
     this.#shown += 1;
-    return this.#shown > shownMax ? undefined : this.#tell(row, failure);
+    return this.#shown > shownMax && !this.#session.isJsonWanted ? undefined : this.#tell(row, failure);
   }
 
   /** What to do about a row is not what to do about a single item. */
@@ -144,11 +146,13 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     return new Failure('in-doubt', message, { ...details, hint });
   }
 
-  async #tell({ number, line, name }: R, { kind, message, details }: Failure): Promise<void> {
+  async #tell({ number, line, name }: R, failure: Failure): Promise<void> {
     this.#progress?.clear();
+    const { message } = failure;
     const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
     const row = name === undefined ? `row ${number}${where}` : `"${name}"`;
-    await this.#session.report(new Failure(kind, `${row}: ${message}`, details));
-    if (this.#shown === shownMax) await this.#session.say('  further rows are counted below, and not shown');
+    await this.#session.report(failure.about({}, `${row}: ${message}`));
+    if (this.#shown === shownMax && !this.#session.isJsonWanted)
+      await this.#session.say('  further rows are counted below, and not shown');
   }
 }

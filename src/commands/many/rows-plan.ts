@@ -6,6 +6,7 @@ import type { Failure } from '../../errors.ts';
 import type { PaceFlags } from './flags.ts';
 import type { SentResult } from './row-sender.ts';
 import type { Recorded } from './run-record.ts';
+import type { Summary } from './summary.ts';
 
 /** What is to be sent, and how. */
 export interface RowsPlan<R extends PlannedRow> {
@@ -32,6 +33,8 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: { add(row: R, error: string): void; end(): void; discard(): void } | undefined;
+  /** Is told how the run ended. */
+  readonly summary: Summary;
   /** What to do about a run that did not do every row: at most two lines. `word` names the run on a command line. */
   readonly nextSteps: (word: string, counts: RowCounts) => readonly string[];
 }

@@ -7,6 +7,7 @@ import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
+import type { SummarizedRun } from '../../output/run-summary.ts';
 import type { Check } from '../../rows/check-rows.ts';
 import { nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
@@ -39,6 +40,7 @@ import { nextSteps, resumeCommand } from './run-failure.ts';
 import { runOrigin } from './run-origin.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
+import { noSummary, openSummary, pathOfSummary, refuseSummary, type Summary } from './summary.ts';
 import { warnOfExpiry } from './warn-of-expiry.ts';
 
 /** What is done with each row, beside what the flags of `--from` say. */
@@ -59,6 +61,7 @@ export interface ManyVerb {
 /** A run over a file, before anything is sent. */
 interface FileRun {
   readonly verb: ManyVerb;
+  readonly summary: Summary;
   readonly many: ManyOptions;
   readonly file: RowsFile;
   readonly check: Check;
@@ -83,13 +86,14 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
   refuseContradictions(verb, many);
   if (from === '-') takeStdin(host);
   refuseSameFile(filesOf(from, many, host));
+  const summary = verb.isDryRun ? noSummary : openSummary(many.summaryJson, summarized(verb, many, session), session);
   const input = await openShown(from, session);
   try {
     const file = await openRows(input, { ...many, action, common });
     const keyOf = keyOfRows(file, many, session);
     const checked = keyOf && many.keysFrom ? refusingTwins(file, many.keysFrom, keyOf) : file;
     const check = await checkFile(checked, many.skipsInvalid, session);
-    const run = { verb, many, file, check, mapping: mappingOf(file), keyOf };
+    const run = { verb, summary, many, file, check, mapping: mappingOf(file), keyOf };
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
     const isRecorded = action !== 'get' || many.journal !== undefined || many.resumes;
     if (verb.isDryRun) await showManyDryRun(file, check, keyOf, session);
@@ -101,7 +105,8 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
 }
 
 /** @throws {Failure} usage */
-function refuseContradictions({ isDryRun }: ManyVerb, { resumes, restarts }: ManyOptions): void {
+function refuseContradictions({ isDryRun }: ManyVerb, { resumes, restarts, summaryJson }: ManyOptions): void {
+  if (isDryRun) refuseSummary(summaryJson);
   if (!isDryRun || !(resumes || restarts)) return;
   throw new Failure('usage', `--dry-run and --${resumes ? 'resume' : 'restart'}: a dry run knows of no run before`, {
     hint: 'listctl runs show last tells what is left of it; nothing was sent',
@@ -115,9 +120,14 @@ function keyOfRows(file: RowsFile, { keysFrom }: ManyOptions, session: Session):
   throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none: no key is sent then');
 }
 
-function filesOf(from: string, { rejects, journal }: ManyOptions, { cwd }: Session['host']): readonly NamedFile[] {
-  const named = { '--from': from === '-' ? undefined : from, '--rejects': rejects, '--journal': journal };
-  return namedFiles(named, cwd);
+function filesOf(from: string, many: ManyOptions, { cwd }: Session['host']): readonly NamedFile[] {
+  const { rejects, journal, summaryJson } = many;
+  const outputs = { '--rejects': rejects, '--journal': journal, '--summary-json': pathOfSummary(summaryJson) };
+  return namedFiles({ '--from': from === '-' ? undefined : from, ...outputs }, cwd);
+}
+
+function summarized({ action }: ManyVerb, many: ManyOptions, session: Session): SummarizedRun {
+  return { action, service: runOrigin(session), ...session.list(), shard: shardText(many) };
 }
 
 function shardText({ shard }: ManyOptions): string | null {
@@ -267,7 +277,7 @@ function planOf(
   record: RunRecord | undefined,
   session: Session,
 ): RowsPlan<Row | BadRow> {
-  const { verb, many, file, check, keyOf } = run;
+  const { verb, many, file, check, summary, keyOf } = run;
   const { action, done, ignoresMissing = false } = verb;
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
@@ -284,7 +294,7 @@ function planOf(
   const skipsDoubts = many.inDoubt === 'skip';
   const rejects = many.rejects === undefined ? undefined : openRejectsFile(absolutePath(many.rejects, host), file);
   return {
-    ...{ action, done, counts, isRead: action === 'get', pace: many },
+    ...{ action, done, counts, isRead: action === 'get', pace: many, summary },
     prints: action === 'get' ? 'items' : 'results',
     begin: () => {
       const recorded = beginRecord(run, beginning, record, session);

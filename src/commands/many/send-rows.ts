@@ -1,10 +1,9 @@
 /** Rows through the runner: what came of each to stdout, how it goes and how it ended to stderr. */
 import { noJournal } from '../../bulk/commits.ts';
-import type { RowCounts, RunTotals } from '../../bulk/journal-records.ts';
+import type { RunTotals } from '../../bulk/journal-records.ts';
 import { startPace } from '../../bulk/pace.ts';
 import { type RunEnd, startRun } from '../../bulk/runner.ts';
 import { Failure } from '../../errors.ts';
-import { runSummary } from '../../output/run-summary.ts';
 import type { Session } from '../session.ts';
 import { openProgress } from './progress.ts';
 import { openRowReport, type RowReport } from './row-report.ts';
@@ -36,29 +35,17 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
     unprinted = error;
   }
   if (ended === undefined) throw new Error('the run has not ended');
-  const { totals, word } = ended;
+  const { totals, recorded } = ended;
   const hasTold = unprinted === undefined && ended.hasTold;
   const rejected = endRejects(plan, hasTold);
   const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
-  await summarize(plan, totals, report, session);
-  const next = nextOf(plan, totals, word);
+  const next = nextOf(plan, totals, recorded?.word);
   const failure = endingOf({ plan, totals, stoppedBy, next, report });
-  if (failure === undefined) return;
-  if (!(failure instanceof Failure)) for (const line of next) await session.say(line);
-  throw failure;
-}
-
-/** Says on stderr what the run came to; nothing of a plan without steps. */
-async function summarize<R extends PlannedRow>(
-  { action, prints }: RowsPlan<R>,
-  totals: RunTotals,
-  report: RowReport<R>,
-  session: Session,
-): Promise<void> {
-  const rows = rowsOf(totals);
-  if (prints === 'steps' && rows === 0) return;
-  const facts = { ...totals, action, failed: totals.failed + totals.invalid, rows, groups: report.groups() };
-  for (const line of runSummary(facts, await session.errorScreen())) await session.sayStyled(line);
+  // A failure has them in its hint.
+  const notes = failure === undefined || failure instanceof Failure ? [] : next;
+  const { run: name, journal } = recorded ?? {};
+  plan.summary.ended({ run: name, journal: journal?.path, totals, settled: report, groups: report.groups(), notes });
+  if (failure !== undefined) throw failure;
 }
 
 /** What is not recorded cannot be resumed; a plan is made anew. */
@@ -126,9 +113,9 @@ function endingOf<R extends PlannedRow>({ plan, totals, stoppedBy, next, report 
   return runFailure(totals, stoppedBy, plan.done, next, doubtful);
 }
 
-/** How a run ended, and what names it on a command line where it was recorded. */
+/** How a run ended, and where it was recorded. */
 interface EndedRun extends RunEnd {
-  readonly word: string | undefined;
+  readonly recorded: Recorded | undefined;
 }
 
 async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
@@ -163,7 +150,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
     try {
       const end = await running.ended;
       const unrecorded = await closeFailure(recorded);
-      return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, word: recorded?.word };
+      return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, recorded };
     } finally {
       progress.end();
     }
@@ -182,8 +169,4 @@ async function closeFailure(recorded: Recorded | undefined): Promise<Failure | u
     if (error instanceof Failure) return error;
     throw error;
   }
-}
-
-function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): number {
-  return done + failed + invalid + inDoubt + skipped + left;
 }

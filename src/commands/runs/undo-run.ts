@@ -20,6 +20,7 @@ import type { RowsPlan } from '../many/rows-plan.ts';
 import { nextSteps } from '../many/run-failure.ts';
 import { identityOf, openRecord, type Recorded, type RunRecord } from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
+import { openSummary, type Summary } from '../many/summary.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { doneRows } from './done-rows.ts';
@@ -44,6 +45,7 @@ interface Undo {
   readonly list: ListRef;
   readonly created: Created;
   readonly pace: PaceFlags;
+  readonly summary: Summary;
   readonly isForced: boolean;
   readonly mayAsk: boolean;
   readonly maxDelete: number | undefined;
@@ -78,8 +80,10 @@ export async function undoRun(word: string, flags: UndoFlags, session: Session):
     const list = targetOf(of.header, session);
     const isForced = flags.force === true;
     const created = await createdBy(path, isForced);
-    const undo = { word, path, of, list, created, pace, isForced, mayAsk: flags.yes !== true, maxDelete };
     const { origin, site, list: name, run } = of.header;
+    const summarized = { action: 'undo', service: origin, ...list, shard: null };
+    const summary = openSummary(pace.summaryJson, summarized, session);
+    const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk: flags.yes !== true, maxDelete };
     const identity = identityOf('undo', origin, site, name, run);
     const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
     const record = await openRecord({ identity, journal: undefined }, locking, host);
@@ -168,14 +172,14 @@ function begin({ of, created, pace }: Undo, before: Replay | undefined, record: 
 }
 
 function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RowsPlan<CreatedRow> {
-  const { word, path, of, list, created, pace, isForced } = undo;
+  const { word, path, of, list, created, pace, summary, isForced } = undo;
   const { host, words } = session;
   const { run } = of.header;
   const { ratePerSecond, rejects } = pace;
   // Two requests are one row then, and at most so many requests were asked for.
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
-    ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results' } as const),
+    ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results', summary } as const),
     begin: () => begin(undo, before, record, session),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,

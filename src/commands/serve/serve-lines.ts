@@ -1,8 +1,10 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { curlLine, shellWord } from '../../output/curl-line.ts';
+import { jsonLine } from '../../output/failure-text.ts';
 import { isLoopbackHost } from '../../service/loopback-host.ts';
 import type { Context } from '../context.ts';
+import { writeNotice } from '../report.ts';
 
 /** A service that others may use now. */
 export interface Serving {
@@ -17,14 +19,16 @@ export interface Serving {
 
 /**
  * Prints the address and the lines that use it; where JSON was asked for, `{"url":…}` on a line. A new token is on
- * stderr, and nowhere else: what is kept of stdout may be seen by others.
+ * stderr (`{"token":…}`), and nowhere else: what is kept of stdout may be seen by others.
  */
-export async function announce(serving: Serving, { host: { stdout, stderr }, errors }: Context): Promise<void> {
+export async function announce(serving: Serving, context: Context): Promise<void> {
   const { url, token, isTokenNew } = serving;
-  if (!isLoopbackHost(serving.host)) await stderr.write(networkWarning(serving));
+  const { errors } = context;
+  const { stdout, stderr } = context.host;
+  if (!isLoopbackHost(serving.host)) await writeNotice(networkWarning(serving), context);
   const first = errors.asJson ? JSON.stringify({ url }) : `${url}\n\nexport LISTCTL_BASE_URL=${shellWord(url)}`;
   await stdout.write(`${first}\n`);
-  if (isTokenNew) await stderr.write(`export LISTCTL_TOKEN=${token}\n`);
+  if (isTokenNew) await stderr.write(errors.asJson ? jsonLine('token', token) : `export LISTCTL_TOKEN=${token}\n`);
   if (!errors.asJson) await stdout.write(linesToPaste(serving));
 }
 
@@ -42,5 +46,5 @@ function linesToPaste({ url, tokenFile }: Serving): string {
 function networkWarning({ url, host }: Serving): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const elsewhere = isEverywhere ? `; other machines use http://${hostname()}:${new URL(url).port}/v1.0` : '';
-  return `listctl: http shows the token and the items to the network${elsewhere}\n`;
+  return `listctl: http shows the token and the items to the network${elsewhere}`;
 }

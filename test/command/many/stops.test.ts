@@ -32,7 +32,9 @@ describe('N21: 401 stops the run at once', () => {
 
     expect({ exitCode: stopped.exitCode, stdout: stopped.stdout }).toEqual({ exitCode: 3, stdout: '' });
     expect(stopped.stderr).toContain('the token has expired');
-    expect(stopped.stderr).toMatch(/^50 rows: 0 \w+, 50 still to do; /m);
+    expect(jsonLines(stopped.stderr)).toContainEqual({
+      summary: expect.objectContaining({ total: expect.objectContaining({ rows: 50, done: 0, left: 50 }) }),
+    });
     // What was under way when the first answer came.
     expect(sent).toBeLessThanOrEqual(4);
     expect(resumed.exitCode).toBe(0);

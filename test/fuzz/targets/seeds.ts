@@ -38,7 +38,11 @@ async function seedWords(path: string, bytes: Buffer): Promise<string> {
   try {
     const seed = await readSeed(input, {
       rows: { rename: new Map(), types: new Map(), empty: 'omit', idColumn: 'id', rows: 'auto', common: {} },
-      onProblem: (line) => mustHold(line.length < 5000, 'a problem is no endless line'),
+      onProblems: (failures) =>
+        mustHold(
+          failures.every(({ message }) => message.length < 5000),
+          'a problem is no endless line',
+        ),
     });
     const keys = new Set(seed.items.map(({ key }) => key));
     mustHold(keys.size === seed.items.length && !keys.has(''), 'no key is empty, and none stands twice');

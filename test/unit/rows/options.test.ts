@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NumberToken } from '../../../src/json.ts';
-import { badRowLines, badRowsFailure } from '../../../src/rows/check-rows.ts';
+import { badRowFailure, badRowsFailure } from '../../../src/rows/check-rows.ts';
 import type { CellType, EmptyCell, RowsOptions } from '../../../src/rows/rows-options.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
@@ -291,13 +291,16 @@ describe('shards', () => {
   });
 });
 
-test('bad rows are named with line and column, the first 20, and how many more', async () => {
+test('each bad row is named with line, column and the name of that', async () => {
   const { check, file } = await rowsFrom('a.csv', `A:number,B\n${'x,1\n'.repeat(21)}1,2\n1\n`);
-  const lines = badRowLines(check);
+  const failures = check.bad.map((row) => badRowFailure(row, file));
 
-  expect(lines.slice(0, 1)).toEqual(['line 2, column 1: in "A", "x" is not a number, as JSON writes it']);
-  expect(lines).toHaveLength(21);
-  expect(lines.at(-1)).toBe('and 2 more');
+  expect(failures).toHaveLength(22);
+  const reason = 'in "A", "x" is not a number, as JSON writes it';
+  expect(failures[0]).toMatchObject({
+    message: `line 2, column 1: ${reason}`,
+    details: { outcome: 'not-sent', about: { row: 1, line: 2, column: 1, columnName: 'A:number', reason } },
+  });
   expect(badRowsFailure(check, file)).toMatchObject({
     kind: 'usage',
     message: expect.stringMatching(

@@ -144,16 +144,20 @@ test('an inherited name is no key', async () => {
   expect((await seedFrom('seed.yaml', '- __proto__: a\n', { key: '__proto__' })).items).toMatchObject([{ key: 'a' }]);
 });
 
-test('several problems are told line by line, at most 20 of them', async () => {
-  const lines: string[] = [];
+test('several problems are told one by one, each with its place, and counted', async () => {
+  const told: unknown[] = [];
   const content = `k\n${'same\n'.repeat(24)}`;
+  const onProblems = (...problems: readonly [readonly Failure[], number]) => told.push(...problems);
 
-  expect(await failureOf('seed.csv', content, { key: 'k', onProblem: (line) => lines.push(line) })).toBe(
+  expect(await failureOf('seed.csv', content, { key: 'k', onProblems })).toBe(
     'seed.csv: 23 items of 24 can\'t be used: line 3: the key "same" stands in line 2 already',
   );
-  expect(lines).toHaveLength(21);
-  expect(lines[19]).toBe('seed.csv: line 22: the key "same" stands in line 2 already');
-  expect(lines[20]).toBe('seed.csv: and 3 more');
+  const [failures, count] = told as [readonly Failure[], number];
+  expect([failures.length, count]).toEqual([23, 23]);
+  expect(failures[19]).toMatchObject({
+    message: 'line 22: the key "same" stands in line 2 already',
+    details: { about: { row: 21, line: 22, key: 'same', reason: 'the key "same" stands in line 2 already' } },
+  });
 });
 
 test.each([
