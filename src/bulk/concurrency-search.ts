@@ -21,9 +21,6 @@ const secondMs = 100;
 const againMs = 10_000;
 const againMostMs = 320_000;
 
-/** What is left of a limit that may be too high. */
-const cut = 0.7;
-
 /**
  * Finds how many requests under way the service makes something of: doubles them while rows a second rise. It goes by
  * the rate, not by latency, since that of many services grows while their rate still does. All times are those that the
@@ -108,9 +105,9 @@ export class ConcurrencySearch {
     return isRaised ? this.#baseRate : 0;
   }
 
-  /** Takes the limit down, where fewer requests a second were of no help. */
-  cut(): void {
-    this.limit = Math.max(1, Math.floor(this.limit * cut));
+  /** What was throttled had nothing to do with it: looks again at once. */
+  resume(nowMs: number): void {
+    this.#beginMs = nowMs;
   }
 
   #beginRound(nowMs: number): void {

@@ -4,6 +4,7 @@ import { Outage } from './outage.ts';
 import { Pause } from './pause.ts';
 import { RateSearch } from './rate-search.ts';
 import { Spacing } from './spacing.ts';
+import { ThrottleShare } from './throttle-share.ts';
 
 /** What the run's flags say. */
 export interface PaceOptions {
@@ -83,6 +84,7 @@ const noWaitMs = 1e-6;
 class RunPace implements Pace {
   readonly #concurrency: ConcurrencySearch;
   readonly #search: RateSearch;
+  readonly #throttles = new ThrottleShare();
   readonly #spacing = new Spacing();
   readonly #pause: Pause;
   readonly #outage: Outage;
@@ -101,7 +103,7 @@ class RunPace implements Pace {
   }
 
   get limit(): number {
-    return this.#concurrency.limit;
+    return this.#throttles.placesOf(this.#concurrency.limit);
   }
 
   get ratePerSecond(): number {
@@ -139,6 +141,7 @@ class RunPace implements Pace {
     this.#underWay += 1;
     this.#spacing.started(nowMs);
     this.#search.started(nowMs);
+    this.#throttles.started();
     this.#concurrency.started(this.#underWay, nowMs);
     this.#outage.started(nowMs);
     return nowMs;
@@ -150,7 +153,7 @@ class RunPace implements Pace {
       case 'accepted':
         this.#outage.answered(stamp, nowMs);
         this.#concurrency.accepted(nowMs, this.#rate);
-        if (this.#search.accepted(stamp, nowMs)) this.#space(nowMs);
+        this.#accepted(stamp, nowMs);
         break;
       case 'throttled':
         this.#outage.answered(stamp, nowMs);
@@ -164,16 +167,43 @@ class RunPace implements Pace {
     }
   }
 
+  #accepted(stamp: number, nowMs: number): void {
+    const share = this.#throttles.accepted(stamp, this.#search.isChecking);
+    const isChanged = this.#search.accepted(stamp, nowMs);
+    if (share > 0) this.#throttledShare(share, nowMs);
+    else if (isChanged) this.#space(nowMs);
+  }
+
+  #throttledShare(share: number, nowMs: number): void {
+    const sent = this.#throttles.sentPerSecond(nowMs);
+    if (this.#search.throttledShare(share, sent, this.#concurrency.stepBack(nowMs), nowMs)) {
+      this.#throttles.stray = share;
+      this.#concurrency.resume(nowMs);
+    }
+    this.#throttles.begin(nowMs);
+    this.#space(nowMs);
+  }
+
   #throttled(stamp: number, nowMs: number, askedMs: number | undefined): void {
     if (this.#pause.foresaw(stamp)) {
       if (askedMs === undefined || !this.#pause.extend(nowMs, askedMs)) return;
-    } else {
-      this.#pause.begin(nowMs, askedMs);
-      const borne = this.#concurrency.stepBack(nowMs);
-      if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
-      else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();
-      this.#space(nowMs);
+      this.#isPaused = true;
+      return;
     }
+    const isRefusing = this.#throttles.throttled(stamp, nowMs);
+    if (isRefusing) this.#beginPause(nowMs, askedMs);
+    else if (this.#throttles.stray === 0 && this.#search.throttledOnce(nowMs)) this.#space(nowMs);
+    // What half of the places come to says nothing of all of them.
+    if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
+  }
+
+  #beginPause(nowMs: number, askedMs: number | undefined): void {
+    this.#pause.begin(nowMs, askedMs);
+    const borne = this.#concurrency.stepBack(nowMs);
+    if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
+    else this.#search.throttled(nowMs, this.#pause.endMs);
+    this.#space(nowMs);
+    this.#throttles.begin(this.#pause.endMs);
     this.#isPaused = true;
   }
 
@@ -185,7 +215,9 @@ class RunPace implements Pace {
   }
 
   #space(nowMs: number): void {
-    this.#rate = Math.min(this.#rateMax, this.#search.rate);
+    const rate = Math.min(this.#rateMax, this.#search.rate);
+    if (rate !== this.#rate) this.#throttles.begin(nowMs);
+    this.#rate = rate;
     this.#spacing.setRate(this.#rate, nowMs);
   }
 }

@@ -9,7 +9,25 @@ const doublingStepMs = 1000;
 export const kept = 0.85;
 
 /** A ceiling that is no further above the floor is found. */
-const found = 1.07;
+const found = 1.1;
+
+/** Where a share is throttled, the rest is about what the service allows; a little less is sent to check that. */
+const easing = 0.9;
+
+/** Two shares within this factor are the same share, as few throttles as they are counted from. */
+const alike = 4;
+
+/** A share that stays the same at this many rates in a row, each lower, has nothing to do with the rate. */
+const alikeMin = 3;
+
+/** A lower rate has helped only once this many throttles would otherwise have been expected: fewer may be chance. */
+const missedMin = 12;
+
+/** The first rate after a pause is never lower, or slow limits would take seconds to find. */
+const firstRate = 8;
+
+/** The first step above what was borne up to the first pause. */
+const openingGrowth = 0.25;
 
 /** A floor that no longer holds goes down to what was borne on the whole, between these parts of the ceiling. */
 const dip = 0.25;
@@ -26,9 +44,22 @@ const firstGrowth = 0.1;
 /** How much more than was borne may start where too many at once may be all that was wrong: it is not to hold back. */
 const spareGrowth = 0.5;
 
+/** A lower rate that is tried to see whether it helps. */
+interface Check {
+  /** The share that was throttled before; 0 where it was a single throttle. */
+  readonly share: number;
+  /** What to return to where it does not help. */
+  readonly rate: number;
+  readonly floor: number;
+  readonly isOn: boolean;
+}
+
 /**
  * Finds how many requests a second a service allows that throttles, between a floor that it bore and a ceiling that it
- * did not (bulk.md, R3). Rates are requests a second. All times are those that the caller tells.
+ * did not. Rates are requests a second. All times are those that the caller passes.
+ *
+ * A pause, when everything is refused, lowers both. Where only a share is throttled, less than the rest is sent: if
+ * that helps, it is the floor; if the share stays the same, it has nothing to do with the rate.
  */
 export class RateSearch {
   /** How many requests may start a second; Infinity before the first throttle. */
@@ -39,9 +70,6 @@ export class RateSearch {
   #ceiling = Number.POSITIVE_INFINITY;
   #growth = 1;
   #holdEndMs = Number.POSITIVE_INFINITY;
-  /** The last rate that was borne, and how many throttles in a row came below half of it. */
-  #good = 0;
-  #farBelow = 0;
   #wasBorne = true;
   /** Whether the last pause was followed by another before anything was accepted. */
   #isShut = false;
@@ -55,6 +83,8 @@ export class RateSearch {
   #starts = 0;
   #stepAnswers = 0;
   #tripMs = 0;
+  #check: Check | undefined;
+  #alikes = 0;
 
   /** @param rateMax what is never gone beyond: Infinity without a --rate */
   constructor(rateMax: number) {
@@ -87,9 +117,8 @@ export class RateSearch {
    * The service throttled, and the run pauses.
    *
    * @param endMs when the pause ends
-   * @returns whether fewer requests a second have not helped, so that fewer at once might
    */
-  throttled(nowMs: number, endMs: number): boolean {
+  throttled(nowMs: number, endMs: number): void {
     // The service was not ready yet, whatever the rate: knock once in a while, and go on as before when it opens.
     if (this.#answers === 0) {
       this.#isShut = true;
@@ -97,18 +126,15 @@ export class RateSearch {
       this.rate = Math.min(this.rate, 1000 / Math.max(1000, endMs - nowMs));
     } else if (!this.#isOn) {
       this.#isOn = true;
-      this.#floor = this.#bore(nowMs, endMs);
-      this.#growth = 1;
+      this.#floor = Math.max(firstRate, this.#bore(nowMs, endMs));
+      this.#growth = openingGrowth;
       this.#choose();
-    } else {
+    } else if (this.#check === undefined || !Number.isNaN(this.#firstMs)) {
+      // Nothing is said of a lower rate of which no request has been answered yet.
       const failed = Math.min(this.rate, this.#tried(nowMs));
-      this.#farBelow = failed < this.#good / 2 ? this.#farBelow + 1 : 0;
       this.#lower(failed, this.#bore(nowMs, endMs));
     }
     this.#pause(nowMs, endMs);
-    if (this.#farBelow < 2) return false;
-    this.#farBelow = 0;
-    return true;
   }
 
   /**
@@ -117,12 +143,7 @@ export class RateSearch {
    * @param borne what was borne with fewer at once
    */
   spared(borne: number, nowMs: number, endMs: number): void {
-    if (!this.#isOn) {
-      // No search yet, only that they don't all start at once after the pause.
-      this.#floor = borne;
-      this.#growth = spareGrowth;
-      this.#choose();
-    }
+    this.#spare(borne);
     this.#pause(nowMs, endMs);
   }
 
@@ -130,7 +151,84 @@ export class RateSearch {
     this.#pausedMs = nowMs;
     this.#sinceMs = endMs;
     this.#answers = 0;
+    this.#check = undefined;
     this.#beginStep(endMs);
+  }
+
+  /** Whether a lower rate is being checked. */
+  get isChecking(): boolean {
+    return this.#check !== undefined;
+  }
+
+  /**
+   * A single request was throttled. Where the rate is one that is only being tried, it returns to the floor at once.
+   *
+   * @returns whether the rate has changed
+   */
+  throttledOnce(nowMs: number): boolean {
+    if (!this.#isOn || this.#check !== undefined || this.rate <= this.#floor) return false;
+    this.#check = { share: 0, rate: this.rate, floor: this.#floor, isOn: true };
+    this.#lowerTo(this.#floor, this.#tried(nowMs));
+    this.#beginStep(nowMs);
+    return true;
+  }
+
+  /**
+   * A share of the requests is throttled: lowers the rate, or returns to what it was where that has not helped.
+   *
+   * @param sent the requests a second that the share is of
+   * @param borne the rows a second that were done with fewer at once, where too many at once may be the reason; else 0
+   * @returns whether it has not helped, so that the share has nothing to do with the rate
+   */
+  throttledShare(share: number, sent: number, borne: number, nowMs: number): boolean {
+    const check = this.#check;
+    const isLess = check !== undefined && share * alike < check.share;
+    const isAlike = check !== undefined && !isLess && share < alike * check.share;
+    if (isLess) this.#raise(nowMs);
+    else if (isAlike) this.#alikes += 1;
+    else {
+      this.#check = { rate: this.rate, floor: this.#floor, isOn: this.#isOn, ...check, share };
+      this.#alikes = borne > 0 ? 0 : 1;
+    }
+    const isStray = isAlike && this.#alikes === alikeMin;
+    if (isStray) this.#returnTo(check);
+    else if (!isLess && (isAlike || borne === 0)) this.#ease(share, sent, isAlike);
+    else if (!isLess) this.#spare(borne);
+    this.#beginStep(nowMs);
+    return isStray;
+  }
+
+  #ease(share: number, sent: number, isAlike: boolean): void {
+    const eased = easing * (1 - share) * Math.min(this.rate, sent);
+    // What was borne may hold still: that is seen before it is given up.
+    const isBelow = !isAlike && this.#floor < below * Math.min(this.rate, sent);
+    this.#lowerTo(isBelow ? Math.max(this.#floor, eased) : Math.min(this.#floor || eased, eased), sent);
+  }
+
+  #lowerTo(rate: number, sent: number): void {
+    this.#isOn = true;
+    this.#ceiling = Math.min(this.rate, sent, 2 * rate);
+    this.#floor = rate;
+    this.rate = Math.min(this.#rateMax, rate);
+    this.#growth = firstGrowth;
+    this.#holdEndMs = Number.POSITIVE_INFINITY;
+  }
+
+  #returnTo({ rate, floor, isOn }: Check): void {
+    this.rate = rate;
+    this.#floor = floor;
+    this.#isOn = isOn;
+    this.#check = undefined;
+    this.#ceiling = Number.POSITIVE_INFINITY;
+    this.#growth = 1;
+  }
+
+  /** Before the search begins, not all that was done with fewer at once may start at the same moment. */
+  #spare(borne: number): void {
+    if (this.#isOn) return;
+    this.#floor = borne;
+    this.#growth = spareGrowth;
+    this.#choose();
   }
 
   #open(nowMs: number): boolean {
@@ -149,9 +247,11 @@ export class RateSearch {
 
   #endStep(nowMs: number): boolean {
     const tookMs = nowMs - this.#firstMs;
-    const isDoubling = this.#growth === 1 && this.#ceiling === Number.POSITIVE_INFINITY;
-    if (tookMs < (isDoubling ? doublingStepMs : stepMs)) return false;
+    const isOpening = this.#growth >= openingGrowth && this.#ceiling === Number.POSITIVE_INFINITY;
+    if (tookMs < (isOpening ? doublingStepMs : stepMs)) return false;
     if (tookMs < stepTrips * this.#tripMs || this.#stepAnswers < stepRequests) return false;
+    const missed = this.#stepAnswers * (this.#check?.share ?? 0);
+    if (missed > 0 && missed < missedMin) return false;
     // With fewer it was not the rate that held them back, and nothing is known of it.
     if (this.#stepAnswers * 1000 >= kept * this.rate * tookMs) this.#raise(nowMs);
     this.#beginStep(nowMs);
@@ -184,7 +284,7 @@ export class RateSearch {
   /** The service bears the rate: sets the next one to try. */
   #raise(nowMs: number): void {
     this.#wasBorne = true;
-    this.#good = this.rate;
+    this.#check = undefined;
     this.#floor = Math.max(this.#floor, this.rate);
     if (nowMs >= this.#holdEndMs) this.#ceiling = Number.POSITIVE_INFINITY;
     else if (this.#ceiling === Number.POSITIVE_INFINITY) this.#growth = Math.min(1, 2 * this.#growth);

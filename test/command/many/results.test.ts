@@ -192,7 +192,7 @@ describe('stdout is empty', () => {
 describe('the summary', () => {
   test('has every count, the time, the retries, and the failures by sort', async () => {
     await using service = await listService(({ title, nth }) => {
-      if (nth === 1) return { status: 429, headers: { 'retry-after': '2' } };
+      if (nth <= 4) return { status: 429, headers: { 'retry-after': '2' } };
       if (title === 't3' || title === 't4')
         return { status: 400, body: { error: { code: 'badField', message: 'no' } } };
       return title === 't5' ? { status: 502 } : undefined;

@@ -18,6 +18,8 @@ export type Service = (nowMs: number, inside: number, random: () => number) => R
 export interface RunOptions {
   readonly service: Service;
   readonly untilMs: number;
+  /** How many rows there are; without it there are always some left. One that is throttled waits, and is sent again. */
+  readonly rows?: number;
   readonly limitMax?: number;
   readonly ratePerSecond?: number;
   readonly maxWaitMs?: number;
@@ -52,7 +54,7 @@ function numbersFrom(seed: number): () => number {
   };
 }
 
-/** Runs until the time is over, or the pace gave up. There are always rows left. */
+/** Runs until the time is over, the pace gave up, or every row is done. */
 export function simulate(options: RunOptions): RunResult {
   const run = new Run(options);
   return run.run();
@@ -74,18 +76,23 @@ class Run {
   readonly #throttles: number[] = [];
   readonly #losses: number[] = [];
   readonly #limits: { readonly atMs: number; readonly limit: number }[] = [];
+  /** When each row that was throttled may be sent again, the soonest first. */
+  readonly #waiting: number[] = [];
+  #unsent: number;
   #nowMs = 0;
   #underWayMax = 0;
 
   constructor(options: RunOptions) {
     this.#options = options;
     this.#random = numbersFrom(options.seed ?? 1);
+    this.#unsent = options.rows ?? Number.POSITIVE_INFINITY;
     const { limitMax = 64, maxWaitMs = 900_000, ratePerSecond } = options;
     this.#pace = startPace({ limitMax, maxWaitMs, ratePerSecond }, this.#random);
   }
 
   run(): RunResult {
-    while (this.#nowMs < this.#options.untilMs && this.#pace.outage !== 'gave-up') {
+    const { untilMs, rows = Number.POSITIVE_INFINITY } = this.#options;
+    while (this.#nowMs < untilMs && this.#ends.length < rows && this.#pace.outage !== 'gave-up') {
       const waitMs = this.#startAll();
       const next = this.#heap[0];
       // A timer of Node: whole milliseconds, at least one, and some lateness.
@@ -114,6 +121,8 @@ class Run {
       if (this.#heap.length >= limit) return Number.POSITIVE_INFINITY;
       const waitMs = fixed === undefined ? this.#pace.waitMs(this.#nowMs) : 0;
       if (waitMs > 0) return waitMs;
+      const rowMs = this.#takeRow();
+      if (rowMs > 0) return rowMs;
       const reply = service(this.#nowMs, this.#heap.length + 1, this.#random);
       const stamp = fixed === undefined ? this.#pace.started(this.#nowMs) : 0;
       this.#starts.push(this.#nowMs);
@@ -121,6 +130,15 @@ class Run {
       this.#underWayMax = Math.max(this.#underWayMax, this.#heap.length);
       this.#nowMs += ownMs(this.#heap.length, this.#random);
     }
+  }
+
+  /** Takes a row to send, one that waits before a new one; gives how long there is none. */
+  #takeRow(): number {
+    const waitMs = (this.#waiting[0] ?? Number.POSITIVE_INFINITY) - this.#nowMs;
+    if (waitMs > 0 && this.#unsent === 0) return waitMs;
+    if (waitMs > 0) this.#unsent -= 1;
+    else this.#waiting.shift();
+    return 0;
   }
 
   #end({ atMs, stamp, reply: { isLost, retryAfterMs } }: UnderWay): void {
@@ -135,6 +153,9 @@ class Run {
         ? Math.ceil(retryAfterMs + this.#random() * Math.min(retryAfterMs / 10, 1000))
         : undefined;
     this.#pace.ended(stamp, end, this.#nowMs, askedMs);
+    if (end === 'accepted' || this.#options.rows === undefined) return;
+    this.#waiting.push(this.#nowMs + (askedMs ?? 1000 * this.#random()));
+    this.#waiting.sort((one, other) => one - other);
   }
 }
 
@@ -216,5 +237,13 @@ export function atMost(most: number, retryAfterMs: number, inner: Service): Serv
     const reply = inner(nowMs, inside, random);
     busyUntilMs.push(nowMs + reply.ms);
     return reply;
+  };
+}
+
+/** Throttles a share of the requests, whatever their rate. */
+export function withStrays(share: number, retryAfterMs: number, inner: Service): Service {
+  return (nowMs, inside, random) => {
+    const reply = inner(nowMs, inside, random);
+    return reply.retryAfterMs === undefined && random() < share ? { ...reply, retryAfterMs } : reply;
   };
 }
