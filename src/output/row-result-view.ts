@@ -14,7 +14,8 @@ export interface RowResultShown {
   readonly key?: string | undefined;
   /** `create`, `update`, `delete`, `get` */
   readonly action: string;
-  readonly status: 'done' | 'failed' | 'in-doubt';
+  /** `left` is still to do, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
+  readonly status: 'done' | 'failed' | 'in-doubt' | 'left' | 'skipped';
   /** The item's id, where it is known. */
   readonly id?: string | undefined;
   /** Why it is not done. */
@@ -66,6 +67,7 @@ function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {
 function lineFor({ row, action, status, id, failure }: RowResultShown, { style }: Screen): string {
   if (status === 'done')
     return `row ${row} ${doneWord(action)}${id === undefined ? '' : `: ${oneLine(id, limits.id)}`}`;
+  if (status === 'left' || status === 'skipped') return `row ${row} ${status === 'left' ? 'still to do' : 'skipped'}`;
   const word = status === 'failed' ? style.red('failed') : style.yellow('in doubt');
   return `row ${row} ${word}${failure === undefined ? '' : `: ${reasonOf(failure)}`}`;
 }

@@ -2,10 +2,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { JournalRecord } from '../../src/bulk/journal-records.ts';
 import { runLock } from '../../src/bulk/run-files.ts';
 import { takeLock } from '../../src/lock.ts';
 import { main } from '../../src/main.ts';
 import { testHost } from '../support/test-host.ts';
+import { jsonLines } from './many/many-world.ts';
 import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
 
 const title = { Title: 'a' };
@@ -157,7 +159,7 @@ describe('runs show', () => {
     expect((rows * 18_000) / shown.ratePerSecond.length).toBeLessThan(330);
   });
 
-  test('-o id lists what it created, in the order in which that was done, settled rows included', async () => {
+  test('-o id lists what it created, in the order of the rows, settled ones included', async () => {
     await using world = await runsWorld();
     const path = await world.journal({
       rows: 4,
@@ -170,7 +172,61 @@ describe('runs show', () => {
       ],
     });
 
-    expect(await world.run(['runs', 'show', path, '-o', 'id'])).toMatchObject({ exitCode: 0, stdout: 'b\na\nc\n' });
+    expect(await world.run(['runs', 'show', path, '-o', 'id'])).toMatchObject({ exitCode: 0, stdout: 'a\nb\nc\n' });
+  });
+
+  test('--rows tells of every row, in the order of the input, after any number of sessions', async () => {
+    await using world = await runsWorld();
+    const begin: JournalRecord = ['B', { boot: 'here', limit: 4, tool: '0.1.0', at: Date.UTC(2026, 10, 21) }];
+    const path = await world.journal({
+      rows: 8,
+      groups: [
+        [intent(1, title), intent(2, title), intent(3, title), intent(4, title)],
+        [done(2, 'b'), ['F', 1, 'refused', 400, 'bad', 3], ['U', 3, 'HTTP 500', 9], ['U', 4, 'no complete answer', 9]],
+        [
+          ['X', 6],
+          ['R', 3, 'applied', 'c'],
+          ['R', 4, 'skipped'],
+        ],
+        [begin],
+        [
+          ['I', 1, 9, 1, 'key-1', '0123456789abcdef'],
+          ['I', 5, 10, 1, 'key-5', '0123456789abcdef'],
+        ],
+        [done(1, 'a'), ['F', 5, 'conflict', 409, null, 3]],
+        [['I', 7, 11, 1, 'key-7', '0123456789abcdef']],
+        [['U', 7, 'HTTP 500', 9]],
+      ],
+    });
+    const show = async (...more: readonly string[]) =>
+      (await world.run(['runs', 'show', path, '--rows', ...more])).stdout;
+
+    expect(jsonLines(await show('-o', 'jsonl'))).toMatchObject([
+      { row: 1, action: 'create', status: 'done', id: 'a' },
+      { row: 2, action: 'create', status: 'done', id: 'b' },
+      { row: 3, action: 'create', status: 'done', id: 'c' },
+      { row: 4, action: 'create', status: 'skipped' },
+      { row: 5, status: 'failed', error: { kind: 'conflict', status: 409, message: 'conflict: HTTP 409' } },
+      { row: 6, status: 'failed', error: { kind: 'usage', outcome: 'not-sent' } },
+      { row: 7, status: 'in-doubt', error: { kind: 'in-doubt', idempotencyKey: 'key-7', message: 'HTTP 500' } },
+      { row: 8, action: 'create', status: 'left' },
+    ]);
+    expect((await show('-o', 'csv')).split('\n').slice(0, 2)).toEqual([
+      'row,action,status,id,error',
+      '1,create,done,a,',
+    ]);
+    expect((await show('-o', 'pretty')).split('\n')).toMatchObject({ 0: 'row 1 created: a', 7: 'row 8 still to do' });
+    expect(await show('-o', 'id')).toBe('a\nb\nc\n');
+  });
+
+  test('--rows of a shard tells of its rows alone', async () => {
+    await using world = await runsWorld();
+    const header = { shard: '2/3', input: { bytes: 12, sha256: '0f'.repeat(32), rows: 8 } };
+    const path = await world.journal({ header, rows: 3, groups: [[intent(5, title), done(5, 'b')]] });
+
+    const { stdout } = await world.run(['runs', 'show', path, '--rows', '-o', 'csv']);
+
+    expect(stdout.split('\n').slice(1, -1)).toEqual(['2,create,left,,', '5,create,done,b,', '8,create,left,,']);
   });
 
   test('an id that no command could name is not listed, and that is said', async () => {

@@ -1,11 +1,12 @@
 import type { Replay } from '../../bulk/journal-replay.ts';
 import { Failure } from '../../errors.ts';
 import { printable } from '../../output/printable.ts';
+import { rowResultView } from '../../output/row-result-view.ts';
 import { runDetailView } from '../../output/run-view.ts';
 import type { View } from '../../output/view.ts';
 import { addHelpNotes, type CommandSpec } from '../command.ts';
 import { type Session, withSession } from '../session.ts';
-import { doneRows } from './done-rows.ts';
+import { type DoneRow, doneRows } from './done-rows.ts';
 import { doubtView } from './doubt-view.ts';
 import { isAtWork, pathOfRun, readRun, runWords } from './named-run.ts';
 import { figuresOf } from './run-figures.ts';
@@ -13,6 +14,7 @@ import { shownRun } from './run-shown.ts';
 
 interface ShowFlags {
   readonly inDoubt?: boolean;
+  readonly rows?: boolean;
 }
 
 /** `listctl runs show` */
@@ -23,6 +25,7 @@ export const showCommand: CommandSpec = {
     command
       .argument('<run>', runWords)
       .option('--in-doubt', 'the rows whose outcome is unknown')
+      .option('--rows', 'every row in the order of the input: its status, id and error')
       .action((word: string, flags: ShowFlags) =>
         withSession(context, command, (session) => showRun(word, flags, session)),
       );
@@ -32,11 +35,12 @@ export const showCommand: CommandSpec = {
         'listctl runs show last -o id > created.txt',
         'listctl runs show 20261120-101530-k3f9 --in-doubt',
         'listctl runs show ci/tasks.journal -o json',
+        'listctl runs show last --rows -o csv > rows.csv',
       ],
       exitCodes: {
         0: 'shown, even where no row is in doubt',
         1: '--query does not fit what came',
-        2: 'there is no such run, or its ids are gone',
+        2: 'wrong usage, or there is no such run, or its rows are gone',
         9: 'some ids are none that a command could name',
         10: 'the run’s journal can’t be read, or is damaged',
       },
@@ -44,15 +48,16 @@ export const showCommand: CommandSpec = {
   },
 };
 
-async function showRun(word: string, { inDoubt }: ShowFlags, session: Session): Promise<void> {
+async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Session): Promise<void> {
   const { host } = session;
+  if (inDoubt && rows) throw new Failure('usage', '--rows cannot be used with --in-doubt');
   const path = pathOfRun(word, host);
   const replay = await readRun(path);
   const { header, counts } = replay;
   const isRunning = isAtWork(path, header, host);
-  if (inDoubt) {
+  if (inDoubt || rows) {
     if (isRunning) await session.say(`run ${header.run} is at work: what is under way is shown as in doubt`);
-    return showDoubts(replay, session);
+    return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);
   }
   if (session.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
@@ -79,6 +84,15 @@ function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void
   });
 }
 
+async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
+  const { header } = replay;
+  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${shrunk}`);
+  const { rowOutcomes } = await import('./row-outcomes.ts');
+  await session.printing(rowResultView, true, async (print) => {
+    for await (const outcome of rowOutcomes(path, replay)) await print(outcome);
+  });
+}
+
 /** What `-o id` prints of a run. */
 const idView: View<{ readonly id: string }> = {
   pretty: (items) => items.map(({ id }) => printable(id)).join('\n'),
@@ -86,11 +100,18 @@ const idView: View<{ readonly id: string }> = {
   id: ({ id }) => id,
 };
 
+/** In the order of the input: they were done in another one. */
+async function inOrder(rows: AsyncIterable<DoneRow>): Promise<readonly DoneRow[]> {
+  const all: DoneRow[] = [];
+  for await (const row of rows) all.push(row);
+  return all.sort((one, other) => one.row - other.row);
+}
+
 async function showIds(path: string, { header }: Replay, session: Session): Promise<void> {
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${shrunk}`);
   let unusable = 0;
   await session.printing(idView, true, async (print) => {
-    for await (const { row, id, problem } of doneRows(path)) {
+    for (const { row, id, problem } of await inOrder(doneRows(path))) {
       if (problem === undefined) {
         await print({ id });
         continue;
