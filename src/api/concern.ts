@@ -1,7 +1,7 @@
 /** What one attempt tells beyond its own request. */
 import { isHtml } from './answers.ts';
 import { isThrottled } from './retry.ts';
-import type { Attempt, Method } from './transport.ts';
+import type { Answer, Attempt, Method } from './transport.ts';
 
 /**
  * How the service is: it answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502,
@@ -30,12 +30,19 @@ export type Concern = 'itself' | 'every' | 'every-until-done';
  * @param isForeign whether it belongs to another request
  */
 export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean, isForeign = false): Concern {
-  if (answer === undefined) return fault.kind === 'untrusted' ? 'every' : 'itself';
+  if (answer === undefined) return ofEvery.has(fault.kind) ? 'every' : 'itself';
   const { status } = answer;
-  if (isForeign && method === 'POST') return 'every';
-  if (status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer))) return 'every';
+  if (isOfEvery(answer, isUnusable) || (isForeign && method === 'POST')) return 'every';
   const isNotFound = status === 404 || status === 410;
   // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.
   const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(answer);
   return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
+}
+
+/** Faults that whatever answers there gives each request. */
+const ofEvery: ReadonlySet<string> = new Set(['untrusted', 'not-local']);
+
+function isOfEvery(answer: Answer, isUnusable: boolean): boolean {
+  const { status } = answer;
+  return status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer));
 }

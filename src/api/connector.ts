@@ -1,5 +1,7 @@
 /** Sockets to one service: straight or through a proxy, in clear or with TLS. Both transports get theirs here. */
 import type { Socket } from 'node:net';
+import { isLoopbackAddress } from '../loopback.ts';
+import { notLocal } from './faults.ts';
 import type { TlsTrust } from './secure-socket.ts';
 import { afterReading, ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
 
@@ -11,6 +13,8 @@ export interface Destination {
   readonly proxy?: URL | undefined;
   /** Whom to trust over TLS; without it, as Node does. */
   readonly trust?: TlsTrust | undefined;
+  /** Whether the service must be on this machine: a connection to another one is a failure. */
+  readonly isLocal?: boolean;
 }
 
 /**
@@ -22,7 +26,7 @@ export interface Destination {
 export type Connector = (connectMs: number, signal: AbortSignal) => Promise<Socket>;
 
 /** Makes the connector for a destination. TLS and proxies are loaded where they are needed alone: TLS takes 20 ms. */
-export async function connectorTo({ base, proxy, trust }: Destination): Promise<Connector> {
+export async function connectorTo({ base, proxy, trust, isLocal = false }: Destination): Promise<Connector> {
   const isSecure = base.protocol === 'https:';
   const target = { host: hostOf(base), port: portOf(base) };
   const tunnel = proxy === undefined ? undefined : (await import('./tunnel.ts')).tunnelThrough(proxy, trust);
@@ -31,6 +35,7 @@ export async function connectorTo({ base, proxy, trust }: Destination): Promise<
     const deadline = new ConnectDeadline(connectMs, signal);
     try {
       const socket = await (tunnel?.(target, deadline) ?? openSocket(target, deadline));
+      if (isLocal) checkLocal(socket);
       const ready = await (secure?.(socket, deadline) ?? socket);
       await afterReading();
       return checkSilent(ready);
@@ -38,6 +43,13 @@ export async function connectorTo({ base, proxy, trust }: Destination): Promise<
       deadline.end();
     }
   };
+}
+
+function checkLocal(socket: Socket): void {
+  const { remoteAddress = '' } = socket;
+  if (isLoopbackAddress(remoteAddress)) return;
+  socket.destroy();
+  throw Object.assign(new Error(`its name leads to ${remoteAddress}, which is not this machine`), { code: notLocal });
 }
 
 function checkSilent(socket: Socket): Socket {

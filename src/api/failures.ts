@@ -128,6 +128,14 @@ function faultFailure(asked: Asked, fault: Fault, { outcome, times }: Tried): Fa
   if (kind === 'unusable' || kind === 'too-large') {
     return failed(asked, 'refused', `could not ${task}: ${reason}${tried}`, { outcome, cause });
   }
+  if (kind === 'not-local') {
+    const hint = 'nothing was sent: use https or another name, or pass --allow-http to show the token to the network';
+    return failed(asked, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
+      hint,
+      outcome,
+      cause,
+    });
+  }
   const verb = outcome === 'not-sent' ? 'could not be reached' : 'gave no complete answer';
   const message = `could not ${task}: ${address} ${verb} (${reason}${tried})`;
   return failed(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });

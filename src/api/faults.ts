@@ -1,5 +1,11 @@
 /** Errors of sockets, of TLS and of both HTTP parsers, as faults. */
-import type { Fault } from './transport.ts';
+import type { Fault, FaultKind } from './transport.ts';
+
+/** The code of an error, ours: a name that stands for this machine leads to another one. */
+export const notLocal = 'ERR_NOT_LOCAL';
+
+const oldTls = 'it offers no version of TLS that is safe (1.2 or later)';
+const clientCertificate = 'it requires a client certificate, which listctl cannot send';
 
 /** Error codes, in words. */
 const reasons: Readonly<Record<string, string>> = {
@@ -23,6 +29,14 @@ const reasons: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
   EPROTO: 'TLS could not be agreed on',
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: oldTls,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: oldTls,
+  ERR_SSL_NO_PROTOCOLS_AVAILABLE: oldTls,
+  ERR_SSL_WRONG_SSL_VERSION: oldTls,
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/1.1 over TLS',
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: clientCertificate,
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: clientCertificate,
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'TLS could not be agreed on; it may require a client certificate',
 };
 
 /** How OpenSSL says that what came is no TLS: it depends on the bytes, and on its version. */
@@ -35,8 +49,8 @@ const parserCodes = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/;
 export function faultOf(error: unknown, wasSent: boolean): Fault {
   // Several addresses were tried: each has its own error, and the first tells enough.
   if (error instanceof AggregateError && error.errors.length > 0) return faultOf(error.errors[0], wasSent);
-  const { name, code = '', message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
-  const cause = error;
+  const cause: TlsError = error instanceof Error ? error : new Error(String(error));
+  const { name, code = '', message } = cause;
   // undici's parser has the same errors as Node's, by name and without a code.
   const isOfParser = parserCodes.test(code) || name === 'HTTPParserError';
   if (isOfParser && /EOF/.test(code + message)) return { kind: 'lost', reason: reasons['UND_ERR_SOCKET'] ?? '', cause };
@@ -44,11 +58,24 @@ export function faultOf(error: unknown, wasSent: boolean): Fault {
   // undici says so of what no request asked for, and of a 100 that nobody waits for; or, of a 101, that it never thought of it.
   if (/^bad (response|upgrade)$/.test(message) || code === 'ERR_ASSERTION')
     return { kind: 'unusable', reason: unasked, cause };
-  const reason = notTls.test(message)
-    ? 'it does not speak TLS; this may be a port for http'
-    : (reasons[code] ?? (message || code));
-  if (wasSent) return { kind: 'lost', reason, cause };
-  return { kind: isDistrust(code) ? 'untrusted' : 'unreachable', reason, cause };
+  return { kind: wasSent ? 'lost' : kindBeforeSending(code), reason: reasonOf(cause), cause };
+}
+
+/** An error of OpenSSL has its words in `reason`: its message has names of files and pointers, too. */
+interface TlsError extends NodeJS.ErrnoException {
+  readonly library?: string;
+  readonly reason?: string;
+}
+
+function reasonOf({ code = '', message, library, reason }: TlsError): string {
+  if (notTls.test(message)) return 'it does not speak TLS; this may be a port for http';
+  const text = library === undefined ? message || code : `TLS failed: ${reason ?? code}`;
+  return reasons[code] ?? text;
+}
+
+function kindBeforeSending(code: string): FaultKind {
+  if (code === notLocal) return 'not-local';
+  return /CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$/.test(code) ? 'untrusted' : 'unreachable';
 }
 
 /** What a 100 or a 101 is that nobody asked for. */
@@ -57,9 +84,4 @@ export const unasked = 'the answer is none to the request';
 /** What comes from something else than a server of HTTP/1.1. */
 export function notHttp(cause: unknown): Fault {
   return { kind: 'unusable', reason: 'the answer is not HTTP', cause };
-}
-
-/** Whether the code is TLS's. */
-function isDistrust(code: string): boolean {
-  return /CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$/.test(code);
 }

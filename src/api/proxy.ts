@@ -1,27 +1,38 @@
 /** Which requests go through a proxy, as curl and most others read the environment. */
 import { Failure } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 
 /** The variables, as they are set. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for an address: `HTTPS_PROXY` or `HTTP_PROXY` by its scheme, in either case of letters, unless `NO_PROXY`
- * names it. What stays on this machine never goes through one.
+ * The proxy for an address: `HTTPS_PROXY` or `HTTP_PROXY` by its scheme, else `ALL_PROXY`, in either case of letters,
+ * unless `NO_PROXY` names it. What stays on this machine never goes through one.
  *
- * @throws {Failure} usage, naming the variable, when it holds no address of a proxy; its value may hold a password, and
- *   is not repeated
+ * @throws {Failure} usage, naming the variable, when it holds no address of a proxy, or that of a SOCKS proxy; its value
+ *   may hold a password, and is not repeated
  */
 export function proxyFor(base: URL, env: Environment): URL | undefined {
-  if (isLoopback(base)) return undefined;
-  const name = base.protocol === 'https:' ? 'https_proxy' : 'http_proxy';
-  // In capitals HTTP_PROXY may be a header of a CGI request (CVE-2016-5385); a program that has a REQUEST_METHOD is one.
-  const isCgi = name === 'http_proxy' && env['REQUEST_METHOD'] !== undefined;
-  const variable = env[name] ? name : isCgi ? undefined : name.toUpperCase();
-  const text = variable === undefined ? undefined : env[variable];
-  if (!text || variable === undefined || isExempt(base, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;
+  const variable = isLoopback(base) ? undefined : proxyVariable(base, env);
+  const text = variable && env[variable];
+  if (!text || isExempt(base, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;
   const proxy = urlOf(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (proxy !== undefined && /^https?:$/.test(proxy.protocol)) return proxy;
+  if (proxy !== undefined && /^socks/.test(proxy.protocol)) {
+    throw new Failure('usage', `${variable}: SOCKS proxies are not supported`, {
+      hint: 'name an http proxy in HTTPS_PROXY or HTTP_PROXY, or the host of the service in NO_PROXY',
+    });
+  }
   throw new Failure('usage', `${variable}: expected the address of a proxy, such as http://proxy.example:8080`);
+}
+
+/** The variable that names a proxy for addresses of this scheme; undefined where none is set. */
+export function proxyVariable({ protocol }: URL, env: Environment): string | undefined {
+  const name = protocol === 'https:' ? 'https_proxy' : 'http_proxy';
+  // In capitals HTTP_PROXY may be a header of a CGI request (CVE-2016-5385); a program that has a REQUEST_METHOD is one.
+  const isCgi = name === 'http_proxy' && env['REQUEST_METHOD'] !== undefined;
+  const names = [name, ...(isCgi ? [] : [name.toUpperCase()]), 'all_proxy', 'ALL_PROXY'];
+  return names.find((each) => env[each]);
 }
 
 /**
@@ -52,11 +63,6 @@ function readException(entry: string): { readonly name: string; readonly port: s
 /** An IPv6 address as a URL writes it: `0:0:0:0:0:0:0:1` is `::1`. */
 function canonical(address: string): string {
   return urlOf(`http://[${address}]`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
-}
-
-/** 127.0.0.0/8, ::1, localhost and the names under it (RFC 6761, section 6.3). */
-function isLoopback({ hostname }: URL): boolean {
-  return /^(127(\.\d+){3}|\[::1\]|([^.]+\.)*localhost\.?)$/.test(hostname);
 }
 
 function urlOf(text: string): URL | undefined {

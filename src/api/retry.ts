@@ -49,7 +49,7 @@ export function mayRepeat({ method, attempt, outcome, isKeyHonoured }: Judged): 
   return answer === undefined || passing.has(answer.status) || (answer.status >= 200 && answer.status < 300);
 }
 
-const hopeless: ReadonlySet<string> = new Set(['untrusted', 'too-large', 'stopped']);
+const hopeless: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
 /** Statuses that say only that it was too slow or too soon. */
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 /** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body can't be used. */

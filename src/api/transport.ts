@@ -47,10 +47,19 @@ export interface ResponseConnection {
 }
 
 /**
- * What kind of fault: no connection; one to somebody who can't prove to be the service; nothing in time; a connection
+ * What kind of fault: no connection; one to somebody who can't prove to be the service; one to another machine, where it
+ * must be this one; nothing in time; a connection
  * that broke; an answer that is not HTTP; one that is too large; told to stop.
  */
-export type FaultKind = 'unreachable' | 'untrusted' | 'timeout' | 'lost' | 'unusable' | 'too-large' | 'stopped';
+export type FaultKind =
+  | 'unreachable'
+  | 'untrusted'
+  | 'not-local'
+  | 'timeout'
+  | 'lost'
+  | 'unusable'
+  | 'too-large'
+  | 'stopped';
 
 /** Why there is no complete answer. */
 export interface Fault {

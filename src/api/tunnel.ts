@@ -10,7 +10,7 @@ export type Tunnel = (target: SocketTarget, deadline: ConnectDeadline) => Promis
 /** Makes what opens tunnels through a proxy, over TLS where its address says so; its user name and password go to it alone, and in no message. */
 export function tunnelThrough(proxy: URL, trust: TlsTrust | undefined): Tunnel {
   const credentials = Buffer.from(`${decoded(proxy.username)}:${decoded(proxy.password)}`).toString('base64');
-  const authorization = proxy.username === '' ? undefined : `Basic ${credentials}`;
+  const authorization = proxy.username + proxy.password === '' ? undefined : `Basic ${credentials}`;
   const address = { host: hostOf(proxy), port: portOf(proxy) };
   let secure: Promise<Securing> | undefined;
   return async (target, deadline) => {

@@ -4,6 +4,7 @@ import type { TlsTrust } from '../api/secure-socket.ts';
 import type { Transport } from '../api/transport.ts';
 import { Failure } from '../errors.ts';
 import type { Host } from '../host.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Address } from '../settings/address.ts';
 import type { RunTokenCommand, Token } from '../settings/token.ts';
 import type { Context } from './context.ts';
@@ -19,6 +20,8 @@ export interface ConnectOptions {
   readonly profile?: string | undefined;
   /** No certificate is verified. */
   readonly isInsecure?: boolean;
+  /** The token may go through a network in clear. */
+  readonly allowsHttp?: boolean;
 }
 
 /**
@@ -40,15 +43,19 @@ export async function connect(
     return localTransport(address.folder, host);
   }
   const { url: base } = address;
-  const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy } = host.env;
-  const mayHaveProxy = HTTPS_PROXY || https_proxy || HTTP_PROXY || http_proxy;
+  const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy, ALL_PROXY, all_proxy } = host.env;
+  const mayHaveProxy = HTTPS_PROXY || https_proxy || HTTP_PROXY || http_proxy || ALL_PROXY || all_proxy;
   const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).proxyFor(base, host.env) : undefined;
-  const trust = base.protocol === 'https:' ? await findTrust(options, context) : undefined;
+  const isSecure = base.protocol === 'https:';
+  const trust = isSecure || proxy?.protocol === 'https:' ? await findTrust(options, context) : undefined;
+  // By its name it may go in clear, and past a proxy: then it must be this machine.
+  const isLocal = isLoopback(base) && ((!isSecure && !options.allowsHttp) || Boolean(mayHaveProxy));
   const token = await findToken();
   if (token === undefined) throw noToken(options.profile);
   const open = async ({ value }: Token) => {
     const { monotonicMs } = host.clock;
-    const way = { base, proxy, trust, token: value, headers: { 'user-agent': `listctl/${version}` }, monotonicMs };
+    const headers = { 'user-agent': `listctl/${version}` };
+    const way = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
     if ((options.kind ?? transport) === 'one') return httpTransport(way);
     return (await import('../api/undici.ts')).undiciTransport(way);
   };

@@ -164,13 +164,13 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   const typed = switches(command);
   const { allowHttp, isCsvSafe, isQuiet } = typed;
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
-  const output = find(settings.output);
-  const color = find(settings.color) ?? 'auto';
+  const [output, color] = [find(settings.output), find(settings.color) ?? 'auto'];
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
+  const allowsHttp = () => allowHttp || find(settings.allowHttp) === true;
   const address = () => {
     const found = find(settings.baseUrl);
-    return addressOf(found, found !== undefined && (allowHttp || find(settings.allowHttp) === true), sources);
+    return addressOf(found, found !== undefined && allowsHttp(), sources);
   };
   const printing = { query: find(settings.query), columns: find(settings.columns), csvSafe: isCsvSafe };
   const told = speaking(context, isQuiet);
@@ -178,7 +178,9 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   const isUnattended = !typed.mayPrompt || isCi(host);
   const mayPrompt = () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY;
   const profile = sources.flags['--profile'];
-  const connecting = (): ConnectOptions => ({ caFile: find(settings.caFile), isInsecure: typed.isInsecure, profile });
+  const connecting = (): ConnectOptions => {
+    return { caFile: find(settings.caFile), isInsecure: typed.isInsecure, allowsHttp: allowsHttp(), profile };
+  };
   const errorScreen = () => screenOf(host.stderr, color, host);
   const confirming = { mayPrompt, confirmed: find(settings.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import { type Definition, InvalidValue } from './setting.ts';
 
 /** Where the service is: an address on a network, or the embedded one and its folder (undefined: the default one). */
@@ -44,15 +45,6 @@ function urlOf(text: string): URL | undefined {
     // Node's error holds the whole text, password included: it goes no further.
     return undefined;
   }
-}
-
-/**
- * Whether what is sent there stays on this machine: 127.0.0.0/8, [::1], localhost and the names under it
- * (RFC 6761, section 6.3).
- */
-export function isLoopback(url: URL): boolean {
-  // URL has already turned other spellings of IPv4 (0x7f.1) into this one.
-  return /^(127(\.\d+){3}|\[::1\]|([^.]+\.)*localhost\.?)$/.test(url.hostname);
 }
 
 /**

@@ -1,5 +1,7 @@
 /** An HTTP proxy on a loopback port, which remembers all that it was told before a tunnel was open. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createServer as createSecureServer } from 'node:tls';
+import type { ServerCertificate } from './tls-certificate.ts';
 
 /** What a client said to the proxy. */
 export interface ProxyRequest {
@@ -15,6 +17,8 @@ export interface ConnectProxyOptions {
   readonly port?: number;
   /** Answers so, in the place of a tunnel. */
   readonly refusal?: Uint8Array;
+  /** Speaks TLS, with this certificate. */
+  readonly certificate?: ServerCertificate;
 }
 
 /** A running proxy. */
@@ -26,7 +30,7 @@ export interface ConnectProxy extends AsyncDisposable {
 }
 
 /** Starts a proxy. */
-export async function connectProxy({ port = 0, refusal }: ConnectProxyOptions): Promise<ConnectProxy> {
+export async function connectProxy({ port = 0, refusal, certificate }: ConnectProxyOptions): Promise<ConnectProxy> {
   const requests: ProxyRequest[] = [];
   const sockets = new Set<Socket>();
   let connectionCount = 0;
@@ -34,7 +38,7 @@ export async function connectProxy({ port = 0, refusal }: ConnectProxyOptions): 
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => {});
   };
-  const server = createServer((client) => {
+  const serve = (client: Socket) => {
     connectionCount += 1;
     keep(client);
     let head = '';
@@ -55,11 +59,12 @@ export async function connectProxy({ port = 0, refusal }: ConnectProxyOptions): 
       return undefined;
     };
     client.on('data', listen);
-  });
+  };
+  const server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: `http://${host}`,
+    url: `${certificate === undefined ? 'http' : 'https'}://${host}`,
     host,
     requests,
     connectionCount: () => connectionCount,

@@ -108,7 +108,7 @@ async function* findings(
     return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
   });
   if (address?.kind === 'http') await notice(`asking ${finding.value} …`);
-  yield* wayFindings({ context, sources, address, token, isInsecure });
+  yield* wayFindings({ context, sources, address, token, isInsecure, allowHttp });
   yield* await folderFindings(address, host);
 }
 

@@ -4,7 +4,7 @@ import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { connectorTo } from '../../api/connector.ts';
 import { faultOf } from '../../api/faults.ts';
-import { proxyFor } from '../../api/proxy.ts';
+import { proxyFor, proxyVariable } from '../../api/proxy.ts';
 import type { TlsTrust } from '../../api/secure-socket.ts';
 import { hostOf } from '../../api/socket.ts';
 import { Failure } from '../../errors.ts';
@@ -34,6 +34,8 @@ export interface WayOptions {
   readonly token: Token | undefined;
   /** Whether certificates go unverified, by `--insecure-tls`. */
   readonly isInsecure: boolean;
+  /** Whether the token may go through a network in clear, by `--allow-http`. */
+  readonly allowHttp: boolean;
 }
 
 /** The steps in their order; one that needs a step before it that failed is skipped. */
@@ -52,7 +54,7 @@ export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosi
     });
     yield proxyRow;
     const caRow = await diagnosed('ca', () => {
-      const [found, trusted] = authoritiesFound(base, options);
+      const [found, trusted] = authoritiesFound(base, proxy, options);
       trust = trusted;
       return found;
     });
@@ -69,15 +71,19 @@ export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosi
 }
 
 function proxyFound(base: URL, proxy: URL | undefined, { env }: Host): Found {
-  const names = base.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY'];
-  const source = names.find((name) => env[name]);
+  const source = proxyVariable(base, env);
   // Without the user name and the password that may stand in it.
   if (proxy !== undefined) return { status: 'ok', value: `${proxy.protocol}//${proxy.host}`, source };
   return { status: 'ok', value: source === undefined ? 'none' : `none for this address, though ${source} is set` };
 }
 
-function authoritiesFound(base: URL, { context, sources, isInsecure }: WayOptions): [Found, TlsTrust | undefined] {
-  if (base.protocol !== 'https:') return [skipped('http has no certificates'), undefined];
+function authoritiesFound(
+  base: URL,
+  proxy: URL | undefined,
+  { context, sources, isInsecure }: WayOptions,
+): [Found, TlsTrust | undefined] {
+  if (base.protocol !== 'https:' && proxy?.protocol !== 'https:')
+    return [skipped('http has no certificates'), undefined];
   const { env } = context.host;
   const more = env['NODE_EXTRA_CA_CERTS'];
   const usual = `those of Node${more ? ` and of ${more}` : ''}`;
@@ -137,13 +143,15 @@ async function tlsFound(
 }
 
 async function requestFound(options: WayOptions): Promise<Found> {
-  const { address, context, sources, token, isInsecure } = options;
+  const { address, context, sources, token, isInsecure, allowHttp } = options;
   if (address === undefined) return skipped('there is no address');
   if (address.kind === 'http' && token === undefined) return skipped('there is no token');
   const { host } = context;
   const { clock, signal } = host;
   const timeoutMs = findOrNothing(() => findSetting(settings.timeout, sources)?.value) ?? 30_000;
-  const how: ConnectOptions = { isInsecure, caFile: findSetting(settings.caFile, sources)?.value };
+  const caFile = findSetting(settings.caFile, sources)?.value;
+  const allowsHttp = allowHttp || findOrNothing(() => findSetting(settings.allowHttp, sources)?.value) === true;
+  const how: ConnectOptions = { isInsecure, caFile, allowsHttp };
   const transport = await connect(address, async () => token, context, how);
   try {
     const startedAtMs = clock.monotonicMs();

@@ -26,7 +26,10 @@ const otherVariables: readonly VariableRow[] = [
   },
   { names: ['NO_COLOR', 'FORCE_COLOR'], flag: '--color', meaning: 'no colour; colour also off a terminal' },
   { names: ['NODE_EXTRA_CA_CERTS'], flag: '--ca-file', meaning: 'more authorities to trust over TLS' },
-  { names: ['HTTPS_PROXY', 'HTTP_PROXY'], meaning: 'the proxy; this machine is never asked for through it' },
+  {
+    names: ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'],
+    meaning: 'the proxy (http or https); this machine is never asked for through it',
+  },
   { names: ['NO_PROXY'], meaning: 'what does not go through the proxy' },
 ];
 

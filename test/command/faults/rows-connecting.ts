@@ -150,6 +150,26 @@ row('N40', 'HTTPS_PROXY is asked for a tunnel, and gets no token; its password i
   );
 });
 
+row('N40', 'a proxy gets a password without a user name', async (way) => {
+  await using proxy = await connectProxy({ refusal: answerBytes(502) });
+  const env = { HTTPS_PROXY: proxy.url.replace('//', '//:word@') };
+
+  await runTrustingAt(way, 'https://lists.invalid/v1.0', env);
+
+  expect(proxy.requests[0]?.head).toContain(`Basic ${Buffer.from(':word').toString('base64')}\r\n`);
+});
+
+row('N40', '--ca-file counts for a proxy over TLS to an http address', async (way) => {
+  await using server = await faultServer();
+  await using proxy = await connectProxy({ port: server.port, certificate: authority.issue(home) });
+
+  const { exitCode } = await runTrustingAt(way, 'http://lists.invalid/v1.0', { ALL_PROXY: proxy.url }, [
+    '--allow-http',
+  ]);
+
+  expect({ exitCode, created: server.createdCount() }).toEqual({ exitCode: 0, created: 1 });
+});
+
 row('N40', 'HTTP_PROXY carries requests to an http address', async (way) => {
   await using server = await faultServer();
   await using proxy = await connectProxy({ port: server.port });
@@ -252,11 +272,17 @@ async function runTrusting(way: Way, { certificate }: { readonly certificate: Se
 }
 
 /** Creates an item at an address, trusting our authority. */
-async function runTrustingAt(way: Way, url: string, env: Readonly<Record<string, string>>) {
+async function runTrustingAt(
+  way: Way,
+  url: string,
+  env: Readonly<Record<string, string>>,
+  more: readonly string[] = [],
+) {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'authority.pem');
   await writeFile(file, authority.cert);
-  return await runOneWay(way, [...verbs.create, '--ca-file', file], { env: { ...environmentOf({ url }), ...env } });
+  const words = [...verbs.create, '--ca-file', file, ...more];
+  return await runOneWay(way, words, { env: { ...environmentOf({ url }), ...env } });
 }
 
 /** A loopback port on which nobody listens. */

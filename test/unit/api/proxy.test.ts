@@ -12,6 +12,10 @@ test.each([
   { env: { HTTPS_PROXY: '' }, proxied: false },
   { env: { HTTPS_PROXY: proxy, NO_PROXY: 'lists.example' }, proxied: false },
   { env: { HTTPS_PROXY: proxy, no_proxy: 'other.example', NO_PROXY: 'lists.example' }, proxied: true },
+  { env: { ALL_PROXY: proxy }, proxied: true },
+  { env: { all_proxy: proxy, HTTP_PROXY: 'http://other.example' }, proxied: true },
+  { env: { HTTPS_PROXY: proxy, ALL_PROXY: 'socks5://other.example' }, proxied: true },
+  { env: { ALL_PROXY: 'socks5://other.example', NO_PROXY: '*' }, proxied: false },
   { env: {}, proxied: false },
 ])('an https address with $env goes through a proxy: $proxied', ({ env, proxied }) => {
   expect(proxyFor(service, env)?.host).toBe(proxied ? 'proxy.example:8080' : undefined);
@@ -35,7 +39,14 @@ test('HTTP_PROXY of a CGI program is a header of its caller, and no setting', ()
   expect(proxyFor(open, { http_proxy: proxy, REQUEST_METHOD: 'GET' })?.host).toBe('proxy.example:8080');
 });
 
-test.each(['http://ann:secret@', 'socks5://ann:secret@proxy.example', 'http://ann:secret@proxy.example:999999'])(
+test('a SOCKS proxy is refused, whichever variable names it', () => {
+  const find = () => proxyFor(service, { ALL_PROXY: 'socks5h://ann:secret@proxy.example' });
+
+  expect(find).toThrow('ALL_PROXY: SOCKS proxies are not supported');
+  expect(find).not.toThrow('secret');
+});
+
+test.each(['http://ann:secret@', 'ftp://ann:secret@proxy.example', 'http://ann:secret@proxy.example:999999'])(
   'what is no proxy that can be used is refused without its password: %s',
   (text) => {
     const find = () => proxyFor(service, { HTTPS_PROXY: text });

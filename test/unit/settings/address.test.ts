@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isLoopback, parseAddress } from '../../../src/settings/address.ts';
+import { isLoopback } from '../../../src/loopback.ts';
+import { parseAddress } from '../../../src/settings/address.ts';
 
 test.each([
   { text: 'http://127.0.0.1', is: true },

@@ -1,0 +1,89 @@
+/** Names under localhost stand for this machine, but somebody's DNS may say otherwise: the token stays here. */
+import dns from 'node:dns';
+import { createServer, type Server, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { isLoopbackAddress } from '../../../src/loopback.ts';
+import { answerBytes } from '../../support/fault-answer.ts';
+import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
+
+/** An address of this machine on a network; where it has none, one that is not there. */
+const network =
+  Object.values(networkInterfaces())
+    .flat()
+    .find((each) => each?.family === 'IPv4' && !each.internal)?.address ?? '192.0.2.1';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe.each(ways)('over $name', (way) => {
+  test.each([
+    { name: 'lists.localhost', address: network, more: [], env: {}, exits: [2, 7], sees: false },
+    { name: 'lists.localhost', address: '127.0.0.1', more: [], env: {}, exits: [0], sees: true },
+    { name: 'localhost', address: '127.0.0.1', more: [], env: {}, exits: [0], sees: true },
+    { name: 'lists.localhost', address: network, more: ['--allow-http'], env: {}, exits: [0, 7], sees: true },
+    {
+      ...{ name: 'lists.localhost', address: network, more: ['--allow-http'] },
+      ...{ env: { HTTP_PROXY: 'http://192.0.2.9:1' }, exits: [2, 7], sees: false },
+    },
+  ])('$name at $address $more $env', async ({ name, address, more, env, exits, sees }) => {
+    await using server = await listening();
+    resolveTo(address);
+    const words = [...verbs.get, '--retries', '0', '--timeout', '5', ...more];
+
+    const { exitCode, stderr } = await runOneWay(way, words, {
+      env: { ...environmentOf({ url: `http://${name}:${server.port}/v1.0` }), ...env },
+    });
+
+    expect(exits).toContain(exitCode);
+    expect(server.heard().includes('Bearer canary')).toBe(exitCode === 0 && sees);
+    if (exitCode === 2) expect(stderr).toMatch(/leads to [0-9.]+, which is not this machine.*\n.*--allow-http/);
+  });
+});
+
+test.each([
+  ['127.0.0.1', true],
+  ['127.8.9.1', true],
+  ['::1', true],
+  ['::ffff:127.0.0.1', true],
+  ['192.0.2.1', false],
+  ['::ffff:192.0.2.1', false],
+  ['fe80::1', false],
+  ['', false],
+])('the address %s is this machine alone: %s', (address, is) => {
+  expect(isLoopbackAddress(address)).toBe(is);
+});
+
+/** Lets every name have this address. */
+function resolveTo(address: string): void {
+  const family = address.includes(':') ? 6 : 4;
+  const lookup = (_: string, { all }: { readonly all?: boolean }, settle: (...found: unknown[]) => void) =>
+    all ? settle(null, [{ address, family }]) : settle(null, address, family);
+  vi.spyOn(dns, 'lookup').mockImplementation(lookup as never);
+}
+
+/** A server on every address of this machine, which answers each request with an item. */
+async function listening(): Promise<AsyncDisposable & { readonly port: number; heard(): string }> {
+  let heard = '';
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (bytes: Buffer) => {
+      heard += bytes.toString();
+      socket.write(answerBytes(200, { body: { id: '17', fields: {} } }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    heard: () => heard,
+    [Symbol.asyncDispose]: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}

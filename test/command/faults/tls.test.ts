@@ -1,0 +1,42 @@
+/** What TLS ends in, in words: OpenSSL's own have names of its files, and pointers. */
+import { writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createServer, type TlsOptions } from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { newAuthority } from '../../support/tls-certificate.ts';
+
+const authority = newAuthority();
+const own = authority.issue({ address: '127.0.0.1' });
+const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+const asksClient = { requestCert: true, rejectUnauthorized: true } as const;
+
+const servers: readonly [what: string, options: TlsOptions, says: RegExp][] = [
+  ['TLS 1.0 alone', old, /no version of TLS that is safe/],
+  ['HTTP/2 alone', { ALPNProtocols: ['h2'] }, /does not speak HTTP\/1\.1/],
+  ['a client certificate, TLS 1.3', { ...asksClient, minVersion: 'TLSv1.3' }, /client certificate/],
+  ['a client certificate, TLS 1.2', { ...asksClient, maxVersion: 'TLSv1.2' }, /client certificate|connection was/],
+  ['a cipher that nobody has', { ciphers: 'PSK-AES128-CBC-SHA256', maxVersion: 'TLSv1.2' }, /TLS could not be agreed/],
+];
+
+describe.each(ways)('over $name', (way) => {
+  test.each(servers)('%s', async (_, options, says) => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'authority.pem');
+    await writeFile(file, authority.cert);
+    const server = createServer({ ...own, ...options }, (socket) => socket.on('error', () => {}).end());
+    server.on('tlsClientError', () => {});
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const env = environmentOf({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0` });
+
+    const words = [...verbs.get, '--ca-file', file, '--retries', '0'];
+    const { exitCode, stderr } = await runOneWay(way, words, { env });
+    server.close();
+
+    expect(exitCode).toBe(7);
+    expect(stderr).toMatch(says);
+    expect(stderr).not.toMatch(/openssl|routines|[0-9A-F]{8}:|\.c:\d/i);
+  });
+});
