@@ -144,12 +144,9 @@ class Planning {
    * else in its place. The ETag cannot tell, since it was read together with the other item.
    */
   #refuses(action: Conflict['action'], key: string, known: KnownItem, observed: Observed | undefined): boolean {
-    if (observed?.kind !== 'there') return false;
     const name = this.#input.state.key;
-    const found = ownField(observed.fields, name);
-    if (isSameField(found, ownField(known.fields, name))) return false;
-    if (found !== undefined && keyText(found) === key) return false;
-    this.#conflicts.push({ key, id: known.id, action, found });
+    if (observed?.kind !== 'there' || isOfKey(observed.fields, known, key, name)) return false;
+    this.#conflicts.push({ key, id: known.id, action, found: ownField(observed.fields, name) });
     return true;
   }
 
@@ -212,6 +209,16 @@ class Planning {
     const names = { conflicts, inDoubt, orphaned };
     return { steps: this.#steps, counts: { ...counts, ...rest, ...found }, ...names, learned: this.#learned };
   }
+}
+
+/**
+ * Whether an item is the one that a state knows by a key: its key field is as it was last applied, or says that key.
+ *
+ * @param name of the key field
+ */
+export function isOfKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
+  const found = ownField(fields, name);
+  return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
 }
 
 /** What an item has, as far as it is known. */

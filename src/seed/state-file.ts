@@ -52,6 +52,12 @@ export function writeState(path: string, state: State): State {
   return next;
 }
 
+/** The lineage and serial of the state that is there, without checking the rest; undefined where none is. */
+export function versionAt(path: string): string | undefined {
+  const head = headOf(path);
+  return head === undefined ? undefined : `${head.lineage} ${head.serial}`;
+}
+
 /** The version before. */
 export function backupOf(path: string): string {
   return `${path}.bak`;

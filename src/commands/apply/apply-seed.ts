@@ -17,7 +17,7 @@ import { askText, confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { carryOut } from './carry-out.ts';
 import { type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './delete-guard.ts';
-import { withState } from './held-state.ts';
+import { readSettled, withState } from './held-state.ts';
 import { observe } from './observe.ts';
 import { countsOf, drawPlan, showPlan } from './plan-shown.ts';
 import { type NamedSeed, openSeed, type SeedFlags } from './seed-file.ts';
@@ -77,6 +77,7 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
       },
     );
   }
+  refuseIds(flags, session);
   if (flags.dryRun || flags.out !== undefined) refuseSummary(flags.summaryJson);
   const saved = savedPlan(name, session);
   const named = await openSeed(
@@ -94,7 +95,17 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
   const prunes = saved?.prunes ?? flags.prune === true;
   const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
   const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved };
-  await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+  // What is only shown needs no lock, so that it works where nothing may be written. A plan that is saved is of one version.
+  if (flags.dryRun && out === undefined) await applyTo(await readSettled(named.statePath, session), applying, session);
+  else await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+}
+
+/** @throws {Failure} usage, where a plan is asked for as ids: what is yet to be created has none */
+function refuseIds({ dryRun, out }: ApplyFlags, session: Session): void {
+  if (session.format(false) !== 'id' || session.hasQuery || (!dryRun && out === undefined)) return;
+  throw new Failure('usage', `--output id cannot be used with ${dryRun ? '--dry-run' : '--out'}`, {
+    hint: "pass -o json, or -q 'steps[].id' for the items that are to be changed or deleted; nothing was sent",
+  });
 }
 
 /** What a command leaves that failed to write its output: taken for an empty list, a prune would delete every item. */

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { removeRun } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
 import { takeLock } from '../../lock.ts';
-import { type AppliedJournal, checkJournal, fold, journalOf, readApplied } from '../../seed/fold.ts';
+import { type AppliedJournal, checkJournal, type Folded, fold, journalOf, readApplied } from '../../seed/fold.ts';
 import type { State } from '../../seed/state.ts';
-import { backupOf, readState, writeState } from '../../seed/state-file.ts';
+import { backupOf, readState, versionAt, writeState } from '../../seed/state-file.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { bootId } from '../many/run-record.ts';
 import type { Session } from '../session.ts';
@@ -37,35 +37,70 @@ export async function withState<T>(
   }
 }
 
-/** The state, with what the run before did in it. */
-async function settled(path: string, session: Session): Promise<State | undefined> {
+/**
+ * Reads a state without holding it. Nothing is written, so that it may be on a disk that takes nothing; others may be at
+ * work on it meanwhile: what their run has done so far is in the state that is returned.
+ *
+ * @returns undefined where there is none
+ * @throws {Failure} local-file, as `withState`
+ */
+export async function readSettled(path: string, session: Session): Promise<State | undefined> {
+  const { state, folded } = await unmoved(path, 10);
+  if (folded === undefined) return state;
+  await session.say(`a run is at work on ${path}, or was ended half way: ${doneText(folded)}`);
+  return folded.state;
+}
+
+/** What is there; anew where another process wrote the next version between two reads. */
+async function unmoved(path: string, triesLeft: number): Promise<Found> {
+  const before = versionAt(path);
+  try {
+    return await find(path);
+  } catch (error) {
+    if (triesLeft === 0 || versionAt(path) === before) throw error;
+    return unmoved(path, triesLeft - 1);
+  }
+}
+
+/** A state, and what the run before did to it. */
+interface Found {
+  readonly state: State | undefined;
+  readonly journal: AppliedJournal | undefined;
+  /** Where a run was ended half way: the state with what it did. */
+  readonly folded: Folded | undefined;
+}
+
+async function find(path: string): Promise<Found> {
   const state = readState(path);
   const journal = await readApplied(journalOf(path), { boot: bootId() });
-  if (state === undefined) return settledWithout(path, journal);
+  if (state === undefined) refuseRemains(path, journal);
+  if (state === undefined) return { state, journal, folded: undefined };
   const isOwn = journal !== undefined && checkJournal(state, journal) === 'own';
-  if (state.run === undefined) {
-    if (journal !== undefined) removeRun(journal.path);
-    return state;
-  }
-  if (!isOwn) throw journalLost(path);
-  const folded = fold(state, journal);
-  const written = writeState(path, folded.state);
-  removeRun(journal.path);
-  const doubt = folded.inDoubt === 0 ? '' : `, ${folded.inDoubt} in doubt`;
-  await session.say(`the run before was ended half way: ${folded.done} of its steps were done${doubt}`);
+  if (state.run !== undefined && !isOwn) throw journalLost(path);
+  return { state, journal, folded: state.run === undefined ? undefined : fold(state, journal) };
+}
+
+/** The state, with what the run before did in it; written, where that is not done. */
+async function settled(path: string, session: Session): Promise<State | undefined> {
+  const { state, journal, folded } = await find(path);
+  const written = folded === undefined ? state : writeState(path, folded.state);
+  if (journal !== undefined) removeRun(journal.path);
+  if (folded !== undefined) await session.say(`the run before was ended half way: ${doneText(folded)}`);
   return written;
 }
 
+function doneText({ done, inDoubt }: Folded): string {
+  return `${done} of its steps were done${inDoubt === 0 ? '' : `, ${inDoubt} in doubt`}`;
+}
+
 /** Where there is no state there is to be nothing that tells of one, but for a first run that sent nothing. */
-function settledWithout(path: string, journal: AppliedJournal | undefined): undefined {
+function refuseRemains(path: string, journal: AppliedJournal | undefined): void {
   if (journal !== undefined && journal.replay.nextSeq > 1) {
     throw new Failure('local-file', `${path} is not there, and ${journal.path} tells of a run of it`, {
       hint: 'nothing was sent: put the state back, since what that run created is known by it alone',
     });
   }
   if (existsSync(backupOf(path))) throw stateLost(path);
-  if (journal !== undefined) removeRun(journal.path);
-  return undefined;
 }
 
 function stateLost(path: string): Failure {

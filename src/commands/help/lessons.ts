@@ -113,10 +113,11 @@ In a pipeline:
 
   $ listctl apply seed.yaml --dry-run --detailed-exitcode   # 12: changes
   $ listctl apply seed.yaml --out plan.json --dry-run
-  $ listctl apply plan.json --yes                           # exactly that plan
+  $ listctl apply plan.json --dry-run                       # shows it
+  $ listctl apply plan.json                                 # exactly that plan
 
 What listctl state does: import an item that is there already, forget one,
-resolve one in doubt, export the ids.
+resolve one in doubt, export the items: as a manifest, or with -o id their ids.
 
 The flags: listctl apply --help
 `;

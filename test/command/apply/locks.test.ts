@@ -20,11 +20,9 @@ function leaveForeignLock({ statePath }: ApplyWorld): void {
 describe('P23: while one is at work', () => {
   test.each([
     ['apply', ['apply', 'seed.yaml', '--init', '--yes']],
-    ['apply --dry-run', ['apply', 'seed.yaml', '--init', '--dry-run']],
     ['state import', ['state', 'import', 'seed.yaml', 'b=1']],
     ['state forget', ['state', 'forget', 'seed.yaml', 'a']],
     ['state resolve', ['state', 'resolve', 'seed.yaml', 'a=none']],
-    ['state export', ['state', 'export', 'seed.yaml']],
   ])('%s is 11: it names the other, and sends nothing', async (_, words) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
@@ -42,6 +40,29 @@ describe('P23: while one is at work', () => {
 
     expect([first.exitCode, second?.exitCode, service.writes()]).toEqual([0, 11, ['POST a', 'POST b']]);
     expect(second?.stderr).toContain(`process ${process.pid} on ${hostname()}`);
+  });
+
+  test.each([
+    ['apply --dry-run', ['apply', 'seed.yaml', '--dry-run'], '? key "a", in doubt'],
+    ['state export', ['state', 'export', 'seed.yaml'], 'items: []'],
+  ])('%s shows what is known so far, and says that a run is at work', async (_, words, shown) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    world.seed(a, b);
+    let second: Run | undefined;
+    service.script = ({ nth }) => {
+      if (nth > 1) return undefined;
+      const others = world.run(words).then((run) => {
+        second = run;
+      });
+      return { status: 201, applies: true, body: { id: '1', fields: a }, after: others };
+    };
+
+    const first = await world.apply('--init', '--yes', '--concurrency', '1');
+
+    expect([first.exitCode, second?.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'POST b']]);
+    expect(second?.stdout).toContain(shown);
+    expect(second?.stderr).toContain('a run is at work on');
   });
 
   test('--lock-timeout waits for it, and finds nothing left to do', async () => {

@@ -33,7 +33,7 @@ items:
 `);
 });
 
-test.each(['csv', 'jsonl', 'json'])('-o %s is a seed too', async (format) => {
+test.each(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a seed too, ids and all', async (format) => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a, b);
@@ -45,6 +45,33 @@ test.each(['csv', 'jsonl', 'json'])('-o %s is a seed too', async (format) => {
 
   expect([exitCode, again.exitCode]).toEqual([0, 0]);
   expect(again.stdout).toContain('No changes: 2 items');
+  expect(stdout).toMatch(/^\W*id\b/);
+});
+
+test('has the ids of the items: -o json beside their fields, -o id alone', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b);
+
+  const json = await world.state('export', '-o', 'json');
+  const ids = await world.state('export', '-o', 'id');
+
+  expect(JSON.parse(json.stdout)).toEqual([
+    { id: '1', fields: a },
+    { id: '2', fields: b },
+  ]);
+  expect(ids.stdout).toBe('1\n2\n');
+});
+
+test('leaves out an item that is another one by now, and says so', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b);
+  await service.change('1', { Title: 'payroll' });
+
+  const { stdout, stderr } = await world.state('export', '-o', 'id');
+
+  expect([stdout, stderr]).toEqual(['2\n', '1 of 2 items are left out: gone, in doubt, or others by now\n']);
 });
 
 test('a field that somebody cleared is null', async () => {
@@ -55,7 +82,7 @@ test('a field that somebody cleared is null', async () => {
 
   const { stdout } = await world.state('export', '-o', 'jsonl');
 
-  expect(JSON.parse(stdout)).toEqual({ Title: 'a', Note: null });
+  expect(JSON.parse(stdout)).toEqual({ id: '1', fields: { Title: 'a', Note: null } });
 });
 
 test('texts that YAML would take for something else come back as they were', async () => {
