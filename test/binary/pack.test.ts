@@ -42,7 +42,7 @@ describe('installed without the store', () => {
   test('it holds what runs, and nothing that only builds or tests it', async () => {
     const files = await readdir(join(folder.path, 'node_modules/listctl'));
 
-    expect(files).toEqual(expect.arrayContaining(['bin', 'dist', 'package.json']));
+    expect(files).toEqual(expect.arrayContaining(['bin', 'dist', 'package.json', 'schema']));
     expect(files).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(src|test|node_modules|\..*)$/)]));
   });
 
