@@ -1,4 +1,6 @@
 /** Files that the user names. */
+import { readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errnoReason, isWrongPath } from './errno.ts';
 import { Failure } from './errors.ts';
 
@@ -14,4 +16,28 @@ export function unreadable(file: string, error: unknown, prefix = ''): Failure {
     hint: 'nothing was sent',
     cause: error,
   });
+}
+
+/** As many links as a system follows (Linux: path_resolution(7)). */
+const linksMax = 40;
+
+/**
+ * The path of a file behind every link, so that one file has one name, whichever led to it; also of a file that is not
+ * there yet. As it is where that cannot be found out: opening it will tell.
+ */
+export function resolveLinks(path: string, left = linksMax): string {
+  const real = attempt(() => realpathSync(path));
+  const above = dirname(path);
+  if (real !== undefined || left === 0 || above === path) return real ?? path;
+  const link = attempt(() => readlinkSync(path));
+  if (link !== undefined) return resolveLinks(resolve(above, link), left - 1);
+  return join(resolveLinks(above, left), basename(path));
+}
+
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
 }

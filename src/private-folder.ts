@@ -24,7 +24,8 @@ function makeOne(path: string): readonly string[] {
     mkdirSync(path, { mode: 0o700 });
     return [path];
   } catch (error) {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return [];
-    throw error;
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there?.isDirectory() === true) return [];
+    throw there === undefined ? error : Object.assign(new Error('ENOTDIR'), { code: 'ENOTDIR' });
   }
 }

@@ -1,6 +1,6 @@
 /** The journal of a run that did every row, long ago, is made small: its first and its last line stay. */
-import { dirname } from 'node:path';
-import { fileIo, type JournalIo, writeWhole } from './journal-io.ts';
+import { replaceWhole } from '../replace-file.ts';
+import { fileIo, type JournalIo } from './journal-io.ts';
 import { readHeader } from './journal-lines.ts';
 import { encodeLine } from './journal-records.ts';
 import { readJournal } from './journal-replay.ts';
@@ -22,7 +22,7 @@ export async function shrinkJournal(path: string, nowMs: number, io: JournalIo =
   try {
     const small = await shrunkBytes(path, nowMs, io);
     if (small === undefined) return false;
-    replace(path, small, io);
+    replaceWhole(path, [small], io);
     return true;
   } catch {
     // Damaged, read-only, full: whoever needs the run hears of it then.
@@ -41,32 +41,4 @@ async function shrunkBytes(path: string, nowMs: number, io: JournalIo): Promise<
   if (!didAll || !isOldEnough(lastAt, nowMs)) return undefined;
   const timeMs = Math.max(0, lastAt - session.at);
   return Buffer.concat([encodeLine({ ...header, isShrunk: true }), encodeLine([timeMs, ['B', session], ['E', ended]])]);
-}
-
-function replace(path: string, bytes: Buffer, io: JournalIo): void {
-  const small = `${path}.tmp-listctl`;
-  // Of a process that was killed.
-  removeIfThere(small, io);
-  try {
-    const descriptor = io.open(small, 'wx');
-    try {
-      writeWhole(descriptor, bytes, 0, io);
-      io.sync(descriptor);
-    } finally {
-      io.close(descriptor);
-    }
-    io.rename(small, path);
-  } catch (error) {
-    removeIfThere(small, io);
-    throw error;
-  }
-  io.syncFolder(dirname(path));
-}
-
-function removeIfThere(path: string, io: JournalIo): void {
-  try {
-    io.remove(path);
-  } catch {
-    // It is not there, or it stays: that is no worse.
-  }
 }

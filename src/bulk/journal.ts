@@ -1,8 +1,9 @@
 /** The record of a run, as it is written: a request's intent before its first byte, an outcome before it is printed (C7). */
 import { dirname } from 'node:path';
+import { newTemporary, writeWhole } from '../replace-file.ts';
 import { isGroup, isHeader } from './journal-checks.ts';
 import { journalFault, lostJournal } from './journal-failures.ts';
-import { fileIo, type JournalIo, writeWhole } from './journal-io.ts';
+import { fileIo, type JournalIo } from './journal-io.ts';
 import { readHeader } from './journal-lines.ts';
 import {
   encodeLine,
@@ -64,9 +65,7 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
     const folder = dirname(path);
     const made = io.makeFolder(folder);
     if (readHeader(path, io) !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
-    const unnamed = `${path}.tmp-listctl`;
-    // Of a process that was killed: nobody else makes this journal, since its lock is held.
-    attempt(() => io.remove(unnamed));
+    const unnamed = newTemporary(path, io);
     const descriptor = io.open(unnamed, 'wx');
     try {
       writeWhole(descriptor, bytes, 0, io);

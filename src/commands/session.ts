@@ -76,6 +76,14 @@ export interface Session {
   readonly hasQuery: boolean;
   /** How results are printed: what was asked for, else what suits whoever reads them. */
   format(isSeveral: boolean): PrintFormat;
+  /**
+   * Takes stdout for something else than results: where no format was chosen, none are printed there.
+   *
+   * @param flag what writes there instead
+   * @param needsResults whether the command is nothing without its results
+   * @throws {Failure} usage, when results are to be printed there as well
+   */
+  claimStdout(flag: string, needsResults: boolean): void;
   /** How connections are made, for who makes one of their own. */
   connecting(): ConnectOptions;
   /** The verbs on items, over the same way. */
@@ -185,7 +193,7 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   const confirming = { mayPrompt, confirmed: find(settings.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });
   const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
-  const format = (isSeveral: boolean) => output ?? defaultFormat(host, command, isSeveral);
+  const stdoutUse = useOfStdout(output, printing.query !== undefined, host, command);
 
   return {
     host,
@@ -207,12 +215,12 @@ function openSession(context: Context, command: Command, opening: OpeningSession
     errorScreen,
     screen: () => screenOf(host.stdout, color, host),
     hasQuery: printing.query !== undefined,
-    format,
+    ...stdoutUse,
     api: async () => itemsApi(await wire()),
     printing: async (view, isSeveral, work, done, takeAway) => {
       const screen = await screenOf(host.stdout, color, host);
       const isJsonExplicit = output === 'json';
-      const asked = { format: format(isSeveral), isSeveral, screen, ...printing, isJsonExplicit };
+      const asked = { format: stdoutUse.format(isSeveral), isSeveral, screen, ...printing, isJsonExplicit };
       const beside = takeAway && host.stdout.isTTY ? wholeLines(host.stdout, takeAway) : undefined;
       try {
         await printResults(await openPrinter(view, asked, beside ?? host.stdout), view, work, done);
@@ -249,6 +257,31 @@ function defaultFormat({ stdout }: Host, command: Command, isSeveral: boolean): 
   const isOfService = typedPath(command).some((name) => name === 'items' || name === 'api');
   if (stdout.isTTY || !isOfService) return 'pretty';
   return isSeveral ? 'jsonl' : 'json';
+}
+
+/** What is printed on stdout: results, unless something else claims it. */
+function useOfStdout(
+  output: PrintFormat | undefined,
+  hasQuery: boolean,
+  host: Host,
+  command: Command,
+): Pick<Session, 'format' | 'claimStdout'> {
+  let isClaimed = false;
+  return {
+    format: (isSeveral) => output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral)),
+    claimStdout: (flag, needsResults) => {
+      const isFree = output === 'none' || (output === undefined && !hasQuery && !needsResults);
+      if (!isFree) throw claimedTwice(flag, output);
+      isClaimed = true;
+    },
+  };
+}
+
+function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {
+  const results = output === undefined ? 'the results' : `-o ${output}`;
+  return new Failure('usage', `${flag} cannot be used with ${results}: both write to standard output`, {
+    hint: 'pass -o none, or name a file',
+  });
 }
 
 function typedPath(command: Command): string[] {

@@ -1,9 +1,9 @@
 /** A state on disk: read whole and checked, replaced whole, one version at a time (reliability, C7). */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
-import { replaceFile } from '../bulk/whole-file.ts';
 import { errnoCode, errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
+import { replaceFile } from '../replace-file.ts';
 import { placeText } from './json-members.ts';
 import { JsonFault } from './json-parts.ts';
 import type { State } from './state.ts';

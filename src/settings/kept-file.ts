@@ -1,20 +1,10 @@
 /** A settings file is replaced as a whole or stays as it was: conf writes it, between three steps of ours (reliability, C7). */
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { makePrivateFolder } from '../private-folder.ts';
+import { fileIo, replaceWhole } from '../replace-file.ts';
 import { writeConfFile } from './conf-file.ts';
 import { resolved, type StoredObject } from './stored-file.ts';
 
@@ -25,15 +15,12 @@ export interface KeepOptions {
 }
 
 /**
- * Makes the folder of the settings, closed to others.
+ * Makes the directory of the settings, closed to others; one that is there stays as it is, since it may be shared.
  *
  * @throws {Failure} local-file
  */
 export function makeSettingsFolder(folder: string): void {
-  tryToWrite(folder, () => {
-    makePrivateFolder(folder);
-    if ((statSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
-  });
+  tryToWrite(folder, () => makePrivateFolder(folder));
 }
 
 /**
@@ -53,7 +40,7 @@ export function replaceKeptFile(file: string, content: StoredObject, { keepsBack
     try {
       writeConfFile(target, content, text);
       if (readFileSync(target, 'utf8') !== text) throw shortWrite();
-      syncFolder(dirname(target));
+      fileIo.syncFolder(dirname(target));
     } catch (error) {
       putBack(target, backup, hadBefore);
       tidy(target);
@@ -90,22 +77,7 @@ function copyWhole(file: string, copy: string): boolean {
     rmSync(copy, { force: true });
     return false;
   }
-  const whole = `${copy}.tmp-listctl`;
-  rmSync(whole, { force: true });
-  try {
-    const descriptor = openSync(whole, 'wx', 0o600);
-    try {
-      // A disk that is nearly full takes a part, without an error.
-      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(whole, copy);
-  } catch (error) {
-    rmSync(whole, { force: true });
-    throw error;
-  }
+  replaceWhole(copy, [bytes]);
   return true;
 }
 
@@ -115,7 +87,7 @@ function putBack(target: string, backup: string, hadBefore: boolean): void {
   if (isUntouched) return;
   if (hadBefore) renameSync(backup, target);
   else rmSync(target, { force: true });
-  syncFolder(dirname(target));
+  fileIo.syncFolder(dirname(target));
 }
 
 /** Removes what a writer that was killed left behind: conf's and our own half-written files (reliability, P06). */
@@ -124,20 +96,6 @@ function removeStrays(target: string): void {
   const names = [`${basename(target)}.tmp-`, `${basename(target)}.bak.tmp-`];
   for (const name of readdirSync(folder)) {
     if (names.some((start) => name.startsWith(start))) rmSync(join(folder, name), { force: true });
-  }
-}
-
-function syncFolder(folder: string): void {
-  try {
-    const descriptor = openSync(folder, 'r');
-    try {
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    // Windows opens no folder; there the system sees to it.
-    if (!['EISDIR', 'EPERM', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
 }
 
@@ -162,7 +120,7 @@ function shortWrite(): NodeJS.ErrnoException {
   return Object.assign(new Error('it was not written whole'), { code: 'ENOSPC' });
 }
 
-function tryToWrite(file: string, work: () => void): void {
+function tryToWrite(file: string, work: () => unknown): void {
   try {
     work();
   } catch (error) {

@@ -71,7 +71,12 @@ export async function runsWorld(): Promise<RunsWorld> {
   };
 }
 
-async function writeJournal({ header, rows, session, groups, apartMs = 1 }: GivenRun, folder: string, own?: string) {
+/** Writes a journal as `RunsWorld.journal` does. */
+export async function writeJournal(
+  { header, rows, session, groups, apartMs = 1 }: GivenRun,
+  folder: string,
+  own?: string,
+) {
   const whole: NewHeader = {
     ...{ run: givenRun, tool: '0.1.0', action: 'create', origin: 'https://lists.example/v1.0' },
     ...{ site: 'home', list: 'tasks', file: '/data/tasks.csv', identity: 'ab'.repeat(32) },

@@ -2,22 +2,23 @@
 
 import { readFileSync } from 'node:fs';
 import { absolutePath } from '../../absolute-path.ts';
-import { replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import { applyQuestion } from '../../output/plan-view.ts';
+import { descriptorNamed, type OutputFile, openOutput } from '../../output-file.ts';
 import { nameOf } from '../../rows/input.ts';
 import { type Plan, planOf } from '../../seed/plan.ts';
 import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
-import { namedFiles, refuseSameFile } from '../many/distinct-files.ts';
+import { refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { readMaxDelete } from '../many/max-delete.ts';
-import { noSummary, openSummary, pathOfSummary, refuseSummary, type Summary } from '../many/summary.ts';
+import { openRejectsOutput } from '../many/rejects-file.ts';
+import { noSummary, openSummary, refuseSummary, type Summary } from '../many/summary.ts';
 import { askText, confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { carryOut } from './carry-out.ts';
 import { type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './delete-guard.ts';
-import { readSettled, withState } from './held-state.ts';
+import { readSettled, stateFiles, withState } from './held-state.ts';
 import { observe } from './observe.ts';
 import { countsOf, drawPlan, showPlan } from './plan-shown.ts';
 import { type NamedSeed, openSeed, type SeedFlags } from './seed-file.ts';
@@ -46,6 +47,12 @@ interface Applying {
   readonly summary: Summary;
   /** The plan that must come out; undefined where any may. */
   readonly saved: PlanFile | undefined;
+  readonly outputs: Outputs;
+}
+
+interface Outputs {
+  readonly rejects: OutputFile | undefined;
+  readonly out: OutputFile | undefined;
 }
 
 /** A plan, and what it was made from. */
@@ -87,17 +94,41 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
   );
   if (named.seed.isBlank) throw blankManifest(named);
   const { rejects, out, summaryJson } = flags;
-  const outputs = { '--rejects': rejects, '--out': out, '--summary-json': pathOfSummary(summaryJson) };
-  refuseSameFile(namedFiles({ seed: name, state: named.statePath, ...outputs }, session.host.cwd));
+  const records = { 'the state': stateFiles(named.statePath) };
+  const inputs = { 'the seed': name === '-' ? undefined : name };
+  const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
+  refuseSameFile({ inputs, records, outputs: paths }, session.host);
   const { origin: service, site, list } = named.target;
   const of = { action: 'apply', service, site, list, shard: null };
-  const summary = flags.dryRun || out !== undefined ? noSummary : openSummary(summaryJson, of, session);
+  const summary = flags.dryRun || out !== undefined ? noSummary : await openSummary(summaryJson, of, session);
   const prunes = saved?.prunes ?? flags.prune === true;
   const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
-  const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved };
-  // What is only shown needs no lock, so that it works where nothing may be written. A plan that is saved is of one version.
-  if (flags.dryRun && out === undefined) await applyTo(await readSettled(named.statePath, session), applying, session);
+  const outputs = await openOutputs(flags, session);
+  try {
+    const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved, outputs };
+    await applyHeld(applying, session);
+  } finally {
+    await outputs.rejects?.close();
+    await outputs.out?.close();
+  }
+}
+
+/** What is only shown needs no lock, so that it works where nothing may be written. A plan that is saved is of one version. */
+async function applyHeld(applying: Applying, session: Session): Promise<void> {
+  const { named, pace, flags } = applying;
+  const isShown = flags.dryRun && flags.out === undefined;
+  if (isShown) await applyTo(await readSettled(named.statePath, session), applying, session);
   else await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+}
+
+/** Before the first request: afterwards it is too late to name another file. */
+async function openOutputs({ rejects, out, dryRun }: ApplyFlags, session: Session): Promise<Outputs> {
+  const isCarriedOut = !dryRun && out === undefined;
+  if (out !== undefined && descriptorNamed(out, session.host) === 1) session.claimStdout('--out', false);
+  return {
+    rejects: isCarriedOut ? await openRejectsOutput(rejects, false, session) : undefined,
+    out: out === undefined ? undefined : await openOutput(out, '--out', session.host),
+  };
 }
 
 /** @throws {Failure} usage, where a plan is asked for as ids: what is yet to be created has none */
@@ -142,7 +173,7 @@ async function applyTo(known: State | undefined, applying: Applying, session: Se
   const isGuarded = needsTypedConfirmation(deletes, applying.maxDelete);
   if (flags.dryRun || flags.out !== undefined) {
     if (isGuarded) await session.say(guardNotice(deletes));
-    keepPlan(planned, flags, session);
+    await keepPlan(planned, applying, session);
     return;
   }
   if (planned.plan.steps.length > 0) {
@@ -181,18 +212,14 @@ async function confirmPlan(
 }
 
 /** What is left of a plan that is not carried out. */
-function keepPlan({ file, plan }: Planned, { out, detailedExitcode }: ApplyFlags, session: Session): void {
-  if (out !== undefined) replaceFile(absolutePath(out, session.host), printPlan(file));
-  if (detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
+async function keepPlan({ file, plan }: Planned, { outputs, flags }: Applying, session: Session): Promise<void> {
+  await outputs.out?.write(printPlan(file));
+  if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
 }
 
-async function carryOutPlan(
-  { state, plan }: Planned,
-  { named, pace, summary }: Applying,
-  session: Session,
-): Promise<void> {
-  const rejects = pace.rejects === undefined ? undefined : absolutePath(pace.rejects, session.host);
-  await carryOut({ named, state, plan, pace, rejects, summary }, session);
+async function carryOutPlan({ state, plan }: Planned, applying: Applying, session: Session): Promise<void> {
+  const { named, pace, outputs, summary } = applying;
+  await carryOut({ named, state, plan, pace, rejects: outputs.rejects, summary }, session);
 }
 
 /** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */

@@ -7,12 +7,11 @@ import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal } from '../../bulk/journal.ts';
 import { newRunId } from '../../bulk/run-files.ts';
 import type { Sender, Task } from '../../bulk/task.ts';
-import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
 import { type Fields, type ListRef, strongTag } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
-import { openSpool } from '../../output/spool.ts';
+import type { OutputFile } from '../../output-file.ts';
 import { createKey } from '../../seed/create-key.ts';
 import { beginRun, journalIdentity, journalOf, withLearned } from '../../seed/fold.ts';
 import type { Plan } from '../../seed/plan.ts';
@@ -22,7 +21,7 @@ import { type Step, stepHash } from '../../seed/step.ts';
 import { deletionOf, doneIfMissing } from '../many/deletion.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
-import { discardRejects } from '../many/rejects-file.ts';
+import { openRejectsFile } from '../many/rejects-file.ts';
 import type { SentResult } from '../many/row-sender.ts';
 import type { KnownBefore, RowsPlan } from '../many/rows-plan.ts';
 import { bootId, type Recorded } from '../many/run-record.ts';
@@ -41,8 +40,8 @@ export interface CarriedOut {
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
   readonly pace: PaceFlags;
   readonly summary: Summary;
-  /** The file for what was not done, an absolute path. */
-  readonly rejects: string | undefined;
+  /** For what was not done. */
+  readonly rejects: OutputFile | undefined;
 }
 
 interface StepRow {
@@ -127,7 +126,7 @@ function rowsPlan(
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, host.clock.now()),
     senderOver: (wire) => stepSender(state, steps, wire, sendsKeys),
-    rejects: rejects === undefined ? undefined : rejectsInto(rejects),
+    rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
       ...(inDoubt === 0 || failed + left > 0 ? [`run it again: ${again}`] : []),
@@ -202,16 +201,8 @@ function questionOf(step: Step, { site, list }: ListRef, key: string | undefined
   }
 }
 
-/** The steps that were not done, as JSONL: the next `apply` has them again by itself. */
-function rejectsInto(path: string): NonNullable<RowsPlan<StepRow>['rejects']> {
-  checkReplaceable(path);
-  const spool = openSpool();
-  return {
-    add: ({ action, name: key, id, fields }, error) => {
-      const known = { action, key, ...(id === undefined ? {} : { id }), fields, 'listctl:error': error };
-      spool.add(`${printJson(known)}\n`);
-    },
-    end: () => replaceFile(path, spool.lines()),
-    discard: () => discardRejects(path),
-  };
+/** A step that was not done, as JSONL: the next `apply` has it again by itself. */
+function rejectedStep({ action, name: key, id, fields }: StepRow, error: string): string {
+  const known = { action, key, ...(id === undefined ? {} : { id }), fields, 'listctl:error': error };
+  return `${printJson(known)}\n`;
 }

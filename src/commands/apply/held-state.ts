@@ -6,9 +6,15 @@ import { takeLock } from '../../lock.ts';
 import { type AppliedJournal, checkJournal, type Folded, fold, journalOf, readApplied } from '../../seed/fold.ts';
 import type { State } from '../../seed/state.ts';
 import { backupOf, readState, versionAt, writeState } from '../../seed/state-file.ts';
+import type { RecordFile } from '../many/distinct-files.ts';
 import type { PaceFlags } from '../many/flags.ts';
 import { bootId } from '../many/run-record.ts';
 import type { Session } from '../session.ts';
+
+/** A state, with what is kept beside it. */
+export function stateFiles(path: string): RecordFile {
+  return { path, endings: ['.journal', '.bak', '.lock'] };
+}
 
 /** How its lock is asked for. */
 export type StateLock = Pick<PaceFlags, 'lockWaitMs' | 'breaksLock'>;

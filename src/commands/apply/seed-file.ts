@@ -1,6 +1,7 @@
 /** The seed that a command line names: read, and whose list and which state it is. */
 
 import { absolutePath } from '../../absolute-path.ts';
+import { resolveLinks } from '../../files.ts';
 import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed, type SeedOptions } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
@@ -25,7 +26,7 @@ export interface NamedSeed {
   readonly name: string;
   readonly seed: Seed;
   readonly target: Target;
-  /** Where the state is: an absolute path. */
+  /** Where the state is: an absolute path behind every link, so that its lock and its journal are the same by each name. */
   readonly statePath: string;
 }
 
@@ -61,7 +62,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
     const seed = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of seed.notices) await session.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...session.list(seed) };
-    return { name, seed, target, statePath: absolutePath(flags.state ?? `${name}.state.json`, host) };
+    return { name, seed, target, statePath: resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host)) };
   } finally {
     await reportBadRows(nameOf(name), ...problems, session);
     input.close();

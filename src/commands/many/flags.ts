@@ -68,6 +68,8 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
   readonly resumes: boolean;
   readonly restarts: boolean;
   readonly journal: string | undefined;
+  /** False for `--journal none`. */
+  readonly keepsRecord: boolean;
   /** What is done about rows in doubt; undefined for what suits the verb. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: Shard | undefined;
@@ -92,7 +94,7 @@ export function addManyOptions(command: Command, action: RowAction): void {
   command
     .option('--resume', 'resume the run of these rows; without one, send nothing')
     .option('--restart', 'start a new run, from the first row')
-    .option('--journal <file>', 'journal file of the run (default: in the state directory)')
+    .option('--journal <file>', 'journal file of the run, or none (default: in the state directory)')
     .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
   if (action !== 'create') return;
   command.option(
@@ -142,13 +144,19 @@ const doubts = ['hold', 'retry', 'skip'] as const;
  */
 export function readManyFlags(flags: ManyFlags): ManyOptions {
   if (flags.resume && flags.restart) throw new Failure('usage', '--resume and --restart: pass one of them');
+  const keepsRecord = flags.journal !== 'none';
+  const continues = flags.resume ? '--resume' : flags.restart && '--restart';
+  if (!keepsRecord && continues) {
+    throw new Failure('usage', `${continues} cannot be used with --journal none: there is no record of a run`);
+  }
   return {
     ...readReadingFlags(flags),
     ...readPaceFlags(flags),
     skipsInvalid: flags.skipInvalid === true,
     resumes: flags.resume === true,
     restarts: flags.restart === true,
-    journal: flags.journal,
+    journal: keepsRecord ? flags.journal : undefined,
+    keepsRecord,
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
     shard: flags.shard === undefined ? undefined : readShard(flags.shard),
     keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),

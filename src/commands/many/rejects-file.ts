@@ -1,52 +1,65 @@
-/** The rows that were not done, kept for whoever mends them. */
-import { rmSync, statSync } from 'node:fs';
-import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
-import { openSpool, type Spool } from '../../output/spool.ts';
-import type { RowsFile } from '../../rows/open-rows.ts';
-import { openRejects, type Rejects } from '../../rows/rejects.ts';
-import type { RowSource } from '../../rows/row.ts';
+/** The rows that were not done, kept for whoever fixes them. */
+
+import { openSpool } from '../../output/spool.ts';
+import { descriptorNamed, type OutputFile, openOutput } from '../../output-file.ts';
+import type { Session } from '../session.ts';
 
 /** A rejects file that is being made. */
-export interface RejectsFile {
-  add(source: RowSource, error: string): void;
+export interface RejectsFile<R> {
+  add(row: R, error: string): void;
   /**
-   * Puts it in its place, also when there is no row in it: one of an earlier run would be taken for this one's.
+   * Writes it, also when there is no row in it: one of an earlier run would be taken for this one's.
    *
    * @throws {Failure} local-file
    */
-  end(): void;
+  end(): Promise<void>;
   /** Leaves none, nor that of an earlier run: not every row that belongs into it is known. */
   discard(): void;
+}
+
+/** What it is made of. */
+export interface RejectsFormat<R> {
+  head?(): string;
+  row(row: R, error: string): string;
+  tail?(): string;
 }
 
 /** Rows are written together, so many at once. */
 const batchLength = 65_536;
 
-/** Leaves no rejects file: it would be taken for a whole one. */
-export function discardRejects(path: string): void {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile()) rmSync(path, { force: true });
-}
-
 /**
- * Begins a rejects file. Its text waits where nobody else can read it, and the file is there, whole and its owner's
- * alone, when the run has ended.
+ * Opens what `--rejects` names, before anything is sent.
+ *
+ * @param printsItems whether stdout is for the items that are read
+ * @throws {Failure} usage, when it is standard output, and results go there as well; local-file; as `openOutput`
  */
-export function openRejectsFile(path: string, file: RowsFile): RejectsFile {
-  // Before anything is sent: afterwards it would be too late to name another one.
-  checkReplaceable(path);
-  const rejects = openRejects(file);
-  const spool = openSpool();
-  return {
-    add: (source, error) => spool.add(rejects.row(source, error)),
-    end: () => replaceFile(path, inPieces(rejects, spool)),
-    discard: () => discardRejects(path),
-  };
+export async function openRejectsOutput(
+  typed: string | undefined,
+  printsItems: boolean,
+  session: Session,
+): Promise<OutputFile | undefined> {
+  if (typed === undefined) return undefined;
+  if (descriptorNamed(typed, session.host) === 1) session.claimStdout('--rejects', printsItems);
+  return openOutput(typed, '--rejects', session.host);
 }
 
-function* inPieces(rejects: Rejects, spool: Spool): Generator<string> {
-  yield rejects.head();
-  yield* batched(spool.lines());
-  yield rejects.tail();
+/** Begins a rejects file. Its text waits where nobody else can read it until the run has ended. */
+export function openRejectsFile<R>(
+  output: OutputFile | undefined,
+  format: RejectsFormat<R>,
+): RejectsFile<R> | undefined {
+  if (output === undefined) return undefined;
+  const spool = openSpool();
+  function* lines() {
+    yield format.head?.() ?? '';
+    yield* spool.lines();
+    yield format.tail?.() ?? '';
+  }
+  return {
+    add: (row, error) => spool.add(format.row(row, error)),
+    end: () => output.write(batched(lines())),
+    discard: () => output.discard(),
+  };
 }
 
 function* batched(lines: Iterable<string>): Generator<string> {

@@ -4,6 +4,7 @@ import type { RowCounts } from '../../bulk/journal-records.ts';
 import type { Numbered, RowResult, RunningCounts, Sender, Task } from '../../bulk/task.ts';
 import type { Failure } from '../../errors.ts';
 import type { PaceFlags } from './flags.ts';
+import type { RejectsFile } from './rejects-file.ts';
 import type { SentResult } from './row-sender.ts';
 import type { Recorded } from './run-record.ts';
 import type { Summary } from './summary.ts';
@@ -32,7 +33,7 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly senderOver: (wire: Wire) => Sender<R, SentResult>;
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
-  readonly rejects?: { add(row: R, error: string): void; end(): void; discard(): void } | undefined;
+  readonly rejects?: RejectsFile<R> | undefined;
   /** Is told how the run ended. */
   readonly summary: Summary;
   /** What to do about a run that did not do every row: at most two lines. `word` names the run on a command line. */

@@ -5,19 +5,22 @@ import { IdSet } from '../../bulk/id-set.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
+import { resolveLinks } from '../../files.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
 import type { SummarizedRun } from '../../output/run-summary.ts';
+import type { OutputFile } from '../../output-file.ts';
 import type { Check } from '../../rows/check-rows.ts';
 import { nameOf } from '../../rows/input.ts';
 import { openRows, type RowsFile } from '../../rows/open-rows.ts';
+import { openRejects } from '../../rows/rejects.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
 import { untilStopped } from '../../until-stopped.ts';
 import { takeStdin } from '../options/files.ts';
 import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
-import { type NamedFile, namedFiles, refuseSameFile } from './distinct-files.ts';
+import { type CommandFiles, refuseSameFile } from './distinct-files.ts';
 import { showManyDryRun } from './dry-run-many.ts';
 import { findEditedRun, isSameTarget, nothingToResume, type RunInput, runIdentity } from './earlier-run.ts';
 import type { ManyOptions } from './flags.ts';
@@ -32,15 +35,15 @@ import {
 } from './going-on.ts';
 import { checkMaxDelete } from './max-delete.ts';
 import { checkFile, openShown } from './reading.ts';
-import { openRejectsFile } from './rejects-file.ts';
+import { openRejectsFile, openRejectsOutput, type RejectsFormat } from './rejects-file.ts';
 import { formatKeySource, type KeyedRow, keyDeriver, refusingTwins } from './row-key-source.ts';
 import { rowSender } from './row-sender.ts';
 import type { RowsPlan } from './rows-plan.ts';
 import { nextSteps, resumeCommand } from './run-failure.ts';
 import { runOrigin } from './run-origin.ts';
-import { identityOf, openRecord, type Recorded, type RunRecord } from './run-record.ts';
+import { checkJournalPath, identityOf, journalFiles, openRecord, type Recorded, type RunRecord } from './run-record.ts';
 import { sendRows } from './send-rows.ts';
-import { noSummary, openSummary, pathOfSummary, refuseSummary, type Summary } from './summary.ts';
+import { noSummary, openSummary, refuseSummary, type Summary } from './summary.ts';
 import { warnOfExpiry } from './warn-of-expiry.ts';
 
 /** What is done with each row, beside what the flags of `--from` say. */
@@ -69,6 +72,7 @@ interface FileRun {
   readonly mapping: string;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
+  readonly rejects: OutputFile | undefined;
 }
 
 /**
@@ -80,22 +84,40 @@ interface FileRun {
  */
 export async function runMany(verb: ManyVerb, many: ManyOptions, session: Session): Promise<void> {
   const { host } = session;
-  const { action, common, from } = verb;
+  const { action, from } = verb;
   session.list();
   session.address();
   refuseContradictions(verb, many);
   if (from === '-') takeStdin(host);
-  refuseSameFile(filesOf(from, many, host));
-  const summary = verb.isDryRun ? noSummary : openSummary(many.summaryJson, summarized(verb, many, session), session);
+  if (many.journal !== undefined) checkJournalPath(many.journal, host);
+  refuseSameFile(filesOf(from, many), host);
+  const of = summarized(verb, many, session);
+  const summary = verb.isDryRun ? noSummary : await openSummary(many.summaryJson, of, session);
+  const rejects = verb.isDryRun ? undefined : await openRejectsOutput(many.rejects, action === 'get', session);
+  try {
+    await runInput(verb, many, { summary, rejects }, session);
+  } finally {
+    await rejects?.close();
+  }
+}
+
+async function runInput(
+  verb: ManyVerb,
+  many: ManyOptions,
+  outputs: Pick<FileRun, 'summary' | 'rejects'>,
+  session: Session,
+): Promise<void> {
+  const { action, common, from } = verb;
   const input = await openShown(from, session);
   try {
     const file = await openRows(input, { ...many, action, common });
     const keyOf = keyOfRows(file, many, session);
     const checked = keyOf && many.keysFrom ? refusingTwins(file, many.keysFrom, keyOf) : file;
     const check = await checkFile(checked, many.skipsInvalid, session);
-    const run = { verb, summary, many, file, check, mapping: mappingOf(file), keyOf };
+    const run = { verb, many, file, check, mapping: mappingOf(file), keyOf, ...outputs };
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
-    const isRecorded = action !== 'get' || many.journal !== undefined || many.resumes;
+    const isRecorded = many.keepsRecord && (action !== 'get' || many.journal !== undefined || many.resumes);
+    if (!many.keepsRecord && !verb.isDryRun && action !== 'get') await session.say(noRecordNotice);
     if (verb.isDryRun) await showManyDryRun(file, check, keyOf, session);
     else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
@@ -120,10 +142,14 @@ function keyOfRows(file: RowsFile, { keysFrom }: ManyOptions, session: Session):
   throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none: no key is sent then');
 }
 
-function filesOf(from: string, many: ManyOptions, { cwd }: Session['host']): readonly NamedFile[] {
-  const { rejects, journal, summaryJson } = many;
-  const outputs = { '--rejects': rejects, '--journal': journal, '--summary-json': pathOfSummary(summaryJson) };
-  return namedFiles({ '--from': from === '-' ? undefined : from, ...outputs }, cwd);
+const noRecordNotice = 'no record is kept: this run cannot be resumed or undone, and nothing tells which rows are done';
+
+function filesOf(from: string, { rejects, journal, summaryJson }: ManyOptions): CommandFiles {
+  return {
+    inputs: { '--from': from === '-' ? undefined : from },
+    records: { '--journal': journal === undefined ? undefined : journalFiles(journal) },
+    outputs: { '--rejects': rejects, '--summary-json': summaryJson },
+  };
 }
 
 function summarized({ action }: ManyVerb, many: ManyOptions, session: Session): SummarizedRun {
@@ -150,7 +176,7 @@ function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInp
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
   const { host, version: tool, say: warn } = session;
   const { lockWaitMs, breaksLock, restarts, resumes } = run.many;
-  const journal = run.many.journal === undefined ? undefined : absolutePath(run.many.journal, host);
+  const journal = run.many.journal === undefined ? undefined : resolveLinks(absolutePath(run.many.journal, host));
   const input = inputOf(run, session);
   let notIt: Failure | undefined;
   const findOther = async (folder: string) => {
@@ -227,6 +253,11 @@ async function chosen(beginning: Beginning, session: Session): Promise<Exclude<B
   throw refusal;
 }
 
+function rejectsFormat(file: RowsFile): RejectsFormat<Row | BadRow> {
+  const { head, row, tail } = openRejects(file);
+  return { head, tail, row: ({ source }, error) => row(source, error) };
+}
+
 function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
@@ -292,7 +323,6 @@ function planOf(
   };
   const policy = before === undefined ? () => 'hold' as const : doubtPolicy(before, doubts);
   const skipsDoubts = many.inDoubt === 'skip';
-  const rejects = many.rejects === undefined ? undefined : openRejectsFile(absolutePath(many.rejects, host), file);
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: many, summary },
     prints: action === 'get' ? 'items' : 'results',
@@ -304,7 +334,7 @@ function planOf(
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given, keyOf }),
-    rejects: rejects && { ...rejects, add: ({ source }, error) => rejects.add(source, error) },
+    rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
     nextSteps: nextSteps(resumeCommand(session.words), doubts.isCreate && !doubts.honoursKeys),
   };
 }

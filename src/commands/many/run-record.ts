@@ -1,7 +1,8 @@
 /** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
 import { createHash } from 'node:crypto';
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
+import { absolutePath } from '../../absolute-path.ts';
 import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from '../../bulk/journal.ts';
 import { fileIo } from '../../bulk/journal-io.ts';
@@ -22,11 +23,13 @@ import {
 } from '../../bulk/run-files.ts';
 import { errnoReason } from '../../errno.ts';
 import { Failure } from '../../errors.ts';
+import { resolveLinks } from '../../files.ts';
 import type { Host } from '../../host.ts';
 import { type Lock, takeLock } from '../../lock.ts';
 import { shellWord } from '../../output/curl-line.ts';
 import { makePrivateFolder } from '../../private-folder.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
+import type { RecordFile } from './distinct-files.ts';
 
 /** Which run it is: one with the same is gone on with. */
 export interface RunPlace {
@@ -62,12 +65,49 @@ export interface Recorded {
   readonly journal: Journal;
 }
 
+/** Whether a journal is in the directory of the journals of runs. */
+export function isAmongRuns(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): boolean {
+  const folder = findRunsDirectory(host);
+  return folder !== undefined && resolveLinks(dirname(path)) === resolveLinks(folder);
+}
+
 /** The lock of the run that a journal records: of one in the folder of runs, that of all runs of the same input. */
 export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): string {
   const folder = findRunsDirectory(host);
   const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
-  const isOurs = folder !== undefined && identity !== undefined && realPath(dirname(path)) === realPath(folder);
-  return isOurs ? runLock(folder, identity) : `${path}.lock`;
+  return folder !== undefined && identity !== undefined && isAmongRuns(path, host)
+    ? runLock(folder, identity)
+    : `${path}.lock`;
+}
+
+/**
+ * Checks what `--journal` names.
+ *
+ * @throws {Failure} usage, when something is there that is not a regular file: it would be replaced
+ */
+export function checkJournalPath(typed: string, host: Pick<Host, 'cwd'>): void {
+  if (typed !== '' && isRegularOrMissing(absolutePath(typed, host))) return;
+  throw new Failure(
+    'usage',
+    `invalid --journal "${typed}": ${typed === '' ? 'expected a file' : 'not a regular file'}`,
+    {
+      hint: 'pass --journal none to keep no record; nothing was sent',
+    },
+  );
+}
+
+function isRegularOrMissing(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // Opening it tells what is wrong with it.
+    return true;
+  }
+}
+
+/** The journal that `--journal` names, with what is kept beside it. */
+export function journalFiles(path: string): RecordFile {
+  return { path, endings: ['.lock'] };
 }
 
 /** 64 hex digits that stand for what a run is of. */
@@ -207,16 +247,6 @@ function recordOf({ before, given, last, next, identity, locks, begin, journal, 
 /** The path of a journal on a command line, where it must not be taken for the name of a run or for a flag. */
 function journalWord(typed: string): string {
   return shellWord(isRunName(typed) || typed.startsWith('-') ? `./${typed}` : typed);
-}
-
-/** Two ways to one folder are the same lock. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // It is not there: whoever needs it will say so.
-    return path;
-  }
 }
 
 function makeFolder(folder: string): void {

@@ -37,7 +37,7 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   if (ended === undefined) throw new Error('the run has not ended');
   const { totals, recorded } = ended;
   const hasTold = unprinted === undefined && ended.hasTold;
-  const rejected = endRejects(plan, hasTold);
+  const rejected = await endRejects(plan, hasTold);
   const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
   const next = nextOf(plan, totals, recorded?.word);
   const failure = endingOf({ plan, totals, stoppedBy, next, report });
@@ -70,10 +70,13 @@ function untoldFailure(error: unknown, hasTold: boolean): Failure | undefined {
 }
 
 /** Writes the rejects; gives why they can't be: what became of the rows is told all the same. */
-function endRejects({ rejects }: Pick<RowsPlan<never>, 'rejects'>, hasTold: boolean): Failure | undefined {
+async function endRejects<R extends PlannedRow>(
+  { rejects }: Pick<RowsPlan<R>, 'rejects'>,
+  hasTold: boolean,
+): Promise<Failure | undefined> {
   try {
     // Where results or records could not be written, rows are missing in it.
-    if (hasTold) rejects?.end();
+    if (hasTold) await rejects?.end();
     else rejects?.discard();
     return undefined;
   } catch (error) {

@@ -1,12 +1,11 @@
 /** What a run over many rows says at its end: on stderr, and in the file of `--summary-json`. */
 
-import { absolutePath } from '../../absolute-path.ts';
 import type { RowCounts, RunTotals } from '../../bulk/journal-records.ts';
-import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
 import { exitCodes, Failure, Stopped } from '../../errors.ts';
 import { printJson } from '../../json.ts';
 import type { FailureGroup } from '../../output/failure-groups.ts';
 import { runSummary, type SummarizedRun, summaryObject } from '../../output/run-summary.ts';
+import { descriptorNamed, openOutput } from '../../output-file.ts';
 import type { Session } from '../session.ts';
 
 /** How a run ended. */
@@ -30,11 +29,6 @@ export interface Summary {
 /** The summary of what sends nothing. */
 export const noSummary: Summary = { ended: () => {} };
 
-/** The file that `--summary-json` names; undefined for stdout. */
-export function pathOfSummary(file: string | undefined): string | undefined {
-  return file === '-' ? undefined : file;
-}
-
 /** @throws {Failure} usage, where a summary of a dry run is wanted */
 export function refuseSummary(file: string | undefined): void {
   if (file !== undefined) throw new Failure('usage', '--summary-json cannot be used with --dry-run');
@@ -47,8 +41,8 @@ export function refuseSummary(file: string | undefined): void {
  * @param file as it was typed; `-` is stdout
  * @throws {Failure} usage, where stdout is taken by results; local-file, when the file cannot be written
  */
-export function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Summary {
-  const write = file === undefined ? undefined : summaryFile(file, session);
+export async function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Promise<Summary> {
+  const write = file === undefined ? undefined : await summaryFile(file, session);
   let ended: EndedRun | undefined;
   session.atEnd(async (error, exit) => {
     const unwritten = await write?.(`${printJson(objectOf(of, ended, { error, exit }), 2)}\n`);
@@ -109,26 +103,24 @@ function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): n
   return done + failed + invalid + inDoubt + skipped + left;
 }
 
-/** Writes the text where it belongs; gives why it cannot, once the work is done. */
-function summaryFile(file: string, session: Session): (text: string) => Promise<Failure | undefined> {
+/** Opens the file; what it gives writes the text, and gives why it cannot, once the work is done. */
+async function summaryFile(file: string, session: Session): Promise<(text: string) => Promise<Failure | undefined>> {
   const { host } = session;
-  if (file !== '-') {
-    const path = absolutePath(file, host);
-    checkReplaceable(path);
-    return (text) => failureOf(() => replaceFile(path, [text]));
+  if (descriptorNamed(file, host) === 1 && session.format(true) !== 'none') {
+    throw new Failure('usage', `--summary-json ${file} cannot be used without -o none: results are on stdout`, {
+      hint: 'pass -o none, or name a file; nothing was sent',
+    });
   }
-  if (session.format(true) === 'none') return (text) => failureOf(() => host.stdout.write(text));
-  throw new Failure('usage', '--summary-json - cannot be used without -o none: results are on stdout', {
-    hint: 'pass -o none, or name a file; nothing was sent',
-  });
-}
-
-async function failureOf(work: () => Promise<void> | void): Promise<Failure | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
+  const output = await openOutput(file, '--summary-json', host);
+  return async (text) => {
+    try {
+      await output.write([text]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    } finally {
+      await output.close();
+    }
+  };
 }

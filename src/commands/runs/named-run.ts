@@ -8,6 +8,7 @@ import type { JournalHeader } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { findRun, isRunName, resolveRun, runLock } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
+import { resolveLinks } from '../../files.ts';
 import type { Host } from '../../host.ts';
 import { isLocked, type LockOptions, takeLock } from '../../lock.ts';
 import { shellWord } from '../../output/curl-line.ts';
@@ -23,7 +24,9 @@ export const runWords = 'its id, last, or the path of its journal';
  * @throws {Failure} usage, when there is no such run; local-file, when the folder of runs can't be read
  */
 export function pathOfRun(word: string, host: Host): string {
-  return isRunName(word) ? resolveRun(runsDirectory(host), word, host.clock.now()) : absolutePath(word, host);
+  return isRunName(word)
+    ? resolveRun(runsDirectory(host), word, host.clock.now())
+    : resolveLinks(absolutePath(word, host));
 }
 
 /** The run in the commands of a hint: as it was named, but for `last`, which may be another one by then. */

@@ -4,21 +4,32 @@ import { createHash } from 'node:crypto';
 import { absolutePath } from '../../absolute-path.ts';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
+import { isRunName } from '../../bulk/run-files.ts';
 import type { Task } from '../../bulk/task.ts';
-import { checkReplaceable, replaceFile } from '../../bulk/whole-file.ts';
 import { Failure } from '../../errors.ts';
+import { resolveLinks } from '../../files.ts';
+import type { Host } from '../../host.ts';
 import type { ListRef } from '../../item.ts';
 import { objectFrom, printJson } from '../../json.ts';
 import { shellWord } from '../../output/curl-line.ts';
 import { countOf } from '../../output/quantity-text.ts';
-import { openSpool } from '../../output/spool.ts';
+import type { OutputFile } from '../../output-file.ts';
+import { refuseSameFile } from '../many/distinct-files.ts';
 import { type ManyFlags, type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { newCounts } from '../many/going-on.ts';
 import { checkMaxDelete, readMaxDelete } from '../many/max-delete.ts';
-import { discardRejects } from '../many/rejects-file.ts';
+import { openRejectsFile, openRejectsOutput } from '../many/rejects-file.ts';
 import type { RowsPlan } from '../many/rows-plan.ts';
 import { nextSteps } from '../many/run-failure.ts';
-import { identityOf, openRecord, type Recorded, type RunRecord } from '../many/run-record.ts';
+import {
+  checkJournalPath,
+  identityOf,
+  isAmongRuns,
+  journalFiles,
+  openRecord,
+  type Recorded,
+  type RunRecord,
+} from '../many/run-record.ts';
 import { sendRows } from '../many/send-rows.ts';
 import { openSummary, type Summary } from '../many/summary.ts';
 import { confirm } from '../prompts.ts';
@@ -49,6 +60,7 @@ interface Undo {
   readonly isForced: boolean;
   readonly mayAsk: boolean;
   readonly maxDelete: number | undefined;
+  readonly rejects: OutputFile | undefined;
 }
 
 /** What the run created. */
@@ -73,8 +85,15 @@ export async function undoRun(word: string, flags: UndoFlags, session: Session):
   const maxDelete = readMaxDelete(flags);
   const { lockWaitMs, breaksLock } = pace;
   const path = pathOfRun(word, host);
+  const journal = undoJournal(path, word, flags, host);
+  const records = {
+    [word]: journalFiles(path),
+    '--journal': journal === undefined ? undefined : journalFiles(journal),
+  };
+  refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
+  const rejects = await openRejectsOutput(pace.rejects, false, session);
   // The run itself must not go on meanwhile.
-  await whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host, async () => {
+  const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host, async () => {
     const of = await readRun(path);
     refuseOthers(of.header);
     const list = targetOf(of.header, session);
@@ -82,16 +101,40 @@ export async function undoRun(word: string, flags: UndoFlags, session: Session):
     const created = await createdBy(path, isForced);
     const { origin, site, list: name, run } = of.header;
     const summarized = { action: 'undo', service: origin, ...list, shard: null };
-    const summary = openSummary(pace.summaryJson, summarized, session);
-    const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk: flags.yes !== true, maxDelete };
+    const summary = await openSummary(pace.summaryJson, summarized, session);
+    const mayAsk = flags.yes !== true;
+    const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
     const identity = identityOf('undo', origin, site, name, run);
     const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
-    const record = await openRecord({ identity, journal: undefined }, locking, host);
+    const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, locking, host);
     try {
+      if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(journal);
       await takeBack(undo, record, session);
     } finally {
       record.release();
     }
+  });
+  await undone.finally(() => rejects?.close());
+}
+
+/**
+ * The file that an undo is recorded in: beside the journal of the run where that was named by its path, since the user
+ * may have no home to keep another one in; undefined for the directory of runs.
+ */
+function undoJournal(path: string, word: string, { journal }: UndoFlags, host: Host): string | undefined {
+  if (journal === 'none') {
+    throw new Failure('usage', '--journal none cannot be used with runs undo: its record says what is deleted already');
+  }
+  if (journal !== undefined) {
+    checkJournalPath(journal, host);
+    return resolveLinks(absolutePath(journal, host));
+  }
+  return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
+}
+
+function ofAnother(journal: string | undefined): Failure {
+  return new Failure('usage', `${journal} records another run`, {
+    hint: 'nothing was sent; name another file with --journal',
   });
 }
 
@@ -175,7 +218,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const { word, path, of, list, created, pace, summary, isForced } = undo;
   const { host, words } = session;
   const { run } = of.header;
-  const { ratePerSecond, rejects } = pace;
+  const { ratePerSecond } = pace;
   // Two requests are one row then, and at most so many requests were asked for.
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
@@ -186,7 +229,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
     tasks: tasksOf(path, of, before, host),
     senderOver: (wire) => undoSender({ run, list, wire, isForced }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
-    rejects: rejects === undefined ? undefined : rejectsInto(absolutePath(rejects, host)),
+    rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
     nextSteps: nextSteps(goOnWith(words, word, run), false),
   };
 }
@@ -220,24 +263,15 @@ async function* tasksOf(
 
 const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'in-doubt': 'inDoubt' } as const;
 
-/** As JSONL, so that `items delete --from` takes them. */
-function rejectsInto(path: string): NonNullable<RowsPlan<CreatedRow>['rejects']> {
-  checkReplaceable(path);
-  const spool = openSpool();
-  return {
-    add: ({ number, id }, error) =>
-      spool.add(
-        `${printJson(
-          objectFrom([
-            ['row', number],
-            ['id', id],
-            ['listctl:error', error],
-          ]),
-        )}\n`,
-      ),
-    end: () => replaceFile(path, spool.lines()),
-    discard: () => discardRejects(path),
-  };
+/** As JSONL, so that `items delete --from` takes it. */
+function rejectedRow({ number, id }: CreatedRow, error: string): string {
+  return `${printJson(
+    objectFrom([
+      ['row', number],
+      ['id', id],
+      ['listctl:error', error],
+    ]),
+  )}\n`;
 }
 
 /** The same command line; but `last` is another run now. */

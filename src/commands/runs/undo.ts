@@ -15,7 +15,8 @@ export const undoCommand: CommandSpec = {
       .optionsGroup('Taking back:')
       .option('-y, --yes', 'do not ask')
       .option('--force', 'items that were changed since, too')
-      .option('--resume', 'go on where it ended; it does so by itself');
+      .option('--resume', 'go on where it ended; it does so by itself')
+      .option('--journal <file>', 'file to record this undo in (RUN.undo where RUN is a path)');
     addMaxDeleteOption(command);
     command.optionsGroup('Many items:');
     addPaceOptions(command);

@@ -99,7 +99,9 @@ describe('a stop', () => {
     await using world = await manyWorld(service);
     const ids = world.file('ids.txt', Array.from({ length: 40 }, (_, index) => `${index}`).join('\n'));
 
-    const { exitCode, stdout } = await world.run(['items', 'get', '--from', ids], { signal: stopping.signal });
+    const { exitCode, stdout } = await world.run(['items', 'get', '--from', ids, '--concurrency', '1'], {
+      signal: stopping.signal,
+    });
 
     expect(exitCode).toBe(130);
     expect(jsonLines(stdout)).toHaveLength(3);

@@ -66,7 +66,7 @@ describe('a new journal', () => {
 
   test('is made beside what a killed process left of one', async () => {
     const disk = powerLossDisk();
-    disk.put(`${path}.tmp-listctl`, Buffer.from('half'));
+    disk.put(`${path}.tmp-listctl-0123456789ab`, Buffer.from('half'));
 
     await createJournal(path, header, session, disk.io).close();
 

@@ -1,14 +1,10 @@
 /** A file is replaced whole, or is what it was (reliability, C7). */
 import {
-  closeSync,
-  fsyncSync,
+  linkSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -16,17 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { replaceFile, type WholeFileIo } from '../../../src/bulk/whole-file.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
-
-const realIo: WholeFileIo = {
-  open: openSync,
-  write: writeSync,
-  sync: fsyncSync,
-  close: closeSync,
-  rename: renameSync,
-  remove: (path) => rmSync(path, { force: true }),
-};
+import { checkReplaceable, type FileIo, fileIo, replaceFile } from '../../src/replace-file.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('a file', () => {
   test('is made of its pieces, its owner’s alone, with nothing left beside it', async () => {
@@ -60,22 +47,50 @@ describe('a file', () => {
     expect([readlinkSync(link), readFileSync(target, 'utf8')]).toEqual([target, 'new']);
   });
 
-  test('takes the place of what a killed process left', async () => {
+  test('takes away what a killed process left beside it', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'r.csv');
-    writeFileSync(`${path}.tmp-listctl`, 'half');
+    writeFileSync(`${path}.tmp-listctl-0123456789ab`, 'half');
 
     replaceFile(path, ['whole']);
 
     expect([readFileSync(path, 'utf8'), readdirSync(folder.path)]).toEqual(['whole', ['r.csv']]);
   });
 
+  test.skipIf(process.platform === 'win32')('is written beside no name that can be known before', async () => {
+    await using folder = await temporaryFolder();
+    const [path, precious] = [join(folder.path, 'r.csv'), join(folder.path, 'precious')];
+    writeFileSync(precious, 'x');
+    symlinkSync(precious, `${path}.tmp-listctl`);
+    symlinkSync(precious, `${path}.tmp-listctl-0123456789ab`);
+    linkSync(precious, `${path}.tmp-listctl-0123456789cd`);
+
+    checkReplaceable(path);
+    replaceFile(path, ['whole']);
+
+    expect(readFileSync(precious, 'utf8')).toBe('x');
+    expect(readdirSync(folder.path).sort()).toEqual(['precious', 'r.csv', 'r.csv.tmp-listctl']);
+  });
+
+  test.skipIf(process.platform === 'win32')('behind links is replaced where it is, or will be', async () => {
+    await using folder = await temporaryFolder();
+    mkdirSync(join(folder.path, 'real'));
+    symlinkSync('real', join(folder.path, 'linked'));
+    symlinkSync('linked/later', join(folder.path, 'link'));
+
+    replaceFile(join(folder.path, 'link'), ['new']);
+
+    expect(readFileSync(join(folder.path, 'real', 'later'), 'utf8')).toBe('new');
+    expect(readlinkSync(join(folder.path, 'link'))).toBe('linked/later');
+  });
+
   test('a disk that takes a byte at a time gets all of them', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'r.csv');
-    const write: WholeFileIo['write'] = (descriptor, bytes, offset) => writeSync(descriptor, bytes, offset, 1);
+    const write: FileIo['write'] = (descriptor, bytes, offset, position) =>
+      writeSync(descriptor, bytes, offset, 1, position);
 
-    replaceFile(path, ['whole', ' text'], { ...realIo, write });
+    replaceFile(path, ['whole', ' text'], { ...fileIo, write });
 
     expect(readFileSync(path, 'utf8')).toBe('whole text');
   });
@@ -96,7 +111,7 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
       throw Object.assign(new Error(code), { code });
     };
 
-    expect(() => replaceFile(path, ['new'], { ...realIo, [step]: fails })).toThrow(says);
+    expect(() => replaceFile(path, ['new'], { ...fileIo, [step]: fails })).toThrow(says);
 
     expect([readFileSync(path, 'utf8'), readdirSync(folder.path)]).toEqual(['old', ['r.csv']]);
   });
@@ -126,16 +141,16 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
 test('its bytes are on disk before it has its name, and the name after', async () => {
   await using folder = await temporaryFolder();
   const steps: string[] = [];
-  const noting = <K extends keyof WholeFileIo>(step: K): WholeFileIo[K] =>
+  const noting = <K extends keyof FileIo>(step: K): FileIo[K] =>
     ((...values: never[]) => {
       steps.push(step);
-      return (realIo[step] as (...all: never[]) => unknown)(...values);
-    }) as WholeFileIo[K];
+      return (fileIo[step] as (...all: never[]) => unknown)(...values);
+    }) as FileIo[K];
 
   replaceFile(join(folder.path, 'r'), ['x'], {
     ...{ open: noting('open'), write: noting('write'), sync: noting('sync'), close: noting('close') },
-    ...{ rename: noting('rename'), remove: noting('remove') },
+    ...{ rename: noting('rename'), remove: noting('remove'), list: noting('list'), syncFolder: noting('syncFolder') },
   });
 
-  expect(steps).toEqual(['remove', 'open', 'write', 'sync', 'close', 'rename', 'open', 'sync', 'close']);
+  expect(steps).toEqual(['list', 'open', 'write', 'sync', 'close', 'rename', 'syncFolder']);
 });
