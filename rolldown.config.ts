@@ -33,7 +33,7 @@ export default defineConfig({
       groups: [
         {
           name: 'listctl',
-          test: /\/src\/(main|program|host|errors|item|json)\.ts$|\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|node-modules|socket|way)\.ts$|\/(commander|lossless-json)\//,
+          test: /\/src\/(main|program|host|errors|item|json|hide|loopback)\.ts$|\/src\/api\/(answer-reader|attempt-watch|connector|faults|http|node-modules|socket|way)\.ts$|\/(commander|lossless-json)\//,
         },
       ],
     },

@@ -63,8 +63,14 @@ export class AttemptWatches {
     this.#free.push(watched.place);
   }
 
+  /** A process that was stopped, or asleep, finds responses in its sockets: they are read before anything is late. */
   #look(): void {
     const nowMs = this.#nowMs();
+    // Timers come before sockets in a turn of the event loop, and immediates after both.
+    setImmediate(() => this.#failLate(nowMs));
+  }
+
+  #failLate(nowMs: number): void {
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     for (const watched of [...this.#watched]) {
       if (watched === undefined) continue;

@@ -1,3 +1,4 @@
+import { nodeZlib } from './node-modules.ts';
 import { type Answer, type Attempt, answerBytesMax, errorBytesMax } from './transport.ts';
 
 /** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
@@ -23,14 +24,15 @@ export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
   return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
 }
 
-async function gunzipped(answer: Answer): Promise<Uint8Array | string> {
-  const { gunzipWithin } = await import('./gzip.ts');
-  try {
-    return await gunzipWithin(answer.body, isGood(answer) ? answerBytesMax : errorBytesMax);
-  } catch (error) {
-    const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
-    return isTooLarge ? 'too-large' : 'its compression is cut short or damaged';
-  }
+/** Takes one gzip coding off: a small body may stand for a huge one. */
+function gunzipped(answer: Answer): Promise<Uint8Array | string> {
+  const maxOutputLength = isGood(answer) ? answerBytesMax : errorBytesMax;
+  return new Promise((resolve) => {
+    nodeZlib().gunzip(answer.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
+      if (error === null) resolve(decoded);
+      else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compression is cut short or damaged');
+    });
+  });
 }
 
 /** The headers without the coding, which is off. */

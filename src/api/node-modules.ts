@@ -9,5 +9,8 @@ const require = createRequire(import.meta.url);
 /** `node:http`. */
 export const nodeHttp = (): typeof import('node:http') => require('node:http');
 
+/** `node:zlib`, for a response that came compressed though nobody asked for that. */
+export const nodeZlib = (): typeof import('node:zlib') => require('node:zlib');
+
 /** `node:net`. */
 export const nodeNet = (): typeof import('node:net') => require('node:net');

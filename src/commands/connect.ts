@@ -56,11 +56,26 @@ export async function connect(
     const { monotonicMs } = host.clock;
     const headers = { 'user-agent': `listctl/${version}` };
     const way = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
-    if ((options.kind ?? transport) === 'one') return httpTransport(way);
+    if ((options.kind ?? transport) === 'one' || !hasWebAssembly()) return httpTransport(way);
     return (await import('../api/undici.ts')).undiciTransport(way);
   };
   const opened = await open(token);
   return token.renew === undefined ? opened : renewing(opened, token, open);
+}
+
+/** Whether undici's parser can run: not with `--jitless`, nor where a process may have little address space. */
+function hasWebAssembly(): boolean {
+  const { WebAssembly: wasm } = globalThis as MaybeWasm;
+  try {
+    return wasm !== undefined && new wasm.Memory({ initial: 1 }) instanceof wasm.Memory;
+  } catch {
+    // It reserves gigabytes of addresses, whatever it needs.
+    return false;
+  }
+}
+
+interface MaybeWasm {
+  readonly WebAssembly?: { readonly Memory: new (pages: { readonly initial: number }) => object };
 }
 
 /** Whom to trust over TLS: undefined for whom Node trusts. */

@@ -1,3 +1,4 @@
+import { MessageChannel } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
 import { AttemptWatches } from '../../../src/api/attempt-watch.ts';
 
@@ -19,4 +20,19 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
   expect(delays.mock.calls.map(([, ms]) => ms)).toEqual([0]);
   clearInterval(held);
   delays.mockRestore();
+});
+
+test('what came while the process was stopped is read before its attempt is late', async () => {
+  const fail = vi.fn();
+  const watch = new AttemptWatches().watch({ timeoutMs: 20, signal: new AbortController().signal }, fail);
+  const { port1, port2 } = new MessageChannel();
+  // Read where sockets are.
+  port1.on('message', () => watch.end());
+
+  port2.postMessage('the response');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  port1.close();
+
+  expect(fail).not.toHaveBeenCalled();
 });
