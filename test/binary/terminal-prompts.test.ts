@@ -175,6 +175,39 @@ test.each([
   expect(terminal.text()).toContain(sent === 1 ? 'Buy milk' : 'pass --confirm prod to write to it; nothing was sent');
 });
 
+describe('create --from of rows that have a run', () => {
+  const again = /\? Run \S+, begun \S+, did every row of a\.csv\. Create them again\? \(y\/N\)/;
+  const rest = /\? Run \S+ of a\.csv is unfinished: of 1 row 1 failed\. Resume it\? \(y\/N\)/;
+
+  test.each([
+    { first: 201, question: again, keys: 'y\r', exitCode: 0, sent: 2, journals: 2 },
+    { first: 201, question: again, keys: '\r', exitCode: 2, sent: 1, journals: 1 },
+    { first: 400, question: rest, keys: 'y\r', exitCode: 0, sent: 2, journals: 1 },
+    { first: 400, question: rest, keys: 'n\r', exitCode: 2, sent: 1, journals: 1 },
+  ])(
+    'asks after a $first, and $keys ends with $exitCode',
+    async ({ first, question, keys, exitCode, sent, journals }) => {
+      await using service = await scriptedService({ status: first, body: milk }, { status: 201, body: milk });
+      await using folder = await settingsFolder(keptFor(service));
+      await using work = await temporaryFolder();
+      writeFileSync(join(work.path, 'a.csv'), 'Title\nBuy milk\n');
+      const env = { ...folder.env, LISTCTL_STATE_DIR: work.path };
+      const words = ['items', 'create', '--from', 'a.csv', '-o', 'none'];
+      const open = () => listctlInTerminal(words, { env, cwd: work.path, columns: 200 });
+      await using before = open();
+      await before.ended;
+
+      await using terminal = open();
+      await terminal.shows(question);
+      terminal.type(keys);
+
+      expect(await terminal.ended).toMatchObject({ exitCode });
+      expect(service.requests).toHaveLength(sent);
+      expect(readdirSync(join(work.path, 'runs')).filter((name) => name.endsWith('.journal'))).toHaveLength(journals);
+    },
+  );
+});
+
 describe('where nobody may be asked', () => {
   const silent = [
     { name: '--no-input', words: ['--no-input'], env: {} },

@@ -5,6 +5,7 @@ import type { Replay } from '../../bulk/journal-replay.ts';
 import type { RunningCounts, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
 import type { Host } from '../../host.ts';
+import { countOf } from '../../output/quantity-text.ts';
 import { badRowFailure, type Check } from '../../rows/check-rows.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
 import type { BadRow, Row, RowAction } from '../../rows/row.ts';
@@ -85,7 +86,7 @@ function unfinished({ header, counts }: Replay, { name }: InputFacts): { questio
     [counts.inDoubt, 'in doubt'],
   ];
   const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
-  const what = `run ${header.run} of ${name} is unfinished: of ${header.rows} rows ${rest.join(', ')}`;
+  const what = `run ${header.run} of ${name} is unfinished: of ${countOf(header.rows, 'row')} ${rest.join(', ')}`;
   return {
     question: `${capitalized(what)}. Resume it?`,
     refusal: new Failure('usage', what, {
