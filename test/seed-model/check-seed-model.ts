@@ -89,7 +89,7 @@ async function applied(world: ModelWorld, call: Call): Promise<void> {
 async function resolveAll(world: ModelWorld): Promise<void> {
   if (world.stateText() === undefined) return;
   // Folds in what a killed run left.
-  await succeed(world, ['state', 'export', 'seed.json', '-o', 'none']);
+  await succeed(world, ['apply', 'seed.json', '--no-refresh', '--out', 'unused.json', '-o', 'none']);
   for (const [key, { inDoubt }] of Object.entries(world.state()?.items ?? {})) {
     if (inDoubt === undefined) continue;
     const id = inDoubt.idempotencyKey === null ? undefined : world.made.get(inDoubt.idempotencyKey);
