@@ -32,7 +32,8 @@ function valuesIn(header: string | undefined): readonly string[] {
   return Array.from(values, ([value]) => value.trim());
 }
 
-function secondsMs(value: string): number | undefined {
+/** A number of seconds in milliseconds; undefined for anything else. */
+export function secondsMs(value: string): number | undefined {
   if (!/^\d+(\.\d+)?$/.test(value)) return undefined;
   // Rounded up, so that it is never too early; so many digits that they are no number any more are a very long wait.
   return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER);
@@ -51,7 +52,8 @@ const dates = [
   /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
 ] as const;
 
-function dateMs(text: string): number | undefined {
+/** A date of a header in milliseconds since the Unix epoch; undefined for anything else. */
+export function dateMs(text: string): number | undefined {
   if (!dates.some((form) => form.test(text))) return undefined;
   // The oldest form names no zone, and means the same one.
   const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);

@@ -9,6 +9,7 @@ import { outcomeOf } from './outcome.ts';
 import type { Proof } from './proof.ts';
 import { delayMs, isDoubtful, isThrottled, keyWindowMs, mayRepeat, type RetryPolicy } from './retry.ts';
 import { waitAskedMs } from './retry-after.ts';
+import { ServiceClock } from './service-clock.ts';
 import {
   type Answer,
   type AnswerHead,
@@ -38,6 +39,8 @@ export interface Wire {
   ask<T>(question: Question<T>): Promise<T>;
   /** The same one attempt at a time, for who decides by itself when the next one goes. Nothing is sent yet. */
   begin<T>(question: Question<T>): Exchange<T>;
+  /** The time of the service, in milliseconds since the Unix epoch; undefined until a response has said it. */
+  serviceMs(): number | undefined;
 }
 
 /** What is asked of the service. */
@@ -124,9 +127,12 @@ export function wireOver(transport: Transport, options: WireOptions): Wire {
     const until = isRead(request.method) ? signal : writeSignal();
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
-  const begin = <T>(question: Question<T>) => new Asking(question, { address, hide: transport.hide, send, options });
+  const service = new ServiceClock(options.clock);
+  const shared = { address, hide: transport.hide, send, service, options };
+  const begin = <T>(question: Question<T>) => new Asking(question, shared);
+  const ask = async <T>(question: Question<T>) => outcomeOfAll(begin(question), options);
   const { hide = (text: string) => text } = transport;
-  return { address, hide, begin, ask: async (question) => outcomeOfAll(begin(question), options) };
+  return { address, hide, begin, ask, serviceMs: () => service.now() };
 }
 
 /** Sends once; where that is asked for, on a connection of its own. */
@@ -137,6 +143,7 @@ interface Shared {
   readonly address: string;
   readonly hide: Transport['hide'];
   readonly send: Send;
+  readonly service: ServiceClock;
   readonly options: WireOptions;
 }
 
@@ -176,7 +183,8 @@ class Asking<T> implements Exchange<T> {
   readonly #shared: Shared;
   readonly #method: Method;
   #number = 0;
-  #firstSentAtMs = 0;
+  /** When this process first sent it, by each clock. */
+  #firstSent: readonly (number | undefined)[] = [];
   #isFresh = false;
   /** The last attempt of a write that may have happened: what the whole is, unless a later one proves it. */
   #doubt: Omit<Doubt, 'times'> | undefined;
@@ -195,7 +203,8 @@ class Asking<T> implements Exchange<T> {
   /** @param mayRepeat whether a wait is worth telling */
   attempt(mayRepeat = true): Promise<Step<T>> {
     const startedAtMs = this.#shared.options.clock.monotonicMs();
-    if (this.#number === 0) this.#firstSentAtMs = startedAtMs - (this.#question.sentMsAgo ?? 0);
+    if (this.#number === 0) this.#firstSent = this.#times();
+    if (this.#isKeyOld(0)) return Promise.resolve(this.#heldBack());
     // No async function: there are many attempts, and mostly nothing has to be waited for behind the answer.
     return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
       const tookMs = this.#shared.options.clock.monotonicMs() - startedAtMs;
@@ -206,6 +215,8 @@ class Asking<T> implements Exchange<T> {
   }
 
   #ended(attempt: Attempt, tookMs: number, mayRepeat: boolean): Step<T> | Promise<Step<T>> {
+    const head = attempt.answer ?? attempt.head;
+    if (head !== undefined) this.#shared.service.hear(head);
     const ended = this.#judge(attempt);
     if (!('value' in ended)) return this.#notDone(ended, tookMs, mayRepeat);
     const done: Done<T> = { isDone: true, value: ended.value, outcome: 'applied', sign: 'answered', tookMs };
@@ -253,9 +264,30 @@ class Asking<T> implements Exchange<T> {
     const askedMs = answer && waitAskedMs(answer, clock.now());
     if (askedMs !== undefined && askedMs > maxWaitMs) return { tooLongMs: askedMs };
     const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(answer), askedMs }, random);
-    const isTooLate =
-      this.isInDoubt && this.#method === 'POST' && clock.monotonicMs() - this.#firstSentAtMs + ms > keyWindowMs;
-    return isTooLate ? {} : { ms, isAsked: askedMs !== undefined };
+    return this.#isKeyOld(ms) ? {} : { ms, isAsked: askedMs !== undefined };
+  }
+
+  /** The time by the monotonic clock, which stops while the machine sleeps, the wall clock, and that of the service. */
+  #times(): readonly (number | undefined)[] {
+    const { service, options } = this.#shared;
+    return [options.clock.monotonicMs(), options.clock.now(), service.now()];
+  }
+
+  /** Whether the service may have forgotten the key of a create in doubt when that is sent after this wait. */
+  #isKeyOld(waitMs: number): boolean {
+    const { method, headers } = this.#question.request;
+    if (!this.isInDoubt || method !== 'POST' || !('idempotency-key' in headers)) return false;
+    const { sentMsAgo = 0 } = this.#question;
+    const times = this.#number === 0 ? this.#firstSent : this.#times();
+    const ages = times.map((ms = 0, at) => ms - (this.#firstSent[at] ?? ms));
+    return sentMsAgo + Math.max(...ages) + waitMs > keyWindowMs;
+  }
+
+  /** What stands for an attempt that is not made any more. */
+  #heldBack(): NotDone {
+    const failure = () => this.#failure({ ...before, outcome: 'unknown' });
+    const told = { outcome: 'unknown', sign: 'answered', tookMs: 0 } as const;
+    return { isDone: false, waitMs: undefined, isAsked: false, concerns: 'itself', failure, ...told };
   }
 
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {

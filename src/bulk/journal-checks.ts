@@ -56,6 +56,7 @@ const isCount: Check = (value) => Number.isSafeInteger(value) && (value as numbe
 const isFromOne: Check = (value) => isCount(value) && value !== 0;
 /** Two of them added up are still a date. */
 const isTime: Check = (value) => isCount(value) && (value as number) <= 4e15;
+const isAhead: Check = (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 4e15;
 const isMs: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
 const isHash: Check = (value) => isText(value) && /^[0-9a-f]{16}$/.test(value as string);
 const isHashOf: Check = (value) => isText(value) && /^[0-9a-f]{16,128}$/.test(value as string);
@@ -69,6 +70,7 @@ const session: Shape = {
   limit: isCount,
   tool: isText,
   at: isTime,
+  monotonicMs: maybe(isMs),
 } satisfies Record<keyof SessionStart, Check>;
 
 const totals: Shape = {
@@ -126,6 +128,7 @@ const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
     [row, oneOf('not-applied', 'skipped')],
   ],
   T: [[isMs]],
+  S: [[isAhead]],
   E: [[isTotals]],
 };
 

@@ -68,6 +68,8 @@ export interface SessionStart {
   readonly tool: string;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
+  /** Milliseconds by the monotonic clock, which goes on from one session to the next on the same boot. */
+  readonly monotonicMs?: number;
 }
 
 /** How many rows of a run stand how; together they are all of its rows. */
@@ -136,6 +138,9 @@ export type ResolvedRecord =
 /** The whole run waits, because it is throttled. */
 export type ThrottledRecord = readonly ['T', waitMs: number];
 
+/** The clock of the service is so many milliseconds ahead of this session's: said once it is known, and when it changes. */
+export type ServiceClockRecord = readonly ['S', aheadMs: number];
+
 /** The session ended by itself. */
 export type EndRecord = readonly ['E', RunTotals];
 
@@ -150,7 +155,7 @@ export type RowRecord =
   | ResolvedRecord;
 
 /** Anything that a group may hold. */
-export type JournalRecord = BeginRecord | RowRecord | ThrottledRecord | EndRecord;
+export type JournalRecord = BeginRecord | RowRecord | ThrottledRecord | ServiceClockRecord | EndRecord;
 
 /** What is written together: milliseconds since the session began, and the records in their order. */
 export type JournalGroup = readonly [timeMs: number, ...records: JournalRecord[]];

@@ -125,6 +125,10 @@ function replayOf(path: string, rows: RunRows, given: IdSet | undefined) {
         // Judged then and there: whoever began it acted on that, and saw to it that what it had read is on disk.
         end(record[1].boot);
         sessions.push(record[1]);
+        rows.begin(record[1]);
+        return undefined;
+      case 'S':
+        rows.hearService(record[1]);
         return undefined;
       case 'T':
       case 'E':

@@ -1,5 +1,6 @@
 /** What became of every row of a run, record by record: nine bytes a row, and more only for those in doubt. */
 import type { IntentRecord, RowCounts, RowRecord, SessionStart } from './journal-records.ts';
+import type { SentMoment } from './key-age.ts';
 
 /** How a row stands. Pending is also what was not sent, was refused for now, or was said not to be applied. */
 export type RowState = 'pending' | 'done' | 'failed' | 'invalid' | 'in-doubt' | 'skipped';
@@ -7,14 +8,14 @@ export type RowState = 'pending' | 'done' | 'failed' | 'invalid' | 'in-doubt' | 
 const states: readonly RowState[] = ['pending', 'done', 'failed', 'invalid', 'in-doubt', 'skipped'];
 
 /** What is known of a row whose outcome is not. */
-export interface Doubt {
+export interface Doubt extends SentMoment {
   readonly key: string | null;
   /** Of the payload that may have been applied. */
   readonly hash: string;
   readonly attempt: number;
   /** Why it is unknown; undefined where the process ended while the request was under way, or could be. */
   readonly cause: string | undefined;
-  /** When the first attempt in doubt with this key was recorded: milliseconds since the Unix epoch. */
+  /** When the first attempt in doubt with this key was recorded, as `serviceAt` and `session` are of that one. */
   readonly sentAt: number;
   /** Whether no outcome at all was recorded. */
   readonly isOpen: boolean;
@@ -35,6 +36,10 @@ export interface RunRows {
    * @returns why it can't stand there, if it can't
    */
   take(record: RowRecord, at: number): string | undefined;
+  /** Whatever is taken from now on is of this session. */
+  begin(session: SessionStart): void;
+  /** The clock of the service is so far ahead of the session's. */
+  hearService(aheadMs: number): void;
   /** Judges the open intents of the session that ended: see `settle`. */
   settle(session: SessionStart, boot: string): void;
   stateOf(row: number): RowState;
@@ -54,6 +59,7 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
   const table = rowTable(isDone ? 'done' : 'pending');
   const open = new Map<number, OpenIntent>();
   const doubts = new Map<number, Doubt>();
+  const moments = sentMoments();
 
   const settled = (row: number, state: RowState) => {
     open.delete(row);
@@ -65,7 +71,8 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
     // A service keeps a key from the first time that it saw it.
     const isSameKey = before !== undefined && before.key !== null && before.key === doubt.key;
     open.delete(row);
-    doubts.set(row, isSameKey ? { ...doubt, sentAt: before.sentAt } : doubt);
+    const first = isSameKey ? before : doubt;
+    doubts.set(row, { ...doubt, sentAt: first.sentAt, serviceAt: first.serviceAt, session: first.session });
     table.setState(row, 'in-doubt');
   };
   /** What an attempt leaves that had no effect: a doubt of an earlier one is still one. */
@@ -77,7 +84,7 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
     const unanswered = open.get(row);
     if (unanswered !== undefined) doubted(row, unanswered.doubt);
     table.setHash(row, hash);
-    open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, sentAt: at, isOpen: true } });
+    open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, ...moments.at(at), isOpen: true } });
   };
   const lost = (row: number, cause: string) => {
     const doubt = open.get(row)?.doubt ?? doubts.get(row);
@@ -97,6 +104,12 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
       else settled(row, stateAfter(record));
       return undefined;
     },
+    begin: moments.begin,
+    hearService: (ms) => {
+      const placed = moments.hear(ms);
+      for (const [row, { seq, doubt }] of open) open.set(row, { seq, doubt: placed(doubt) });
+      for (const [row, doubt] of doubts) doubts.set(row, placed(doubt));
+    },
     settle: (session, boot) => {
       const isSameBoot = session.boot !== '' && session.boot === boot;
       const inOrder = [...open].sort(([, one], [, other]) => one.seq - other.seq);
@@ -110,6 +123,28 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
     doubtOf: (row) => doubts.get(row),
     doubts: () => [...doubts.keys()].sort((one, other) => one - other),
     counts: (rows) => countsOf(table.count(), rows, isDone),
+  };
+}
+
+/** When requests are sent, by the clocks of their session. */
+function sentMoments() {
+  let session: SessionStart | undefined;
+  let aheadMs: number | undefined;
+  return {
+    begin: (next: SessionStart) => {
+      [session, aheadMs] = [next, undefined];
+    },
+    at: (sentAt: number): SentMoment => {
+      return { sentAt, serviceAt: aheadMs === undefined ? undefined : sentAt + aheadMs, session };
+    },
+    /** Also what the session sent before the service first said its time was sent by that clock. */
+    hear: (ms: number) => {
+      aheadMs = ms;
+      return (doubt: Doubt): Doubt => {
+        const isEarlier = doubt.serviceAt === undefined && doubt.session === session;
+        return isEarlier ? { ...doubt, serviceAt: doubt.sentAt + ms } : doubt;
+      };
+    },
   };
 }
 

@@ -28,6 +28,8 @@ export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
   readonly signal: AbortSignal;
   /** Whether rows that are not sent, since the run stopped, are results too. */
   readonly tellsLeft: boolean;
+  /** The time of the service, once a response has said it: milliseconds since the Unix epoch. */
+  readonly serviceMs?: (() => number | undefined) | undefined;
   /** A service that does nothing but throttle is given up after this time; undefined for never. */
   readonly maxWaitMs?: number | undefined;
 }
@@ -59,6 +61,9 @@ const windowMax = 4096;
 /** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
 const aheadRows = { min: 64, max: 1024 } as const;
 
+/** The clock of a service is said again when it is that far from what was said: dates have whole seconds. */
+const serviceDriftMs = 60_000;
+
 /** What a row takes from its file to its turn beside the sync of its intent, at most, in milliseconds. */
 const slackMs = 10;
 
@@ -80,6 +85,8 @@ class Run<R extends Numbered, T> implements RunningRun {
   readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
+  readonly #startedWallMs: number;
+  #serviceAheadMs: number | undefined;
   #underWay = 0;
   #sent = 0;
   #retries = 0;
@@ -92,6 +99,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#the = options;
     this.#hasDone = options.counts.done > 0;
     this.#startedAtMs = options.clock.monotonicMs();
+    this.#startedWallMs = options.clock.now();
     this.#signs = new ServiceSigns(options.maxWaitMs ?? Number.POSITIVE_INFINITY);
     this.#alarm = new Alarm(options.clock, () => this.#schedule());
     this.#tasks = new TaskReader(
@@ -319,7 +327,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   #attempt(entry: Entry<R, T>, nowMs: number): void {
     const { pace, sender } = this.#the;
     const { task, key } = entry;
-    entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo);
+    entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo());
     const stamp = pace.started(nowMs);
     this.#underWay += 1;
     this.#sent += 1;
@@ -335,6 +343,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#underWay -= 1;
     const nowMs = this.#the.clock.monotonicMs();
     this.#tellPace(stamp, step, nowMs);
+    this.#tellServiceClock();
     const isGivenUp = this.#signs.take(step, nowMs);
     if (step.isDone) {
       this.#hasDone = true;
@@ -345,6 +354,16 @@ class Run<R extends Numbered, T> implements RunningRun {
       this.#notDone(entry, step, nowMs);
     }
     this.#schedule();
+  }
+
+  /** By which clock a service counts the age of keys: whoever resumes the run may have another one. */
+  #tellServiceClock(): void {
+    const ms = this.#the.serviceMs?.();
+    if (ms === undefined) return;
+    const aheadMs = Math.round(ms - this.#startedWallMs - this.elapsedMs);
+    if (Math.abs(aheadMs - (this.#serviceAheadMs ?? Number.POSITIVE_INFINITY)) < serviceDriftMs) return;
+    this.#serviceAheadMs = aheadMs;
+    this.#ledger.add(['S', aheadMs]);
   }
 
   #tellPace(stamp: number, step: RowStep<T>, nowMs: number): void {

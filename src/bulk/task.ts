@@ -16,8 +16,11 @@ export interface SendTask<R> {
   readonly row: R;
   /** How it stood when this session began. */
   readonly was: keyof RowCounts;
-  /** The key that it may have been sent with, and how long ago; undefined where it certainly has had no effect. */
-  readonly sent?: { readonly key: string | null; readonly msAgo: number } | undefined;
+  /**
+   * The key that it may have been sent with, and how many milliseconds ago, to be asked when it is sent again; undefined
+   * where it certainly has had no effect.
+   */
+  readonly sent?: { readonly key: string | null; readonly msAgo: () => number } | undefined;
 }
 
 /** A row whose outcome is unknown, and that stays so. */

@@ -20,7 +20,8 @@ export function localTransport(folder: string | undefined, host: Host): Transpor
         headers: answered,
         body: text,
       } = await handle({ method, path, headers, body: Buffer.from(body) });
-      return { answer: { status, headers: lowerCased(answered), body: Buffer.from(text) } };
+      const date = new Date(host.clock.now()).toUTCString();
+      return { answer: { status, headers: { date, ...lowerCased(answered) }, body: Buffer.from(text) } };
     },
     close: () => store.close(),
   };

@@ -213,7 +213,8 @@ class Folding {
     const doubt = this.#journal.replay.doubtOf(step.number);
     const idempotencyKey = doubt?.key ?? step.inDoubt?.idempotencyKey ?? null;
     const isSent = step.inDoubt !== undefined && step.inDoubt.idempotencyKey === idempotencyKey;
-    const sentAt = isSent ? step.inDoubt.sentAt : (doubt?.sentAt ?? this.#journal.replay.lastAt);
-    this.changes.set(step.key, { fields: step.fields, inDoubt: { idempotencyKey, hash: stepHash(step), sentAt } });
+    const { sentAt, serviceAt } = (isSent ? step.inDoubt : doubt) ?? { sentAt: this.#journal.replay.lastAt };
+    const moment = serviceAt === undefined ? { sentAt } : { sentAt, serviceAt };
+    this.changes.set(step.key, { fields: step.fields, inDoubt: { idempotencyKey, hash: stepHash(step), ...moment } });
   }
 }

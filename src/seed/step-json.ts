@@ -12,8 +12,8 @@ export function stepObject(step: Step): JsonObject {
 }
 
 /** A create in doubt as an object. */
-export function doubtObject({ idempotencyKey, hash, sentAt }: CreateInDoubt): JsonObject {
-  return { idempotencyKey, hash, sentAt };
+export function doubtObject({ idempotencyKey, hash, sentAt, serviceAt }: CreateInDoubt): JsonObject {
+  return withoutUndefined({ idempotencyKey, hash, sentAt, serviceAt });
 }
 
 /** The members that are there. */
@@ -86,9 +86,10 @@ function reasonOf(read: JsonMembers, text: string, start: number): Pick<CreateSt
  * @throws {JsonFault}
  */
 export function readDoubt(text: string, { start }: Extent): CreateInDoubt {
-  const read = new JsonMembers(text, start, ['idempotencyKey', 'hash', 'sentAt']);
+  const read = new JsonMembers(text, start, ['idempotencyKey', 'hash', 'sentAt', 'serviceAt']);
   const hash = read.text('hash');
   if (!/^[0-9a-f]{16}$/.test(hash)) throw new JsonFault('hash has not 16 hex digits', start);
+  const serviceAt = read.has('serviceAt') ? { serviceAt: read.count('serviceAt') } : {};
   const idempotencyKey = read.value('idempotencyKey') === null ? null : (read.maybeHeader('idempotencyKey') ?? null);
-  return { idempotencyKey, hash, sentAt: read.count('sentAt') };
+  return { idempotencyKey, hash, sentAt: read.count('sentAt'), ...serviceAt };
 }

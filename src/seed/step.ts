@@ -61,6 +61,8 @@ export interface CreateInDoubt {
   readonly hash: string;
   /** When it was first sent with that key: milliseconds since the Unix epoch. */
   readonly sentAt: number;
+  /** The same by the clock of the service, where that is known. */
+  readonly serviceAt?: number | undefined;
 }
 
 /** 16 hex digits that tell what a step sends: the journal's hash of its row. */

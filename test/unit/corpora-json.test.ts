@@ -61,8 +61,8 @@ const marked = 'i_string_UTF-16LE_with_BOM.json';
 /** What is no answer, and yet can stand in a file of rows. */
 const otherwise: Readonly<Record<string, string>> = {
   'n_single_space.json': 'a blank line is no row',
-  'n_structure_no_data.json': 'an empty file has no rows',
-  'n_structure_UTF8_BOM_no_data.json': 'neither has one of a mark alone',
+  'n_structure_no_data.json': 'an empty pipe has no rows',
+  'n_structure_UTF8_BOM_no_data.json': 'neither has a file of a mark alone',
   [marked]: 'a mark tells UTF-16 in a file',
 };
 
@@ -128,6 +128,7 @@ async function sourceOf(file: SuiteFile) {
 /** A line of JSONL; where the text goes over lines, the only element of an array. */
 function rowsOf({ bytes }: SuiteFile) {
   const isOneLine = !bytes.toString('latin1').trimEnd().includes('\n');
+  if (bytes.length === 0) return rowsFrom('-', bytes);
   return isOneLine ? rowsFrom('a.jsonl', bytes) : rowsFrom('a.json', Buffer.concat([open, bytes, close]));
 }
 

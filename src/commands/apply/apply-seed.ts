@@ -2,6 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import { absolutePath } from '../../absolute-path.ts';
+import { keyWindowMs } from '../../api/retry.ts';
+import { keyAgeMs, type PresentMoment } from '../../bulk/key-age.ts';
 import { Failure } from '../../errors.ts';
 import { applyQuestion } from '../../output/plan-view.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../../output-file.ts';
@@ -9,9 +11,11 @@ import { nameOf } from '../../rows/input.ts';
 import { type Plan, planOf } from '../../seed/plan.ts';
 import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from '../../seed/plan-file.ts';
 import { checkTarget, newState, type State } from '../../seed/state.ts';
+import type { CreateInDoubt } from '../../seed/step.ts';
 import { refuseSameFile } from '../many/distinct-files.ts';
 import { type PaceFlags, readPaceFlags } from '../many/flags.ts';
 import { readMaxDelete } from '../many/max-delete.ts';
+import { presentMoment } from '../many/present-moment.ts';
 import { openRejectsOutput } from '../many/rejects-file.ts';
 import { noSummary, openSummary, refuseSummary, type Summary } from '../many/summary.ts';
 import { askText, confirm } from '../prompts.ts';
@@ -60,10 +64,9 @@ interface Planned {
   readonly state: State;
   readonly plan: Plan;
   readonly file: PlanFile;
+  /** Tells the present, where keys in doubt were judged by it. */
+  readonly present: (() => PresentMoment) | undefined;
 }
-
-/** The keys of creates in doubt are sent again for so long (reliability, C4). */
-const keyWindowMs = 23 * 3_600_000;
 
 /**
  * Makes a list hold what a seed says, or carries out a saved plan.
@@ -217,9 +220,9 @@ async function keepPlan({ file, plan }: Planned, { outputs, flags }: Applying, s
   if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
 }
 
-async function carryOutPlan({ state, plan }: Planned, applying: Applying, session: Session): Promise<void> {
+async function carryOutPlan({ state, plan, present }: Planned, applying: Applying, session: Session): Promise<void> {
   const { named, pace, outputs, summary } = applying;
-  await carryOut({ named, state, plan, pace, rejects: outputs.rejects, summary }, session);
+  await carryOut({ named, state, plan, present, pace, rejects: outputs.rejects, summary }, session);
 }
 
 /** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */
@@ -256,15 +259,22 @@ async function makePlan(state: State, applying: Applying, session: Session): Pro
   const { named, pace, prunes, refreshes } = applying;
   const { seed, target, name } = named;
   const observed = refreshes ? await observe(state, pace, session) : new Map();
-  const isHonoured = session.idempotency === 'honoured';
-  const nowMs = session.host.clock.now();
+  const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
+  const isAsked = hasKeys && session.idempotency === 'honoured';
+  const present = isAsked ? await presentMoment(target, session) : undefined;
   const plan = planOf({
     ...{ seed, state, observed, prunes },
-    mayResend: ({ sentAt, idempotencyKey }) => isHonoured && idempotencyKey !== null && nowMs - sentAt < keyWindowMs,
+    mayResend: (doubt) => doubt.idempotencyKey !== null && present !== undefined && isKeyKnown(doubt, present()),
   });
   const { lineage, serial } = state;
   const from = { target, state: { lineage, serial }, key: seed.key, seed: { file: name, sha256: seed.sha256 } };
-  return { state, plan, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
+  return { state, plan, present, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
+}
+
+/** Whether a service that honors keys still knows this one. */
+function isKeyKnown(doubt: CreateInDoubt, present: PresentMoment): boolean {
+  const ageMs = keyAgeMs(doubt, present);
+  return ageMs !== undefined && ageMs < keyWindowMs;
 }
 
 /** How many items a state knows by their ids. */

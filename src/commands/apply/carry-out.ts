@@ -5,6 +5,7 @@ import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { IdSet } from '../../bulk/id-set.ts';
 import { createJournal } from '../../bulk/journal.ts';
+import { keyAgeMs, type PresentMoment } from '../../bulk/key-age.ts';
 import { newRunId } from '../../bulk/run-files.ts';
 import type { Sender, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
@@ -38,6 +39,8 @@ export interface CarriedOut {
   /** As it is on disk; of serial 0 where it never was. */
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
+  /** The present, by which the keys of steps in doubt are old or not. */
+  readonly present: (() => PresentMoment) | undefined;
   readonly pace: PaceFlags;
   readonly summary: Summary;
   /** For what was not done. */
@@ -102,12 +105,12 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
       rows: plan.steps.length,
       startedAt: new Date(at).toISOString(),
     },
-    { boot: bootId(), limit: pace.concurrency, tool, at },
+    { boot: bootId(), limit: pace.concurrency, tool, at, monotonicMs: host.clock.monotonicMs() },
   );
 }
 
 function rowsPlan(
-  { named, state, plan, pace, rejects, summary }: CarriedOut,
+  { named, state, plan, present, pace, rejects, summary }: CarriedOut,
   begin: () => Recorded | undefined,
   session: Session,
 ): RowsPlan<StepRow> {
@@ -124,7 +127,7 @@ function rowsPlan(
     known: knownBefore(plan, named),
     summary,
     counts: newCounts(steps.length),
-    tasks: tasksOf(steps, host.clock.now()),
+    tasks: tasksOf(steps, present),
     senderOver: (wire) => stepSender(state, steps, wire, sendsKeys),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
@@ -159,13 +162,16 @@ function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSee
   };
 }
 
-async function* tasksOf(steps: readonly Step[], nowMs: number): AsyncGenerator<readonly Task<StepRow>[]> {
+async function* tasksOf(
+  steps: readonly Step[],
+  present: CarriedOut['present'],
+): AsyncGenerator<readonly Task<StepRow>[]> {
   for (let at = 0; at < steps.length; at += 1000) {
     yield steps.slice(at, at + 1000).map((step): Task<StepRow> => {
       const { number, key: name, action, id, fields, inDoubt } = step;
       const row = { number, name, action, id, fields };
       if (inDoubt === undefined) return { kind: 'send', row, was: 'left' };
-      const msAgo = Math.max(0, nowMs - inDoubt.sentAt);
+      const msAgo = () => (present && keyAgeMs(inDoubt, present())) ?? Number.POSITIVE_INFINITY;
       return { kind: 'send', row, was: 'left', sent: { key: inDoubt.idempotencyKey, msAgo } };
     });
   }

@@ -1,10 +1,11 @@
 /** What is done about the run before: gone on with, begun anew, or refused. */
+import { keyWindowMs } from '../../api/retry.ts';
 import type { Journal } from '../../bulk/journal.ts';
 import type { JournalRecord, RowCounts } from '../../bulk/journal-records.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
+import { keyAgeMs, type PresentMoment } from '../../bulk/key-age.ts';
 import type { RunningCounts, Task } from '../../bulk/task.ts';
 import { Failure } from '../../errors.ts';
-import type { Host } from '../../host.ts';
 import { countOf } from '../../output/quantity-text.ts';
 import { badRowFailure, type Check } from '../../rows/check-rows.ts';
 import type { RowsFile } from '../../rows/open-rows.ts';
@@ -181,33 +182,39 @@ export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
-/** What is done about a row whose outcome is unknown. */
-export type DoubtPolicy = (row: number, hash: string) => 'hold' | 'retry';
+/**
+ * What is done about a row whose outcome is unknown: undefined holds it; else it is sent again, and the function says,
+ * when that happens, how many milliseconds ago it was sent before.
+ */
+export type DoubtPolicy = (row: number, hash: string) => (() => number) | undefined;
 
 /** What decides about rows in doubt. */
 export interface DoubtOptions {
   readonly inDoubt: ManyOptions['inDoubt'];
   /** A create may make a second item; anything else leads to the same one. */
   readonly isCreate: boolean;
-  /** Whether the service is known to honour the keys. */
-  readonly honoursKeys: boolean;
-  readonly nowMs: number;
+  /** The present, where the service is known to honor keys and their age matters. */
+  readonly present: (() => PresentMoment) | undefined;
 }
 
-/** A key is known to a service for a day; an hour is kept in hand (reliability, C4). */
-const keyWindowMs = 23 * 3_600_000;
+/** Whether the age of keys decides about rows in doubt: then the service has to say its time first. */
+export function needsKeyAge(before: Replay, { inDoubt, isCreate }: Omit<DoubtOptions, 'present'>): boolean {
+  return isCreate && inDoubt === undefined && before.counts.inDoubt > 0;
+}
 
 /**
  * What is done about rows in doubt: what was typed; else a request that leads to the same item, as a single one would,
  * is sent again, and a create is held.
  */
-export function doubtPolicy(before: Replay, { inDoubt, isCreate, honoursKeys, nowMs }: DoubtOptions): DoubtPolicy {
+export function doubtPolicy(before: Replay, { inDoubt, isCreate, present }: DoubtOptions): DoubtPolicy {
   return (row, hash) => {
-    if (inDoubt === 'hold' || inDoubt === 'retry') return inDoubt;
-    if (!isCreate) return 'retry';
+    if (inDoubt === 'hold') return undefined;
+    // What was typed counts more than the age of a key: it may be sent once, and no more after that.
+    if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
     const doubt = before.doubtOf(row);
-    const isKeyKnown = honoursKeys && typeof doubt?.key === 'string' && doubt.hash === hash;
-    return isKeyKnown && nowMs - doubt.sentAt < keyWindowMs ? 'retry' : 'hold';
+    if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hash) return undefined;
+    const msAgo = () => keyAgeMs(doubt, present()) ?? Number.POSITIVE_INFINITY;
+    return msAgo() < keyWindowMs ? msAgo : undefined;
   };
 }
 
@@ -225,7 +232,6 @@ export interface TaskOptions {
   readonly skipsDoubts: boolean;
   readonly policy: DoubtPolicy;
   readonly hashOf: (row: Row) => string;
-  readonly host: Pick<Host, 'clock'>;
 }
 
 /** What is to be done with the rows of a file: nothing with those that were done. */
@@ -257,12 +263,10 @@ const states = {
   'in-doubt': 'inDoubt',
 } as const;
 
-function doubtfulTask(row: Row, { before, policy, hashOf, host }: TaskOptions): Task<Row | BadRow> {
-  const doubt = before?.doubtOf(row.number);
-  const hash = hashOf(row);
-  const key = doubt?.key ?? null;
-  if (policy(row.number, hash) === 'hold') return { kind: 'held', row, failure: heldFailure(row, key) };
-  const msAgo = Math.max(0, host.clock.now() - (doubt?.sentAt ?? 0));
+function doubtfulTask(row: Row, { before, policy, hashOf }: TaskOptions): Task<Row | BadRow> {
+  const key = before?.doubtOf(row.number)?.key ?? null;
+  const msAgo = policy(row.number, hashOf(row));
+  if (msAgo === undefined) return { kind: 'held', row, failure: heldFailure(row, key) };
   return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
 }
 

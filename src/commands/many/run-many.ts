@@ -3,6 +3,7 @@
 import { absolutePath } from '../../absolute-path.ts';
 import { IdSet } from '../../bulk/id-set.ts';
 import type { Replay } from '../../bulk/journal-replay.ts';
+import type { PresentMoment } from '../../bulk/key-age.ts';
 import { payloadHash } from '../../bulk/payload-hash.ts';
 import { Failure } from '../../errors.ts';
 import { resolveLinks } from '../../files.ts';
@@ -29,11 +30,13 @@ import {
   beginningOf,
   doubtPolicy,
   findChangedRow,
+  needsKeyAge,
   newCounts,
   skipDoubts,
   tasksOf,
 } from './going-on.ts';
 import { checkMaxDelete } from './max-delete.ts';
+import { presentMoment } from './present-moment.ts';
 import { checkFile, openShown } from './reading.ts';
 import { openRejectsFile, openRejectsOutput, type RejectsFormat } from './rejects-file.ts';
 import { formatKeySource, type KeyedRow, keyDeriver, refusingTwins } from './row-key-source.ts';
@@ -235,7 +238,16 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   if (verb.asks) await askBefore(run, session);
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
-  await sendRows(planOf(run, beginning, record, session), session);
+  const present = await presentFor(run, beginning, session);
+  await sendRows(planOf(run, beginning, record, present, session), session);
+}
+
+/** The present, where the age of keys decides about rows in doubt. */
+async function presentFor({ verb, many }: FileRun, beginning: Beginning, session: Session) {
+  const doubts = { inDoubt: many.inDoubt, isCreate: verb.action === 'create' };
+  if (beginning.kind !== 'go-on' || session.idempotency !== 'honoured') return undefined;
+  if (!needsKeyAge(beginning.before, doubts)) return undefined;
+  return presentMoment(session.list(), session);
 }
 
 function beginningFor({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
@@ -306,6 +318,7 @@ function planOf(
   run: FileRun,
   beginning: Beginning,
   record: RunRecord | undefined,
+  present: (() => PresentMoment) | undefined,
   session: Session,
 ): RowsPlan<Row | BadRow> {
   const { verb, many, file, check, summary, keyOf } = run;
@@ -313,15 +326,10 @@ function planOf(
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
-  const { idempotency, sendsKeys, host } = session;
-  const nowMs = host.clock.now();
-  const doubts = {
-    inDoubt: many.inDoubt,
-    isCreate: action === 'create',
-    honoursKeys: idempotency === 'honoured',
-    nowMs,
-  };
-  const policy = before === undefined ? () => 'hold' as const : doubtPolicy(before, doubts);
+  const { idempotency, sendsKeys } = session;
+  const isCreate = action === 'create';
+  const policy =
+    before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: many.inDoubt, isCreate, present });
   const skipsDoubts = many.inDoubt === 'skip';
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: many, summary },
@@ -332,9 +340,9 @@ function planOf(
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf, host }),
+    tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given, keyOf }),
     rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
-    nextSteps: nextSteps(resumeCommand(session.words), doubts.isCreate && !doubts.honoursKeys),
+    nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honoured'),
   };
 }

@@ -159,7 +159,8 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
     const path = journal ?? last?.path;
     const given = new IdSet();
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
-    const begin = (limit: number) => ({ boot, limit, tool, at: host.clock.now() });
+    const { clock } = host;
+    const begin = (limit: number) => ({ boot, limit, tool, at: clock.now(), monotonicMs: clock.monotonicMs() });
     const next = newRunId(host.clock.now(), () => host.random(), journal === undefined ? newestRun(folder) : undefined);
     const { typedJournal } = place;
     const word = typedJournal === undefined ? undefined : journalWord(typedJournal);

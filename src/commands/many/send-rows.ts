@@ -140,6 +140,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
       clock: host.clock,
+      serviceMs: () => wire.serviceMs(),
       signal: AbortSignal.any([stops.signal, gone.signal]),
       onResult: (result) => {
         // What is recorded is worth having without a reader, too; what was written is told by the record alone.

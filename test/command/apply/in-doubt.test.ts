@@ -107,16 +107,21 @@ describe('a create without an answer', () => {
     },
   );
 
-  test('an honoured key that is a day old is not sent again', async () => {
-    await using doubt = await doubtful(true, { honoursKeys: true });
-    const { service, world } = doubt;
-    const text = world.text('seed.yaml.state.json');
-    world.file('seed.yaml.state.json', text.replace(/"sentAt":\d+/, `"sentAt":${Date.now() - 24 * 3_600_000}`));
+  test.each(['sentAt', 'serviceAt'])(
+    'an honoured key that is a day old by its %s is not sent again',
+    async (moment) => {
+      await using doubt = await doubtful(true, { honoursKeys: true });
+      const { service, world } = doubt;
+      const text = world.text('seed.yaml.state.json');
+      const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
+      expect(old).not.toBe(text);
+      world.file('seed.yaml.state.json', old);
 
-    const { exitCode } = await world.apply('--yes', '--idempotency', 'honoured');
+      const { exitCode } = await world.apply('--yes', '--idempotency', 'honoured');
 
-    expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
-  });
+      expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
+    },
+  );
 });
 
 describe('state resolve', () => {

@@ -23,6 +23,8 @@ export interface ListService extends AsyncDisposable {
   /** Its base address, with the version segment. */
   readonly url: string;
   readonly requests: readonly ListRequest[];
+  /** What time it says it is, and forgets keys by after a day: real time by default; `none` says none. */
+  time: (() => number) | 'none' | undefined;
   /** What it holds, by id. */
   readonly items: Map<string, Readonly<Record<string, unknown>>>;
   /** How many requests were under way at once, at most. */
@@ -45,9 +47,10 @@ class List implements ListService {
   readonly requests: ListRequest[] = [];
   readonly items = new Map<string, Readonly<Record<string, unknown>>>();
   atOnceMax = 0;
+  time: ListService['time'];
   readonly #script: Script;
   readonly #honoursKeys: boolean;
-  readonly #ids = new Map<string, string>();
+  readonly #ids = new Map<string, { readonly made: string; readonly atMs: number }>();
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
   #port = 0;
@@ -108,19 +111,25 @@ class List implements ListService {
     if (cut || silent) return;
     await after;
     const isText = body === undefined || typeof body === 'string';
+    if (this.time === 'none') response.sendDate = false;
+    else if (this.time !== undefined) response.setHeader('date', new Date(this.time()).toUTCString());
     response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
     response.end(isText ? body : JSON.stringify(body));
   }
 
+  #create(fields: ListRequest['fields'], key: string | undefined): ScriptedAnswer {
+    const nowMs = typeof this.time === 'function' ? this.time() : Date.now();
+    const found = key === undefined || !this.#honoursKeys ? undefined : this.#ids.get(key);
+    const known = found !== undefined && nowMs - found.atMs < 86_400_000 ? found : undefined;
+    const made = known?.made ?? String(this.#nextId);
+    if (known === undefined) this.#nextId += 1;
+    if (key !== undefined && known === undefined) this.#ids.set(key, { made, atMs: nowMs });
+    this.items.set(made, fields);
+    return { status: 201, body: { id: made, fields } };
+  }
+
   #apply({ method, id, fields, key }: ListRequest): ScriptedAnswer {
-    if (method === 'POST') {
-      const known = key === undefined || !this.#honoursKeys ? undefined : this.#ids.get(key);
-      const made = known ?? String(this.#nextId);
-      if (known === undefined) this.#nextId += 1;
-      if (key !== undefined) this.#ids.set(key, made);
-      this.items.set(made, fields);
-      return { status: 201, body: { id: made, fields } };
-    }
+    if (method === 'POST') return this.#create(fields, key);
     const item = this.items.get(id ?? '');
     if (id === undefined || item === undefined) return { status: 404, body: { error: `there is no item ${id}` } };
     if (method === 'DELETE') {

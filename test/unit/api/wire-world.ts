@@ -43,6 +43,7 @@ export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions
   const sent: ApiRequest[] = [];
   const limits: AttemptLimits[] = [];
   let nowMs = 0;
+  let asleepMs = 0;
   const transport: Transport = {
     address: 'http://here',
     send: async (request, limit) => {
@@ -56,6 +57,7 @@ export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions
   };
   const clock = {
     ...host.clock,
+    now: () => Date.UTC(2026, 10, 20) + nowMs + asleepMs,
     monotonicMs: () => nowMs,
     sleep: async (ms: number, signal: AbortSignal) => {
       await host.clock.sleep(ms, signal);
@@ -64,5 +66,9 @@ export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions
   };
   const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honoursKeys: true, signal: host.signal };
   const options = { ...given, clock, random: host.random, ...more };
-  return { wire: wireOver(transport, options), sent, limits, sleptMs: host.sleptMs };
+  /** The machine sleeps: the wall clock goes on, the monotonic one does not. */
+  const suspend = (ms: number) => {
+    asleepMs += ms;
+  };
+  return { wire: wireOver(transport, options), sent, limits, sleptMs: host.sleptMs, suspend };
 }

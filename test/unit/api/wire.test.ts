@@ -143,6 +143,44 @@ describe('a key', () => {
     expect(await Promise.all(waits)).toMatchObject([{ waitMs: 1000 }, { waitMs: undefined }]);
   });
 
+  test('is older after the machine slept, in the middle of an attempt or of a wait: it is not sent again', async () => {
+    const during = wireWith([lost, answered(201)], patient);
+    const exchange = during.wire.begin(question(1));
+    const step = exchange.attempt();
+    during.suspend(25 * hours);
+    expect(await step).toMatchObject({ isDone: false, waitMs: undefined });
+
+    const waiting = wireWith([lost, answered(201)], patient);
+    const again = waiting.wire.begin(question(1));
+    expect(await again.attempt()).toMatchObject({ waitMs: expect.any(Number) });
+    waiting.suspend(25 * hours);
+    const held = await again.attempt();
+    expect(held).toMatchObject({ isDone: false, outcome: 'unknown', waitMs: undefined });
+    expect(held.isDone || held.failure()).toMatchObject({ kind: 'in-doubt' });
+    expect(waiting.sent).toHaveLength(1);
+  });
+
+  test('is as old as the service says', async () => {
+    const date = (hour: number) => ({ date: new Date(Date.UTC(2026, 10, 20, hour)).toUTCString() });
+    const { wire } = wireWith([answered(503, date(0)), answered(503, date(1)), answered(503, date(26))], patient);
+
+    expect(wire.serviceMs()).toBeUndefined();
+    await wire.begin(question(1, 'GET')).attempt();
+    expect(wire.serviceMs()).toBe(Date.UTC(2026, 10, 20));
+    const exchange = wire.begin(question(1));
+    expect(await exchange.attempt()).toMatchObject({ waitMs: expect.any(Number) });
+    expect(await exchange.attempt()).toMatchObject({ waitMs: undefined });
+  });
+
+  test('that expired before it is sent at all is not sent', async () => {
+    const { wire, sent } = wireWith([answered(201)], patient);
+
+    const old = await wire.begin(question(1, 'POST', { sentMsAgo: Number.POSITIVE_INFINITY })).attempt();
+    const young = await wire.begin(question(1, 'POST', { sentMsAgo: 23 * hours })).attempt();
+
+    expect([old.isDone, young.isDone, sent.length]).toEqual([false, true, 1]);
+  });
+
   test('that a service is not known to honour makes no create safe to send again', async () => {
     const { wire, sent } = wireWith([answered(429), lost], { honoursKeys: false });
     const keyless = wireWith([lost]);

@@ -59,7 +59,9 @@ const shapes: readonly (readonly [good: readonly unknown[], wrong: readonly (rea
     [noNumberFromOne, ['applied', 'perhaps', null]],
   ],
   [['T', 0], [[...noMs, null]]],
+  [['S', -5], [[0.5, '1', null, 2 ** 53]]],
   [['B', sampleSession()], [[null, 7, [], {}]]],
+  [['B', sampleSession({ monotonicMs: 0.5 })], [[null, 7, [], {}]]],
   [['E', sampleTotals(1)], [[null, 7, [], {}]]],
 ];
 

@@ -61,7 +61,7 @@ describe('a row', () => {
   test('in doubt tells its key, its payload, when, and why if that is known', async () => {
     const replay = await replayed([[[intentOf(1, 1), intentOf(2, 2)], [['U', 2, 'no answer', 31]]]]);
 
-    const known = { attempt: 1, sentAt: startedAt + 1 };
+    const known = { attempt: 1, sentAt: startedAt + 1, session: sampleSession() };
     expect(replay.doubtOf(1)).toEqual({
       ...{ ...known, key: 'key-1', hash: hashFor(1) },
       ...{ cause: undefined, isOpen: true },

@@ -30,6 +30,40 @@ describe('a doubt', () => {
   });
 });
 
+describe('the moment of a doubt by the clock of the service', () => {
+  const session = (at: number) => ({ boot: 'here', limit: 9, tool: '0.1.0', at });
+
+  test('is known of what its session sent, before or after the service said its time', () => {
+    const rows = runRows(5, false);
+    rows.begin(session(1000));
+    rows.take(intended(1, 1, 'a'), 1001);
+    rows.take(intended(2, 2, 'b'), 1002);
+    rows.take(['U', 2, 'no answer', 1], 1003);
+    rows.hearService(-500);
+    rows.take(intended(3, 3, 'c'), 1004);
+    rows.hearService(90_000);
+    rows.take(intended(4, 4, 'd'), 1005);
+    rows.settle(session(1000), '');
+
+    expect([1, 2, 3, 4].map((row) => rows.doubtOf(row)?.serviceAt)).toEqual([501, 502, 504, 91_005]);
+  });
+
+  test('is of the session that first sent the key', () => {
+    const rows = runRows(5, false);
+    rows.begin(session(1000));
+    rows.take(intended(1, 1, 'a'), 1001);
+    rows.settle(session(1000), '');
+    rows.begin(session(2000));
+    rows.take(intended(2, 2, 'b'), 2001);
+    rows.hearService(10);
+    rows.take(intended(1, 3, 'a'), 2002);
+    rows.settle(session(2000), '');
+
+    expect(rows.doubtOf(1)).toMatchObject({ sentAt: 1001, serviceAt: undefined, session: { at: 1000 } });
+    expect(rows.doubtOf(2)).toMatchObject({ sentAt: 2001, serviceAt: 2011, session: { at: 2000 } });
+  });
+});
+
 test.each([1, 1023, 1024, 1025, 2048, 2049, 5000])('row %i is remembered, whichever came before', (row) => {
   const rows = runRows(5000, false);
   rows.take(intended(1, 1), 0);

@@ -60,7 +60,7 @@ describe('an intent', () => {
     const { ledger, records, intended, settle } = watchedLedger();
 
     ledger.open(rowTask(1));
-    ledger.open(rowTask(2, { was: 'inDoubt', sent: { key: 'an-old-key', msAgo: 5 } }));
+    ledger.open(rowTask(2, { was: 'inDoubt', sent: { key: 'an-old-key', msAgo: () => 5 } }));
     expect([intended, ledger.intended, ledger.isIdle]).toEqual([[], 2, false]);
     await settle();
 
@@ -159,7 +159,7 @@ describe('a row that is not sent after all', () => {
 
   test('of an earlier doubt stays in doubt when it is taken back, and is told so', async () => {
     const watched = watchedLedger({ inDoubt: 1 });
-    const entry = watched.ledger.open(rowTask(1, { was: 'inDoubt', sent: { key: 'k', msAgo: 1 } }));
+    const entry = watched.ledger.open(rowTask(1, { was: 'inDoubt', sent: { key: 'k', msAgo: () => 1 } }));
     await watched.settle();
     watched.ledger.takeBack(entry);
     await watched.settle();

@@ -147,7 +147,7 @@ async function* tasksOf({ rows, honoursKeys }: World, replay: Replay | undefined
     const key = replay?.doubtOf(number)?.key ?? null;
     if (state === 'done') continue;
     if (state !== 'in-doubt') yield [{ kind: 'send', row, was: 'left' }];
-    else if (honoursKeys) yield [{ kind: 'send', row, was: 'inDoubt', sent: { key, msAgo: 1 } }];
+    else if (honoursKeys) yield [{ kind: 'send', row, was: 'inDoubt', sent: { key, msAgo: () => 1 } }];
     else yield [{ kind: 'held', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
   }
 }
