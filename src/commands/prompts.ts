@@ -117,9 +117,16 @@ async function askedOnce<T>(
   ask: (context: PromptContext) => Promise<T>,
   host: Host,
 ): Promise<{ readonly value: T } | 'continued' | undefined> {
-  const input: Readable & { readonly isRaw?: boolean } = host.stdin.stream;
+  const input: Keyboard = host.stdin.stream;
   const ended = new AbortController();
   let isContinued = false;
+  let isLost = false;
+  // A terminal in raw mode has no end of input: it was closed. Node would abort at a usual exit, with a core file, since
+  // it cannot restore such a terminal.
+  const onLost = () => {
+    isLost = input.isRaw !== undefined;
+    ended.abort();
+  };
   // readline pauses its input when it closes: after the answer, and at Ctrl-D or the end. And when the process goes on
   // after Ctrl-Z: there it reads keys as before, but shows nothing, and nobody would resume it.
   const onPause = () =>
@@ -131,7 +138,8 @@ async function askedOnce<T>(
   const onKey = (_: unknown, key: { readonly ctrl?: boolean; readonly name?: string } = {}) => {
     if (key.ctrl && key.name === 'z') host.stderr.stream.write('\u001b[?25h');
   };
-  input.on('keypress', onKey).on('pause', onPause).on('end', onPause);
+  const restore = tolerateClosing(input);
+  input.on('keypress', onKey).on('pause', onPause).on('end', onLost).on('error', onLost);
   try {
     const value = await ask({
       input,
@@ -141,6 +149,7 @@ async function askedOnce<T>(
     return { value };
   } catch (error) {
     host.signal.throwIfAborted();
+    if (isLost) throw new Stopped('SIGHUP');
     if (!(error instanceof Error)) throw error;
     // Its message is all that tells Ctrl-C from the end of the process.
     if (error.name === 'ExitPromptError' && error.message.includes('SIGINT')) throw new Stopped('SIGINT');
@@ -148,6 +157,26 @@ async function askedOnce<T>(
       return isContinued ? 'continued' : undefined;
     throw error;
   } finally {
-    input.off('keypress', onKey).off('pause', onPause).off('end', onPause);
+    input.off('keypress', onKey).off('pause', onPause).off('end', onLost).off('error', onLost);
+    restore();
   }
+}
+
+/** What stdin is where it is a terminal. */
+type Keyboard = Readable & { readonly isRaw?: boolean; setRawMode?: (isRaw: boolean) => unknown };
+
+/** Lets a terminal that was closed fail to leave raw mode: readline would throw where nothing can catch it. */
+function tolerateClosing(input: Keyboard): () => void {
+  const { setRawMode } = input;
+  if (setRawMode === undefined) return () => {};
+  input.setRawMode = (isRaw) => {
+    try {
+      return setRawMode.call(input, isRaw);
+    } catch {
+      return input;
+    }
+  };
+  return () => {
+    input.setRawMode = setRawMode;
+  };
 }

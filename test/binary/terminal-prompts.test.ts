@@ -208,6 +208,29 @@ describe('create --from of rows that have a run', () => {
   );
 });
 
+describe('a terminal that is closed at a question', () => {
+  test.each([
+    { words: 'items delete 17 -s s -l l --local', question: '? Delete item 17' },
+    { words: 'auth login --base-url https://lists.example', question: '? Token for' },
+    { words: 'init', question: '? Address' },
+    { words: 'apply seed.yaml -s s -l l --local', question: '(y/N)' },
+  ])('ends $words as SIGHUP does, and leaves no lock, core file or settings', async ({ words, question }) => {
+    await using folder = await temporaryFolder();
+    const at = (name: string) => join(folder.path, name);
+    writeFileSync(at('seed.yaml'), 'key: Title\nitems:\n  - Title: Milk\n');
+    // The shell is there to tell how it ended.
+    const line = `trap '' HUP; (trap - HUP; exec '${testNode}' '${listctlFile}' ${words}); echo $? > status`;
+    await using terminal = openTerminal('/bin/sh', ['-c', line], { cwd: folder.path, env: { HOME: folder.path } });
+
+    await terminal.shows(question);
+    terminal.close();
+
+    await expect.poll(() => readdirSync(folder.path), { timeout: 15_000 }).toContain('status');
+    await expect.poll(() => readFileSync(at('status'), 'utf8')).toBe('129\n');
+    expect(readdirSync(folder.path).filter((name) => !/^(seed.yaml|status|\.local)$/.test(name))).toEqual([]);
+  });
+});
+
 describe('where nobody may be asked', () => {
   const silent = [
     { name: '--no-input', words: ['--no-input'], env: {} },

@@ -50,6 +50,8 @@ export interface Terminal extends AsyncDisposable {
   /** Where the cursor stands: its row with all that have scrolled away above it, from 0, and whether it is seen. */
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   resize(columns: number, rows: number): Promise<void>;
+  /** Closes the terminal, as its window does; the program is not waited for. */
+  close(): void;
   /** The screen itself, cell by cell, as xterm keeps it. */
   readonly screen: xterm.Terminal;
   /** How the program ended, once all that it wrote is on the screen. */
@@ -105,6 +107,7 @@ export function openTerminal(file: string, args: readonly string[], options: Ter
   // A terminal answers: what a program asks of it (where the cursor is, what it can do) goes back as keys.
   screen.onData((answer) => pty.write(answer));
   let hasEnded = false;
+  let isClosed = false;
   const ended = new Promise<{ exitCode: number; signal: number | undefined }>((resolve) => {
     pty.onExit(({ exitCode, signal }) => {
       hasEnded = true;
@@ -143,11 +146,17 @@ export function openTerminal(file: string, args: readonly string[], options: Ter
       screen.resize(newColumns, newRows);
       pty.resize(newColumns, newRows);
     },
+    close: () => {
+      isClosed = true;
+      (pty as IPty & { destroy(): void }).destroy();
+    },
     screen,
     ended,
     [Symbol.asyncDispose]: async () => {
-      if (!hasEnded) killed(pty);
-      await ended;
+      if (!isClosed) {
+        if (!hasEnded) killed(pty);
+        await ended;
+      }
       screen.dispose();
     },
   };
