@@ -100,10 +100,13 @@ export class Stopped extends Error {
   }
 }
 
-/** The exit status of a command that ended in an error; `stop` is aborted where it was told to stop. */
+/**
+ * The exit status of a command that ended in an error; `stop` is aborted where it was told to stop. A write in doubt is
+ * told all the same: after a signal a script may run again what was not sent.
+ */
 export function exitCodeOf(error: unknown, stop: AbortSignal): number {
   if (error instanceof Stopped) return stopSignals[error.signal];
   if (!(error instanceof Failure)) return exitCodes.bug;
   const reason: unknown = stop.aborted ? stop.reason : undefined;
-  return reason instanceof Stopped ? stopSignals[reason.signal] : exitCodes[error.kind];
+  return reason instanceof Stopped && error.kind !== 'in-doubt' ? stopSignals[reason.signal] : exitCodes[error.kind];
 }

@@ -169,18 +169,26 @@ test('a signal ends a read at once, as a shell expects it to', async () => {
   expect(await running).toMatchObject({ signal: 'SIGINT', stdout: '' });
 });
 
-test('a signal during a write waits a moment for the answer, and then says that it is in doubt', async () => {
-  await using service = await scriptedService({ status: 200, silent: true });
-  const running = listctl(['items', 'create', '-f', 'a=1', '--idempotency-key', 'k1'], environmentFor(service));
-  await requestsOf(service, 1);
+test.each([
+  { words: ['items', 'create', '-f', 'a=1', '--idempotency-key', 'k1'], sent: 1 },
+  { words: ['items', 'update', '17', '-f', 'a=1'], sent: 1 },
+  { words: ['items', 'delete', '17', '18'], sent: 2 },
+])(
+  'a signal during $words waits a moment for the response, and then says that it is in doubt',
+  async ({ words, sent }) => {
+    await using service = await scriptedService({ status: 200, silent: true });
+    const running = listctl([...words, '-o', 'json'], environmentFor(service));
+    await requestsOf(service, sent);
 
-  running.kill('SIGTERM');
+    running.kill('SIGTERM');
 
-  const result = await running;
-  expect(result).toMatchObject({ signal: 'SIGTERM', stdout: '' });
-  expect(result.stderr).toContain('in doubt');
-  expect(result.stderr).toContain('k1');
-});
+    const { exitCode, stdout, stderr } = await running;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 8, stdout: '' });
+    const last = JSON.parse(stderr.split('\n').at(-1) ?? '');
+    expect(last).toMatchObject({ error: { kind: 'in-doubt', exit: 8, message: expect.stringContaining('in doubt') } });
+    if (words.includes('k1')) expect(last).toMatchObject({ error: { idempotencyKey: 'k1' } });
+  },
+);
 
 test('a write that is answered in the moment after a signal is done, and says so', async () => {
   let answer = () => {};

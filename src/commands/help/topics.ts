@@ -73,8 +73,12 @@ in a word. The page of each command tells what its own codes mean. Behind the
 arrow: what a script would do.
 
 ${table([...rows, ...stops])}
-After 8 a write may have happened, so look before you send it again. 130 is
-Ctrl-C. A run over many rows that was stopped goes on with --resume.
+After 8 a write may have happened, so look before you send it again; a single
+write that a signal leaves in doubt ends with 8, too. 130 is Ctrl-C. A run over
+many rows that was stopped goes on with --resume.
+
+A second SIGINT or SIGTERM does not wait for responses. nohup does not protect a
+run, since Node resets what it ignores: start it with setsid, or in tmux.
 
   $ listctl items get 17 -o json > item.json
   $ case $? in 0) ;; 4) echo "not there yet" ;; *) exit 1 ;; esac
