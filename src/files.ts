@@ -1,5 +1,5 @@
 /** Files that the user names. */
-import { readlinkSync, realpathSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoReason, isWrongPath } from './errno.ts';
 import { Failure } from './errors.ts';
@@ -16,6 +16,41 @@ export function unreadable(file: string, error: unknown, prefix = ''): Failure {
     hint: 'nothing was sent',
     cause: error,
   });
+}
+
+/**
+ * Reads a file, or a pipe, to its end.
+ *
+ * @throws the system's own error; `tooLarge`, where it has more bytes
+ */
+export function readAtMost(path: string, bytesMax: number): Buffer {
+  const descriptor = openSync(path, 'r');
+  try {
+    return readDescriptor(descriptor, bytesMax);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** As `readAtMost`, from where an open file is. */
+export function readDescriptor(descriptor: number, bytesMax: number): Buffer {
+  const { size } = fstatSync(descriptor);
+  if (size > bytesMax) throw tooLarge(bytesMax);
+  const chunks: Buffer[] = [];
+  for (let length = 0; length <= bytesMax; ) {
+    // One more than is there: the end is seen by that.
+    const chunk = Buffer.allocUnsafe(Math.max(65_536, size - length + 1));
+    const taken = readSync(descriptor, chunk, 0, chunk.length, null);
+    if (taken === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, taken));
+    length += taken;
+  }
+  throw tooLarge(bytesMax);
+}
+
+/** The error for a file of more bytes than are read. */
+export function tooLarge(bytesMax: number): Error {
+  return new Error(`it is larger than ${bytesMax / 1_048_576} MiB`);
 }
 
 /** As many links as a system follows (Linux: path_resolution(7)). */

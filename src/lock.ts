@@ -160,7 +160,9 @@ function nameOf(path: string, holder: Holder): string {
 
 function saidBy(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {
   try {
-    return JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
+    const said: unknown = JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
+    const { host, since } = Object(said);
+    return typeof host === 'string' && typeof since === 'string' ? { host, since } : {};
   } catch {
     // Only the name of an entry counts; what is in it is for people.
     return {};

@@ -99,6 +99,6 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonl
     if (other !== undefined) throw sameField(other, name, field);
     taken.set(field, name);
     if (Object.hasOwn(common, field)) return [];
-    return [{ at, field, type: types.get(name) ?? type ?? types.get('*') ?? 'string' }];
+    return [{ at, field, type: types.get(name) ?? types.get(field) ?? type ?? types.get('*') ?? 'string' }];
   });
 }

@@ -10,7 +10,9 @@ export const isOurs = (name: string): boolean => name.startsWith('listctl:');
 /** The names that options ask for, each with the option that does. */
 export function askedNames({ only, rename, types }: RowsOptions): ReadonlyMap<string, string> {
   const asked = new Map<string, string>();
-  for (const name of types.keys()) if (name !== '*') asked.set(name, '--type');
+  // A type may go by the new name of a column, too.
+  const fields = new Set(rename.values());
+  for (const name of types.keys()) if (name !== '*' && !fields.has(name)) asked.set(name, '--type');
   for (const name of rename.keys()) asked.set(name, '--rename');
   for (const name of only ?? []) asked.set(name, '--only');
   return asked;

@@ -1,9 +1,10 @@
 /** A state on disk: read whole and checked, replaced whole, one version at a time (reliability, C7). */
 import { isUtf8 } from 'node:buffer';
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { errnoCode, errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
-import { replaceFile } from '../replace-file.ts';
+import { readDescriptor } from '../files.ts';
+import { fileIo, replaceFile } from '../replace-file.ts';
 import { placeText } from './json-members.ts';
 import { JsonFault } from './json-parts.ts';
 import type { State } from './state.ts';
@@ -68,9 +69,17 @@ function keepBackup(path: string): void {
   if (bytes !== undefined) replaceFile(backupOf(path), [bytes]);
 }
 
+/** Many times what the items of a list take; a longer text is none that could be parsed. */
+const stateBytesMax = 268_435_456;
+
 function bytesOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    const descriptor = fileIo.open(path, 'r');
+    try {
+      return readDescriptor(descriptor, stateBytesMax);
+    } finally {
+      fileIo.close(descriptor);
+    }
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
     throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
@@ -130,7 +139,7 @@ function headOf(path: string): Head | undefined {
 function startOf(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(path, 'r');
+    descriptor = fileIo.open(path, 'r');
     const bytes = Buffer.alloc(headBytes);
     return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, headBytes, 0));
   } catch {

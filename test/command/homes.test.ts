@@ -1,5 +1,5 @@
 /** The user's home: what works without one. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentFor } from '../support/scripted-service.ts';
@@ -38,6 +38,14 @@ test('without a home a run is recorded where --journal says, and all of its comm
   expect((await run(['runs', 'show', 'a.journal', '-o', 'id'], world)).stdout).toBe('1\n2\n');
   writeFileSync(join(folder.path, 'seed.yaml'), '{key: Title, items: [{Title: d}]}');
   expect(await run(['apply', 'seed.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
+  const undone = await run(['runs', 'undo', 'a.journal', '--yes', '-o', 'none'], world);
+  expect(undone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 taken back') });
+  const own = await run(['runs', 'undo', 'piped.journal', '--yes', '-o', 'none', '--journal', 'u.journal'], world);
+  expect(own).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 taken back') });
+  const again = await run(['runs', 'undo', 'a.journal', '--yes', '--journal', 'u.journal'], world);
+  expect(again).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('u.journal records another run') });
+  expect(readdirSync(folder.path).sort()).toEqual([
+    ...['a.journal', 'a.journal.undo', 'piped.journal', 'rows.csv', 'seed.yaml', 'seed.yaml.state.json', 'u.journal'],
+  ]);
   expect(await run(['runs', 'remove', 'a.journal'], world)).toMatchObject({ exitCode: 0 });
-  expect(existsSync(join(folder.path, 'a.journal'))).toBe(false);
 });

@@ -119,6 +119,21 @@ describe('whose they are, and who may read them (reliability, P13)', () => {
   });
 });
 
+test.skipIf(process.platform === 'win32')('a directory that was there keeps its mode', async () => {
+  await using folder = await settingsFolder();
+  chmodSync(folder.path, 0o1777);
+
+  const set = await run(['profile', 'set', 'a', '--site', 'x'], folder);
+  const login = await run(['auth', 'login', '-p', 'a', '--with-token', '--base-url', 'https://a.example'], {
+    ...folder,
+    stdin: 'token-0123456789',
+  });
+
+  expect([set.exitCode, login.exitCode]).toEqual([0, 0]);
+  expect((statSync(folder.path).mode & 0o7777).toString(8)).toBe('1777');
+  expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
+});
+
 test('what a writer that was killed left half-written goes with the next write (reliability, P06)', async () => {
   await using folder = await settingsFolder();
   for (const stray of ['config.json.tmp-17212345671a2b3c', 'config.json.bak.tmp-listctl']) {

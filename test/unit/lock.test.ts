@@ -141,3 +141,19 @@ function isRunning(id: number): boolean {
     return false;
   }
 }
+
+test.each(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', '{'])(
+  'an entry that says %s is held all the same, by its name',
+  async (said) => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'a.lock');
+    mkdirSync(path);
+    const entry = entryOf({ ...thisHolder(processes), domain: '0123456789abcdef' });
+    writeFileSync(join(path, entry), said);
+
+    await expect(takeLock(path, atOnce, testHost())).rejects.toMatchObject({
+      kind: 'locked',
+      message: `${path} is held by process ${process.pid} on a host, since some time ago`,
+    });
+  },
+);

@@ -1,9 +1,8 @@
 /** Files that are named on the command line: `-` is stdin. */
 import { isUtf8 } from 'node:buffer';
-import { readFileSync } from 'node:fs';
 import { absolutePath } from '../../absolute-path.ts';
 import { Failure } from '../../errors.ts';
-import { unreadable } from '../../files.ts';
+import { readAtMost, tooLarge, unreadable } from '../../files.ts';
 import type { Host, Input } from '../../host.ts';
 import { type JsonValue, parseJson } from '../../json.ts';
 import { firstBadByte } from '../../rows/first-bad-byte.ts';
@@ -39,9 +38,12 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
   }
 }
 
+/** More than any service takes as one item or one request, and few enough to be held in memory. */
+const bytesMax = 67_108_864;
+
 function readBytes(file: string, host: Host): Buffer {
   try {
-    return readFileSync(absolutePath(file, host));
+    return readAtMost(absolutePath(file, host), bytesMax);
   } catch (error) {
     throw unreadable(file, error);
   }
@@ -80,7 +82,12 @@ async function readStdin(host: Host): Promise<Buffer> {
     throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
   }
   const chunks: Uint8Array[] = [];
-  for await (const chunk of stdin.stream) chunks.push(chunk as Uint8Array);
+  let bytes = 0;
+  for await (const chunk of stdin.stream as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw unreadable(nameOf('-'), tooLarge(bytesMax));
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks);
 }
 

@@ -87,6 +87,7 @@ test.each([
   { given: ['-f', 'a:=five'], says: 'the value of "a" is not JSON' },
   { given: ['-f', 'a=\uFFFD'], says: '"a" holds bytes that are not UTF-8' },
   { given: ['-f', 'a@=/nowhere/at/all'], says: 'no such file or directory' },
+  { given: ['-f', 'a@=/etc/passwd/x'], says: 'not a directory' },
   { given: ['-f', 'a@=/'], says: 'it is a directory' },
   { given: ['-f', `a:=${'['.repeat(129)}${']'.repeat(129)}`], says: 'not JSON' },
   { given: ['-f', 'a=1', '--idempotency-key', 'a"b'], says: '--idempotency-key' },

@@ -122,6 +122,11 @@ describe('which columns become fields', () => {
     expect(told(await rowsFrom('a.csv', text, { rename: swapped }))).toEqual([{ Count: 'a', Title: '1' }]);
   });
 
+  test.each(['Count', 'Amount'])('--type takes a renamed column by either name: %s', async (name) => {
+    const options = { rename: new Map([['Count', 'Amount']]), types: new Map([[name, 'number' as const]]) };
+    expect(told(await rowsFrom('a.csv', text, options))).toMatchObject([{ Amount: 1 }]);
+  });
+
   test.each([
     ['--only', { only: ['Titel'] }],
     ['--rename', { rename: new Map([['Titel', 'X']]) }],

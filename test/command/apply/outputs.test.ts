@@ -1,0 +1,115 @@
+/** The files that `apply` reads and writes: one name for a state, and no output in the place of what belongs to it. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { takeLock } from '../../../src/lock.ts';
+import { testHost } from '../../support/test-host.ts';
+import { applyWorld } from './apply-world.ts';
+import { itemService } from './item-service.ts';
+
+const a = { Title: 'a' };
+const isPosix = process.platform !== 'win32';
+
+test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+  mkdirSync(join(world.path, 'real'));
+  symlinkSync('real/x.json', world.statePath);
+
+  const lock = await takeLock(join(world.path, 'real', 'x.json.lock'), { waitMs: 0 }, testHost());
+  expect((await world.apply('--init', '--yes')).exitCode).toBe(11);
+  lock.release();
+
+  expect((await world.apply('--init', '--yes')).exitCode).toBe(0);
+  expect((await world.apply('--yes', '--state', 'real/x.json')).exitCode).toBe(0);
+  expect(service.writes()).toEqual(['POST a']);
+  expect(readdirSync(world.path).filter((name) => name.startsWith('seed.yaml.state'))).toEqual([
+    'seed.yaml.state.json',
+  ]);
+  expect(existsSync(join(world.path, 'real', 'x.json'))).toBe(true);
+});
+
+test('no output takes the place of what is kept beside the state', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  const before = world.text('seed.yaml.state.json');
+
+  for (const ending of ['', '.journal', '.bak', '.lock']) {
+    for (const flag of ['--rejects', '--out']) {
+      const { exitCode, stderr } = await world.apply('--yes', flag, `${world.statePath}${ending}`);
+      expect({ flag, ending, exitCode }).toEqual({ flag, ending, exitCode: 2 });
+      expect(stderr).toContain(
+        `${ending === '' ? '' : `the ${ending} file of `}the state and ${flag} are the same file`,
+      );
+    }
+  }
+  expect(world.text('seed.yaml.state.json')).toBe(before);
+});
+
+test.each(['-', '/dev/stdout'])('--out %s prints the plan as it is saved, and nothing else', async (path) => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+
+  const { exitCode, stdout } = await world.apply('--init', '--out', path);
+  world.file('plan.json', stdout);
+  const both = await world.apply('--init', '--out', path, '-o', 'json');
+  const applied = await world.run(['apply', 'plan.json', '--yes']);
+
+  expect([exitCode, both.exitCode, applied.exitCode, service.writes()]).toEqual([0, 2, 0, ['POST a']]);
+  expect(both.stderr).toContain('--out cannot be used with -o json: both write to standard output');
+});
+
+test('what cannot be written is found out before anything is read', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  world.seed(a, { Title: 'b' });
+  const sent = service.requests.length;
+
+  for (const words of [
+    ['--out', world.path],
+    ['--rejects', world.path, '--yes'],
+    ['--out', 'nowhere/p'],
+  ]) {
+    expect((await world.apply(...words)).exitCode).toBe(10);
+  }
+  expect(service.requests.length).toBe(sent);
+});
+
+test.runIf(isPosix)('a state is a regular file of a size that can be read', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  world.seed(a);
+  execFileSync('mkfifo', [join(world.path, 'pipe')]);
+  truncateSync(world.file('huge', ''), 600_000_000);
+
+  const pipe = await world.apply('--yes', '--state', 'pipe');
+  const huge = await world.apply('--yes', '--state', 'huge');
+
+  expect([pipe.exitCode, huge.exitCode, service.requests.length]).toEqual([10, 10, 0]);
+  expect(pipe.stderr).toContain('pipe: it is not a regular file');
+  expect(huge.stderr).toContain('huge: it is larger than 256 MiB');
+  expect(statSync(join(world.path, 'pipe')).isFIFO()).toBe(true);
+});
+
+test('a file of fields that no service takes is refused by its size', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  const huge = world.file('huge', '');
+  truncateSync(huge, 600_000_000);
+
+  for (const words of [
+    ['--fields', huge],
+    ['-f', `a@=${huge}`],
+    ['-f', `a:@=${huge}`],
+  ]) {
+    const { exitCode, stderr } = await world.run(['items', 'create', ...words]);
+    expect({ words, exitCode }).toEqual({ words, exitCode: 10 });
+    expect(stderr).toContain(`cannot read ${huge}: it is larger than 64 MiB`);
+  }
+  expect(service.requests).toEqual([]);
+});
