@@ -202,7 +202,7 @@ describe('the network', () => {
 
 describe('names', () => {
   /** Where a flag has other words elsewhere, as the page tells: the same idea, said of what the command is about. */
-  const told = ['--field', '--force', '--in-doubt', '--resume', '--rows', '--unset', '--yes'];
+  const told = ['--field', '--force', '--in-doubt', '--journal', '--resume', '--rows', '--unset', '--yes'];
 
   test('a flag has one description, value and short form in all commands, but for those that the page tells', () => {
     const meanings = new Map<string, Set<string>>();

@@ -101,6 +101,7 @@ describe('runs over many rows', () => {
       check('summary', JSON.parse(world.text('s.json')));
       checkRun('run', await world.run(['runs', 'list', ...json]));
       checkRun('run-detail', await world.run(['runs', 'show', 'last', ...json]));
+      checkRun('result', await world.run(['runs', 'show', 'last', '--rows', ...json]));
       checkRun('doubt', await world.run(['runs', 'show', 'last', '--in-doubt', ...json]));
       checkRun('run', await world.run(['runs', 'resolve', 'last', '--row', '3', '--not-applied', ...json]));
       checkRun('result', await world.run(['runs', 'undo', 'last', '--yes', '--summary-json', 's.json', ...json]));
