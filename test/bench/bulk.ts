@@ -14,6 +14,8 @@ import { measure, median, serving, type Usage } from './child.ts';
 
 const echo = join(import.meta.dirname, 'echo-service.js');
 const loop = join(import.meta.dirname, 'dispatch-loop.js');
+const throttling = join(import.meta.dirname, 'throttling-service.js');
+const eightLoops = join(import.meta.dirname, 'eight-loops.js');
 const atOnce = 64;
 
 /** One client, the medians of all rounds. */
@@ -107,6 +109,47 @@ export function latencyLines(figures: readonly LatencyRow[]): string {
   return [...lines, ''].join('\n');
 }
 
+/**
+ * How fast 1,000 rows go to a service that throttles a share of the requests whatever their rate, beside eight loops
+ * that each wait for their own: medians, as lines.
+ */
+export async function measureStrays(node: string, rounds: number): Promise<string> {
+  await using folder = await temporaryFolder();
+  const rows = 1000;
+  const csv = await writeRows(folder.path, rows);
+  const lines: string[] = [];
+  for (const percent of [5, 3, 1, 0]) {
+    using service = await serving(node, throttling, [String(percent / 100)]);
+    const rates: { readonly ours: number; readonly loops: number }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const loops = await measure(node, [eightLoops, service.url, String(rows)], {});
+      const ours = await create(node, folder.path, service.url, csv);
+      rates.push({ ours: (rows * 1000) / ours.wallMs, loops: (rows * 1000) / loops.wallMs });
+    }
+    const [ours, loops] = [median(rates.map((rate) => rate.ours)), median(rates.map((rate) => rate.loops))];
+    lines.push(
+      `${String(percent).padStart(4)} % throttled  listctl ${ours.toFixed(0).padStart(5)} rows/s  eight loops ${loops.toFixed(0).padStart(5)} rows/s  ${(ours / loops).toFixed(2)} x`,
+    );
+  }
+  return `${[...lines, 'at least 1 x'].join('\n')}\n`;
+}
+
+/** How long 60 rows take against 15 a second, beside the same with --rate 15/s: medians, as a line. */
+export async function measureFewRows(node: string, rounds: number): Promise<string> {
+  await using folder = await temporaryFolder();
+  const csv = await writeRows(folder.path, 60);
+  const secondsOf = async (flags: readonly string[]) => {
+    using service = await serving(node, throttling, ['0', '15']);
+    return (await create(node, folder.path, service.url, csv, atOnce, flags)).wallMs / 1000;
+  };
+  const times: { readonly found: number; readonly given: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    times.push({ given: await secondsOf(['--rate', '15/s']), found: await secondsOf([]) });
+  }
+  const [found, given] = [median(times.map((time) => time.found)), median(times.map((time) => time.given))];
+  return `60 rows, 15 a second allowed: ${found.toFixed(1)} s, with --rate 15/s ${given.toFixed(1)} s, ${(found / given).toFixed(2)} x, at most 1.5 x\n`;
+}
+
 /** The same file again with ten times the rows: time and memory beside each other. */
 export async function measureGrowth(node: string, rows: readonly number[]): Promise<string> {
   await using folder = await temporaryFolder();
@@ -137,10 +180,29 @@ function ratio(value: number, beside: number | undefined): string {
 }
 
 /** A run of its own each time: the state of the one before would be gone on with. */
-async function create(node: string, folder: string, url: string, csv: string, concurrency = atOnce): Promise<Usage> {
+async function create(
+  node: string,
+  folder: string,
+  url: string,
+  csv: string,
+  concurrency = atOnce,
+  flags: readonly string[] = [],
+): Promise<Usage> {
   const state = join(folder, 'state');
   await rm(state, { recursive: true, force: true });
-  const place = ['-s', 'home', '-l', 'tasks', '--from', csv, '--concurrency', String(concurrency), '-o', 'jsonl'];
+  const place = [
+    '-s',
+    'home',
+    '-l',
+    'tasks',
+    '--from',
+    csv,
+    '--concurrency',
+    String(concurrency),
+    '-o',
+    'jsonl',
+    ...flags,
+  ];
   return measure(node, [listctlFile, 'items', 'create', ...place], {
     ...{ PATH: env['PATH'], HOME: folder },
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'bench-token', LISTCTL_STATE_DIR: state },

@@ -1,7 +1,15 @@
 /** `npm run bench`: the figures of docs/benchmarks.md, each beside its peer. It prints, and judges nothing. */
 import { availableParallelism, cpus } from 'node:os';
 import { argv, env, execPath, stdout } from 'node:process';
-import { bulkTable, latencyLines, measureBulk, measureGrowth, measureLatency } from './bulk.ts';
+import {
+  bulkTable,
+  latencyLines,
+  measureBulk,
+  measureFewRows,
+  measureGrowth,
+  measureLatency,
+  measureStrays,
+} from './bulk.ts';
 import { measureServe, serveLines } from './serve.ts';
 import { measureStartUp, nodeVersion, startUpTable } from './start-up.ts';
 
@@ -16,7 +24,7 @@ const bulkRounds = 5;
 const bulkRows = 100_000;
 
 /** What is measured where nothing is named; `growth` takes minutes. */
-const usualSections = ['start-up', 'serve', 'bulk', 'latency'] as const;
+const usualSections = ['start-up', 'serve', 'bulk', 'latency', 'stray'] as const;
 
 async function main(): Promise<void> {
   const sections = argv.slice(2).length === 0 ? usualSections : argv.slice(2);
@@ -48,6 +56,12 @@ async function measureSection(section: string, node: string): Promise<void> {
       break;
     case 'latency':
       say(`a service that takes its time, ${on}`, latencyLines(await measureLatency(node)));
+      break;
+    case 'stray':
+      say(
+        `1,000 rows where a share is throttled whatever the rate, ${on}: medians of ${bulkRounds} rounds`,
+        `${await measureStrays(node, bulkRounds)}${await measureFewRows(node, bulkRounds)}`,
+      );
       break;
     case 'growth':
       say(`ten times the rows, ${on}, 64 at once`, await measureGrowth(node, [bulkRows, 10 * bulkRows]));

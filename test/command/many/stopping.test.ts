@@ -156,7 +156,7 @@ describe('stdout', () => {
 
     const running = main(words, { ...host, stdout: { ...host.stdout, write } });
     let before = -1;
-    while (service.requests.length !== before) {
+    while (before < 1 || service.requests.length !== before) {
       before = service.requests.length;
       await new Promise((resolve) => setTimeout(resolve, 300));
     }
