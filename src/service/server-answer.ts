@@ -11,8 +11,8 @@ export const versionPath = '/v1.0';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The client sends its body only when it is asked to (`Expect: 100-continue`). */
-  readonly awaitsContinue: boolean;
+  /** What the client expects before it sends its body; `other` is anything but `100-continue`. */
+  readonly expects: 'nothing' | 'continue' | 'other';
 }
 
 /** What every request meets. */
@@ -42,12 +42,14 @@ async function answerTo(
   exchange: Exchange,
   { gate, service, onError }: AnswerParts,
 ): Promise<ServiceAnswer | undefined> {
-  const { request, response, awaitsContinue } = exchange;
+  const { request, response, expects } = exchange;
   try {
     gate(request);
+    if (expects === 'other') throw new Refusal(417, 'the only expectation that is met is 100-continue');
+    refuseCoding(request);
     const path = pathOf(request.url ?? '');
     const body = await readBody(request, () => {
-      if (awaitsContinue) response.writeContinue();
+      if (expects === 'continue') response.writeContinue();
     });
     spareFromIdleCut(response);
     // Set-Cookie alone would be a list, and means nothing here.
@@ -59,6 +61,13 @@ async function answerTo(
     onError(error);
     return errorAnswer(new Refusal(500, 'the service failed'));
   }
+}
+
+/** Of transfer codings, Node undoes `chunked` alone: the body of any other would be stored as it is. */
+function refuseCoding({ headers }: IncomingMessage): void {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return;
+  throw new Refusal(501, 'the only transfer coding that is understood is chunked');
 }
 
 /** The path as the service knows it: without the version segment. */
@@ -78,7 +87,7 @@ function spareFromIdleCut(response: ServerResponse): void {
 
 async function send(
   { status, headers, body }: ServiceAnswer,
-  { request, response, awaitsContinue }: Exchange,
+  { request, response, expects }: Exchange,
   { isLast }: AnswerParts,
 ): Promise<void> {
   const isUnread = hasBody(request) && !request.readableEnded;
@@ -89,7 +98,7 @@ async function send(
     ...(location === undefined ? {} : { location: versionPath + location }),
     ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   });
-  if (!isUnread || awaitsContinue) {
+  if (!isUnread || expects === 'continue') {
     response.end(body);
     return;
   }

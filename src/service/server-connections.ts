@@ -5,12 +5,18 @@ import type { Duplex } from 'node:stream';
 /** How long a connection that broke the protocol may take to read why, in milliseconds. */
 const lingerMs = 1000;
 
+/** Requests that may wait on one connection: no client sends so many ahead, and each takes memory. */
+const waitingMax = 1000;
+
 /** What is owed on the connections of a server. */
 export interface Connections {
   /** Remembers a connection until it is closed. */
   add(socket: Socket): void;
-  /** Remembers that this request is to be answered. */
-  begin(request: IncomingMessage, response: ServerResponse): void;
+  /**
+   * Remembers that this request is to be answered, and answers it once the one before it has been: else a client that
+   * sends many and reads nothing would have all of their answers kept in memory.
+   */
+  begin(exchange: { readonly request: IncomingMessage; readonly response: ServerResponse }, answer: () => void): void;
   /** Whether the connection is beyond use, once the answers that are owed on it have been given. */
   isBroken(request: IncomingMessage): boolean;
   /** Answers what is no HTTP, is too long, or does not come: `{"error": …}`, and the end of the connection. */
@@ -21,6 +27,7 @@ export interface Connections {
 
 interface Connection {
   readonly socket: Socket;
+  readonly waiting: (() => void)[];
   unanswered: number;
   last: ServerResponse | undefined;
   isBroken: boolean;
@@ -31,17 +38,21 @@ export function trackConnections(): Connections {
   const connections = new Map<Duplex, Connection>();
   return {
     add: (socket) => {
-      connections.set(socket, { socket, unanswered: 0, last: undefined, isBroken: false });
+      connections.set(socket, { socket, waiting: [], unanswered: 0, last: undefined, isBroken: false });
       socket.once('close', () => connections.delete(socket));
     },
-    begin: ({ socket }, response) => {
+    begin: ({ request: { socket }, response }, answer) => {
       const connection = connections.get(socket);
       if (connection === undefined) return;
       connection.last = response;
       connection.unanswered += 1;
       response.once('close', () => {
         connection.unanswered -= 1;
+        if (!socket.destroyed) connection.waiting.shift()?.();
       });
+      if (connection.unanswered === 1) answer();
+      else if (connection.waiting.length < waitingMax) connection.waiting.push(answer);
+      else socket.destroy();
     },
     isBroken: ({ socket }) => connections.get(socket)?.isBroken === true,
     refuse: (error, socket) => {
@@ -80,9 +91,10 @@ function refuseNow({ code }: { readonly code?: string }, socket: Duplex): void {
   setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
-/** By the codes of Node's parser and of its server. */
+/** By the codes of Node's parser and of its server; CONNECT is a method. */
 const refusals: Readonly<Record<string, readonly [status: number, reason: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'the head is over 16 KiB'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the chunk extensions are over 16 KiB'],
+  CONNECT: [405, 'this is no proxy'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
 };

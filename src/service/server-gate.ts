@@ -4,7 +4,7 @@ import { isLoopbackHost } from './loopback-host.ts';
 import { Refusal } from './message.ts';
 
 /** Looks at the head of a request; throws a Refusal when it may not come in. */
-export type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => void;
+export type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'>) => void;
 
 /**
  * The checks of a server that strangers can reach, from the head of a request alone.
@@ -18,7 +18,11 @@ export type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'socket'>) 
 export function serverGate(token: string, names: readonly string[]): ServerGate {
   const expected = digestOf(token);
   const ourNames = new Set(names);
-  return ({ headers, socket }) => {
+  return ({ headers, rawHeaders, socket }) => {
+    // Node keeps the first of several; another program on the way may go by the last (RFC 9112, section 3.2).
+    if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) {
+      throw new Refusal(400, 'there is more than one Host header');
+    }
     const name = hostNameOf(headers.host);
     if (name === undefined || !(ourNames.has(name) || isLoopbackHost(name) || name === calledAddress(socket))) {
       throw new Refusal(403, 'the Host header does not name this server');

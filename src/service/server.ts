@@ -26,6 +26,8 @@ const usualLimits: ServerLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 1
 /** Enough for 1,000 that do nothing, and all who work. */
 const connectionsMax = 5000;
 
+const notAProxy = Object.assign(new Error('CONNECT'), { code: 'CONNECT' });
+
 /** The longest head of a request, in bytes. */
 const headBytesMax = 16 * 1024;
 
@@ -73,11 +75,16 @@ export async function startServer(service: UnsteadyService, options: ServerOptio
   const server = httpServer(limits);
   server.on('connection', connections.add);
   const answer = (exchange: Exchange) => {
-    connections.begin(exchange.request, exchange.response);
-    void answerOverHttp(exchange, parts);
+    connections.begin(exchange, () => void answerOverHttp(exchange, parts));
   };
-  server.on('request', (request, response) => answer({ request, response, awaitsContinue: false }));
-  server.on('checkContinue', (request, response) => answer({ request, response, awaitsContinue: true }));
+  server.on('request', (request, response) => answer({ request, response, expects: 'nothing' }));
+  server.on('checkContinue', (request, response) => answer({ request, response, expects: 'continue' }));
+  server.on('checkExpectation', (request, response) => answer({ request, response, expects: 'other' }));
+  server.on('connect', (_, socket) => {
+    // Node lets go of the socket: nobody else would listen.
+    socket.on('error', () => socket.destroy());
+    connections.refuse(notAProxy, socket);
+  });
   server.on('clientError', connections.refuse);
   const port = await listen(server, options);
   server.on('error', parts.onError);

@@ -182,6 +182,11 @@ describe('what is no request', () => {
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['two lengths', headOf('POST', ['Content-Length: 1', 'Content-Length: 2']), 400],
     ['a length beside chunks', headOf('POST', ['Content-Length: 3', 'Transfer-Encoding: chunked']), 400],
+    ['two Hosts', headOf('GET', ['Host: localhost', 'Connection: close']), 400],
+    ['two Hosts, whatever their case', headOf('GET', ['HOST: evil.example', 'Connection: close']), 400],
+    ['a coding beside chunked', headOf('POST', ['Transfer-Encoding: gzip, chunked']), 501],
+    ['CONNECT', 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n', 405],
+    ['another expectation', headOf('POST', ['Expect: x', 'Content-Length: 2']), 417],
     ['a head over 16 KiB', headOf('GET', [`X: ${'x'.repeat(20_000)}`]), 431],
     ['a path over 16 KiB', headOf('GET', [], `/v1.0/${'x'.repeat(20_000)}`), 431],
   ])('is refused with the document’s error: %s', async (_name, bytes, status) => {
@@ -243,6 +248,45 @@ test('requests that come at once on a connection are answered in their order', a
   first.resolve({ ...made, body: '"first"' });
 
   expect(await connection.closed()).toMatch(/"first".*"second"$/s);
+});
+
+test('an expectation that cannot be met says nothing to those without the token', async () => {
+  await using server = await serverIn();
+
+  const connection = await rawConnection(server.url, 'GET /v1.0/ HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n');
+
+  expect(await connection.received('}')).toMatch(/^HTTP\/1.1 401 /);
+});
+
+describe('a client that sends many requests and reads nothing', () => {
+  const body = JSON.stringify('x'.repeat(7_000_000));
+
+  test('has no more answered than it takes, and all of them once it reads', async () => {
+    let answered = 0;
+    await using server = await serving(async () => {
+      answered += 1;
+      return { ...made, body };
+    });
+    const { hostname, port } = new URL(server.url);
+    const socket = connect(Number(port), hostname).pause();
+    socket.write(headOf('GET').repeat(29) + headOf('GET', ['Connection: close']));
+
+    // Requests that come later are answered, so those before have had their time.
+    for (let times = 0; times < 3; times += 1) await sendHttp(server.url);
+    expect(answered).toBeLessThanOrEqual(3);
+
+    let bytes = 0;
+    for await (const chunk of socket) bytes += chunk.length;
+    expect([answered, bytes > 30 * body.length]).toEqual([30, true]);
+  });
+
+  test('is cut at a thousand that wait', async () => {
+    await using server = await serving(() => new Promise(() => {}), { limits: { endMs: 1 } });
+
+    const connection = await rawConnection(server.url, headOf('GET').repeat(1002));
+
+    expect(await connection.closed()).toBe('');
+  });
 });
 
 describe('a connection', () => {
