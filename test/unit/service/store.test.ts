@@ -174,7 +174,7 @@ describe('a folder that cannot be used is named, with the reason', () => {
 
     expect(failureOf(() => openStore(path))).toMatchObject({
       kind: 'local-file',
-      message: expect.stringContaining(`cannot open the store in ${path}: EEXIST`),
+      message: expect.stringContaining(`cannot open the store in ${path}: ENOTDIR`),
     });
     expect(failureOf(() => openStore(join(path, 'below')))).toMatchObject({ kind: 'local-file' });
   });
