@@ -35,7 +35,8 @@ export function refuseUnusableFiles(folder: string): void {
   const dataFile = join(folder, 'data.mdb');
   if (!existsSync(dataFile)) return;
   accessSync(dataFile, constants.R_OK | constants.W_OK);
-  const reason = reasonAgainstData(dataFile);
+  // Once more, since another process may have written between the looks at the two halves of the head.
+  const reason = reasonAgainstData(dataFile) && reasonAgainstData(dataFile);
   if (reason !== undefined) throw new Error(`data.mdb ${reason}`);
 }
 
@@ -57,6 +58,7 @@ function reasonAgainstData(file: string): string | undefined {
     const pageSize = first.readUInt32LE(layout.pageSize);
     const second = readMeta(descriptor, pageSize);
     if (second?.readUInt32LE(layout.magic) !== magicNumber) return 'is damaged: its head is cut short';
+    if (!areNeighbors(first, second)) return 'is damaged: its head contradicts itself';
     const [, newest] = [first, second].toSorted(byTransaction);
     // Not its last page: LMDB leaves pages at the end unwritten when they are free.
     const roots = [layout.freeRoot, layout.mainRoot].map((at) => newest?.readBigUInt64LE(at) ?? noPage);
@@ -70,6 +72,17 @@ function reasonAgainstData(file: string): string | undefined {
 function readMeta(descriptor: number, position: number): Buffer | undefined {
   const meta = Buffer.alloc(layout.length);
   return readSync(descriptor, meta, 0, layout.length, position) === layout.length ? meta : undefined;
+}
+
+/**
+ * LMDB writes the two halves in turns, each with the number of its transaction. Where a damaged number makes the older half
+ * the newest, it would go on from there, and give out ids that were given before. One wrong bit is seen, unless it is the
+ * second of the newest number.
+ */
+function areNeighbors(even: Buffer, odd: Buffer): boolean {
+  const [evenId, oddId] = [even, odd].map((meta) => meta.readBigUInt64LE(layout.transaction)) as [bigint, bigint];
+  const isNew = evenId === 0n && oddId === 0n;
+  return isNew || (evenId % 2n === 0n && (oddId === evenId + 1n || oddId === evenId - 1n));
 }
 
 function byTransaction(one: Buffer, other: Buffer): number {

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { execa } from 'execa';
@@ -207,6 +207,26 @@ describe('a folder that cannot be used is named, with the reason', () => {
     truncateSync(join(copy, 'data.mdb'), bytes);
 
     expect(failureOf(() => openStore(copy)).message).toBe(`cannot open the store in ${copy}: ${reason}`);
+  });
+
+  test.each([0, 1])('one whose head has a wrong bit in transaction %d: no id is given twice', async (half) => {
+    await using folder = await temporaryFolder();
+    const store = openStore(folder.path);
+    for (const id of [1, 2, 3, 4]) await store.write((transaction) => transaction.put(['id'], String(id)));
+    await store.close();
+    const file = join(folder.path, 'data.mdb');
+    const bytes = readFileSync(file);
+    for (let bit = 0; bit < 16; bit += 1) {
+      const at = half * bytes.readUInt32LE(48) + 152 + (bit >> 3);
+      const damaged = Buffer.from(bytes);
+      damaged[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
+      writeFileSync(file, damaged);
+
+      expect(failureOf(() => openStore(folder.path))).toMatchObject({
+        kind: 'local-file',
+        message: expect.stringContaining('data.mdb is damaged: its head contradicts itself'),
+      });
+    }
   });
 
   test('an empty file, left by a process that ended early, is begun anew', async () => {
