@@ -2,7 +2,10 @@
 
 import { keptOf, rowLengthMax, tooLong } from './row-length.ts';
 
-/** Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. */
+/**
+ * Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. A record that is
+ * too long may be cut short: its beginning is given as soon as it is too long, and its rest never.
+ */
 export interface CutBlock {
   readonly text: string;
   readonly records: readonly CutRecord[];
@@ -19,7 +22,7 @@ export interface CutRecord {
 }
 
 export interface CsvCutter {
-  /** The records that have ended by now. */
+  /** The records that have ended by now, and one that has become too long. */
   cut(text: string): CutBlock;
   /** The last one, which may have no line end. */
   end(): CutBlock;
@@ -55,7 +58,7 @@ class RecordCutter implements CsvCutter {
   #line: number;
   #startLine: number;
   #problem: string | undefined;
-  /** The record is too long: its beginning is all that is kept. */
+  /** The record is too long: its beginning has been given, and its rest is skipped. */
   #isTooLong = false;
 
   constructor(delimiter: string, line: number) {
@@ -77,17 +80,34 @@ class RecordCutter implements CsvCutter {
     const records: CutRecord[] = [];
     // The first one began in an earlier part.
     let start = -before.length;
+    // Where in the part the text of the block begins: not with the rest of a record that is skipped.
+    let textStart = 0;
     this.#at = 0;
     while (this.#toEnd(part, isLast) || (isLast && start < part.length)) {
-      if (this.#hasText) records.push(this.#recordFrom(start, before.length));
+      if (this.#isTooLong) textStart = this.#at;
+      else if (this.#hasText) records.push(this.#recordFrom(start, before.length - textStart));
       this.#startNext();
       start = this.#at;
     }
     this.#rest = part.slice(this.#at);
+    if (this.#isTooLong) return { text: '', records };
     const isGoingOn = start < 0;
-    this.#keep(isGoingOn ? before + part.slice(0, this.#at) : part.slice(start, this.#at));
+    this.#begun = isGoingOn ? before + part.slice(0, this.#at) : part.slice(start, this.#at);
     // Put together only where a record has ended: each time would copy all of a long one each time.
-    return { text: isGoingOn ? '' : before + part.slice(0, start), records };
+    const text = isGoingOn ? '' : before + part.slice(textStart, start);
+    return this.#begun.length > rowLengthMax ? this.#withBeginning(text, records) : { text, records };
+  }
+
+  /** The block, with the beginning of the record that goes on: without its end, it is known to be too long. */
+  #withBeginning(text: string, records: readonly CutRecord[]): CutBlock {
+    const kept = keptOf(this.#begun);
+    this.#begun = '';
+    this.#isTooLong = true;
+    const end = text.length + kept.length;
+    return {
+      text: text + kept,
+      records: [...records, { start: text.length, end, line: this.#startLine, problem: tooLong }],
+    };
   }
 
   /** Looks on to the end of the record; false where that is not here yet. */
@@ -136,8 +156,7 @@ class RecordCutter implements CsvCutter {
 
   /** The record that ends where we stand. */
   #recordFrom(start: number, shift: number): CutRecord {
-    const isTooLong = this.#isTooLong || this.#at - start > rowLengthMax;
-    const problem = isTooLong ? tooLong : this.#problem;
+    const problem = this.#at - start > rowLengthMax ? tooLong : this.#problem;
     return { start: start + shift, end: this.#at + shift, line: this.#startLine, problem };
   }
 
@@ -147,12 +166,6 @@ class RecordCutter implements CsvCutter {
     this.#problem = undefined;
     this.#isTooLong = false;
     this.#startLine = this.#line;
-  }
-
-  /** Keeps the beginning of a record that goes on; of one that is too long no more than is needed to recognize it. */
-  #keep(text: string): void {
-    this.#isTooLong ||= text.length > rowLengthMax;
-    this.#begun = this.#isTooLong ? keptOf(text) : text;
   }
 }
 

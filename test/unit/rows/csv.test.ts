@@ -135,6 +135,34 @@ describe('I12: a row that is too long', () => {
     ]);
   }, 60_000);
 
+  test('is given before its end is read', async () => {
+    let partsRead = 0;
+    async function* endless() {
+      for (; partsRead < 64; partsRead += 1) yield 'x'.repeat(1024 * 1024);
+    }
+    for await (const [record] of csvRecords(endless(), ',', 1)) {
+      expect(record?.fault?.problem).toBe('longer than 8 MiB');
+      break;
+    }
+
+    expect(partsRead).toBe(8);
+  });
+
+  test('leaves the records behind it as they are, wherever parts of the text end', async () => {
+    async function* text() {
+      yield* ['a,b\n"', 'x'.repeat(limit), '"",\n', 'y"\n"c\n', '1",d\n', '8,9'];
+    }
+    const records = [];
+    for await (const block of csvRecords(text(), ',', 1)) records.push(...block);
+
+    expect(records.map(({ line, source, fault }) => [line, fault?.problem ?? source])).toEqual([
+      [1, { kind: 'cells', cells: ['a', 'b'] }],
+      [2, 'longer than 8 MiB'],
+      [4, { kind: 'cells', cells: ['c\n1', 'd'] }],
+      [6, { kind: 'cells', cells: ['8', '9'] }],
+    ]);
+  });
+
   test('in quotes that never close runs to the end, with its newlines', async () => {
     const text = `A\n8\n"${'x\n'.repeat(limit)}`;
 
