@@ -36,7 +36,7 @@ async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE
     LISTCTL_SITE: 'home',
     LISTCTL_LIST: 'tasks',
   };
-  const words = ['items', 'create', '--from', input, '-o', 'jsonl'];
+  const words = ['items', 'create', '--from', input];
   const journal = () => {
     const name = readdirSync(join(folder.path, 'runs')).find((each) => each.endsWith('.journal')) ?? '';
     return join(folder.path, 'runs', name);

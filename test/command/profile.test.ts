@@ -1,5 +1,5 @@
 /** `listctl profile` (cli.md, "auth, profile, api, serve, doctor"). */
-import { chmodSync, existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { settingsFolder } from '../support/settings-folder.ts';
@@ -122,17 +122,6 @@ describe('profile set', () => {
     expect(modeOf(join(inside, 'config.json'))).toBe('600');
     expect(modeOf(join(inside, 'config.json.bak'))).toBe('600');
   });
-});
-
-test('a folder that others may look into is closed when something is kept in it', async () => {
-  await using folder = await settingsFolder();
-  chmodSync(folder.path, 0o755);
-
-  await run(['profile', 'list'], folder);
-  expect(modeOf(folder.path)).toBe('755');
-
-  await run(['profile', 'set', 'a', '--site', 'x'], folder);
-  expect(modeOf(folder.path)).toBe('700');
 });
 
 describe('profile list, show, use, remove', () => {

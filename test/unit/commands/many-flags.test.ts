@@ -8,7 +8,8 @@ test('without a flag everything has its default', () => {
     ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipsInvalid: false },
     ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
     ...{ lockWaitMs: 0, breaksLock: false, resumes: false, restarts: false, journal: undefined },
-    ...{ inDoubt: undefined, shard: undefined },
+    ...{ inDoubt: undefined, shard: undefined, keepsRecord: true, keysFrom: undefined },
+    ...{ maxDelete: undefined, summaryJson: undefined },
   });
 });
 

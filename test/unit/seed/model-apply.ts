@@ -10,7 +10,7 @@ import { newState, type State } from '../../../src/seed/state.ts';
 import { parseState, printState } from '../../../src/seed/state-json.ts';
 import { type Step, stepHash } from '../../../src/seed/step.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { sampleHeader, sampleSession } from '../bulk/journal-samples.ts';
+import { sampleHeader, sampleSession, startedAt } from '../bulk/journal-samples.ts';
 import { type Answer, ModelService } from './model-service.ts';
 
 /** What becomes of one request: the two `lost` ones look the same to who sent it. */
@@ -110,13 +110,13 @@ export class ModelWorld {
     if (call.leavesJournal) await this.recover();
     const plan = this.plan(state, call);
     if (plan.steps.length === 0) {
-      const learned = withLearned(state, plan, 0);
+      const learned = withLearned(state, plan, startedAt);
       if (learned !== state) this.write(learned);
       return plan;
     }
     this.#runs += 1;
     const run = `20261120-101530-${String(this.#runs).padStart(4, '0')}`;
-    const running = this.write(beginRun(state, plan, { run, nowMs: 0 }));
+    const running = this.write(beginRun(state, plan, { run, nowMs: startedAt }));
     try {
       await this.#run(running, run, plan.steps, call);
       await this.recover(call.leavesJournal);

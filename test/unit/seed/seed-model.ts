@@ -7,6 +7,7 @@ import { objectFrom, parseJson } from '../../../src/json.ts';
 import { holdsFields } from '../../../src/seed/same-value.ts';
 import type { SeedItem } from '../../../src/seed/seed.ts';
 import { forgetItem, importItem, resolveItem } from '../../../src/seed/state-edits.ts';
+import { startedAt } from '../bulk/journal-samples.ts';
 import { type Call, type Fate, ModelWorld, quiet } from './model-apply.ts';
 
 /** What happens next. */
@@ -156,7 +157,7 @@ async function resolveAll(world: ModelWorld): Promise<void> {
   for (const [key, { inDoubt }] of state.items) {
     if (inDoubt === undefined) continue;
     const id = inDoubt.idempotencyKey === null ? undefined : world.service.made.get(inDoubt.idempotencyKey);
-    state = resolveItem(state, key, id === undefined ? null : { id }, 0);
+    state = resolveItem(state, key, id === undefined ? null : { id }, startedAt);
   }
   if (state !== world.state) world.write(state);
 }
@@ -170,7 +171,7 @@ async function takeOver(world: ModelWorld, nth: number): Promise<void> {
   // Somebody removed what the state has of that key: only a plan that looks will know.
   if (state.items.has(key) || world.service.madeFor(key).length > 0) return;
   world.service.setOwner(id, key);
-  world.write(importItem(state, key, { id }, item.fields, 0));
+  world.write(importItem(state, key, { id }, item.fields, startedAt));
 }
 
 async function letGo(world: ModelWorld, nth: number): Promise<void> {
@@ -179,7 +180,7 @@ async function letGo(world: ModelWorld, nth: number): Promise<void> {
   const [key, item] = known[nth % known.length] ?? [];
   if (key === undefined || item?.id === undefined) return;
   world.service.setOwner(item.id, undefined);
-  world.write(forgetItem(state, key, 0));
+  world.write(forgetItem(state, key, startedAt));
 }
 
 /** Whatever happened, looking once at what is in doubt and applying is enough. */
