@@ -7,7 +7,8 @@ import { manPages } from './test/docs/man-pages.ts';
 
 /**
  * What ships: CommonJS, because the ESM loader costs a start 6 ms; one file that starts every command, with chunks
- * beside it for what loads late. Names are kept and source maps made, so that a bug report can be read.
+ * beside it for what loads late. Names are kept, so that a bug report can be read; the source maps for its positions are
+ * made but not published, since a build of the same version makes them again.
  */
 export default defineConfig({
   input: { listctl: 'src/main.ts' },
