@@ -234,7 +234,7 @@ async function appliedOnce(service: ListService): Promise<Forge> {
   const forge = await Forge.create(service.url);
   await forge.push({ 'seed.yaml': bread, 'apply-list.sh': recipes.script });
   const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
-  const typed = recipes.firstTime.replace('--init', '--init --yes').replaceAll('git switch -\n', 'git switch main\n');
+  const typed = recipes.firstTime.replace('--init', '--init --yes');
   const { exitCode, log } = await forge.type(typed, environment);
   expect({ exitCode, log }).toMatchObject({ exitCode: 0 });
   return forge;
