@@ -152,7 +152,7 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
     if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, host));
   };
   try {
-    await lock(journal === undefined ? runLock(folder, identity) : `${journal}.lock`);
+    await lock(journal === undefined ? runLock(folder, identity) : journalLock(journal, host));
     const last = journal === undefined ? await lastRun(folder, place, restarts, lock, host) : undefined;
     if (restarts && journal !== undefined) refuseOtherFiles(journal);
     const boot = bootId();

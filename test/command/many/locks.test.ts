@@ -20,6 +20,8 @@ describe('P23, P24: a run that somebody is at work on', () => {
           await world.run(words, { env }),
           await world.run([...words, '--resume'], { env }),
           await world.run([...words, '--restart'], { env }),
+          // Its journal by its path is the same run.
+          await world.run([...words, '--resume', '--journal', world.journals()[0] ?? ''], { env }),
         ];
         second = runs.map(({ exitCode }) => exitCode);
         text = runs[0]?.stderr ?? '';
@@ -30,7 +32,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
 
     const first = await world.run(create(file), { env: { LISTCTL_BASE_URL: service.url } });
 
-    expect([first.exitCode, second, service.requests.length]).toEqual([0, [11, 11, 11], 1]);
+    expect([first.exitCode, second, service.requests.length]).toEqual([0, [11, 11, 11, 11], 1]);
     expect(text).toContain(`process ${process.pid} on ${hostname()}`);
   });
 
