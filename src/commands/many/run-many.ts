@@ -121,8 +121,10 @@ async function runInput(
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
     const isRecorded = many.keepsRecord && (action !== 'get' || many.journal !== undefined || many.resumes);
     if (!many.keepsRecord && !verb.isDryRun && action !== 'get') await session.say(noRecordNotice);
-    if (verb.isDryRun) await showManyDryRun(file, check, keyOf, session);
-    else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
+    if (verb.isDryRun) {
+      checkMaxDelete(check.ofShard, many.maxDelete);
+      await showManyDryRun(file, check, keyOf, session);
+    } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
   } finally {
     input.close();

@@ -44,13 +44,15 @@ describe('delete --from', () => {
   });
 
   test.each([
-    { max: '3', exit: 0, sent: 3 },
-    { max: '2', exit: 2, sent: 0 },
-  ])('of 3 items with --max-delete $max is $exit: $sent are sent', async ({ max, exit, sent }) => {
+    { max: '3', more: [], exit: 0, sent: 3 },
+    { max: '2', more: [], exit: 2, sent: 0 },
+    { max: '3', more: ['--dry-run'], exit: 0, sent: 0 },
+    { max: '2', more: ['--dry-run'], exit: 2, sent: 0 },
+  ])('of 3 items with --max-delete $max $more is $exit: $sent are sent', async ({ max, more, exit, sent }) => {
     await using service = await listService();
     for (const id of ['1', '2', '3']) service.items.set(id, {});
     await using world = await manyWorld(service);
-    const words = ['items', 'delete', '--from', world.file('ids.txt', ids), '--yes', '--max-delete', max];
+    const words = ['items', 'delete', '--from', world.file('ids.txt', ids), '--yes', '--max-delete', max, ...more];
 
     const { exitCode } = await world.run(words);
 
