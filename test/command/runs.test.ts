@@ -179,7 +179,7 @@ describe('runs show', () => {
     await using world = await runsWorld();
     const begin: JournalRecord = ['B', { boot: 'here', limit: 4, tool: '0.1.0', at: Date.UTC(2026, 10, 21) }];
     const path = await world.journal({
-      rows: 8,
+      rows: 9,
       groups: [
         [intent(1, title), intent(2, title), intent(3, title), intent(4, title)],
         [done(2, 'b'), ['F', 1, 'refused', 400, 'bad', 3], ['U', 3, 'HTTP 500', 9], ['U', 4, 'no complete answer', 9]],
@@ -196,6 +196,8 @@ describe('runs show', () => {
         [done(1, 'a'), ['F', 5, 'conflict', 409, null, 3]],
         [['I', 7, 11, 1, 'key-7', '0123456789abcdef']],
         [['U', 7, 'HTTP 500', 9]],
+        [['I', 8, 12, 1, 'key-8', '0123456789abcdef']],
+        [['F', 8, 'unreachable', null, null, 3]],
       ],
     });
     const show = async (...more: readonly string[]) =>
@@ -209,13 +211,15 @@ describe('runs show', () => {
       { row: 5, status: 'failed', error: { kind: 'conflict', status: 409, message: 'conflict: HTTP 409' } },
       { row: 6, status: 'failed', error: { kind: 'usage', outcome: 'not-sent' } },
       { row: 7, status: 'in-doubt', error: { kind: 'in-doubt', idempotencyKey: 'key-7', message: 'HTTP 500' } },
-      { row: 8, action: 'create', status: 'left' },
+      { row: 8, status: 'failed', error: { kind: 'unreachable', message: 'unreachable', exit: 7 } },
+      { row: 9, action: 'create', status: 'left' },
     ]);
+    expect(jsonLines(await show('-o', 'jsonl'))[7]).not.toHaveProperty('error.outcome');
     expect((await show('-o', 'csv')).split('\n').slice(0, 2)).toEqual([
       'row,action,status,id,error',
       '1,create,done,a,',
     ]);
-    expect((await show('-o', 'pretty')).split('\n')).toMatchObject({ 0: 'row 1 created: a', 7: 'row 8 still to do' });
+    expect((await show('-o', 'pretty')).split('\n')).toMatchObject({ 0: 'row 1 created: a', 8: 'row 9 still to do' });
     expect(await show('-o', 'id')).toBe('a\nb\nc\n');
   });
 

@@ -65,7 +65,8 @@ function refusal(record: FailedRecord | undefined): Failure {
   const [, , kind = 'refused', status, code] = record ?? [];
   const parts = [...(status == null ? [] : [`HTTP ${status}`]), ...(code == null ? [] : [code])];
   return new Failure(kind, parts.length === 0 ? kind : `${kind}: ${parts.join(', ')}`, {
-    outcome: 'refused',
+    // Without a status no response said no.
+    outcome: status == null ? undefined : 'refused',
     status: status ?? undefined,
     serviceCode: code ?? undefined,
   });
