@@ -2,6 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { Failure } from '../errors.ts';
+import { hiderOf } from '../hide.ts';
 import type { Host, Output } from '../host.ts';
 import { printable } from '../output/printable.ts';
 import { shortestToken } from '../settings/token.ts';
@@ -141,7 +142,7 @@ function relay(
   const show = (text: string) => {
     if (text === '') return;
     const secret = token();
-    const masked = secret.length < shortestToken ? text : text.replaceAll(secret, '***');
+    const masked = secret.length < shortestToken ? text : hiderOf(secret)(text);
     const lines = masked.split(/\r?\n/).map(printable);
     written = written.then(() => stderr.write(lines.join('\n'))).catch(() => {});
   };

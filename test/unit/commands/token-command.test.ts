@@ -42,9 +42,11 @@ test('its output is the token, trimmed; its stderr goes to stderr', async () => 
 test('its stderr cannot steer the terminal, and the token in it is masked', async () => {
   const host = testHost({ env: path });
 
-  await runTokenCommand('printf "\\033[2Jgot one-token\\r\\nbye\\n" >&2; printf one-token', name, host);
+  // In base64, too.
+  const said = 'printf "\\033[2Jgot one-token\\r\\nb25lLXRva2Vu\\n" >&2';
+  await runTokenCommand(`${said}; printf one-token`, name, host);
 
-  expect(host.printed.stderr).toBe('\\x1b[2Jgot ***\nbye\n');
+  expect(host.printed.stderr).toBe('\\x1b[2Jgot ***\n***\n');
 });
 
 test("it runs in the user's shell, without stdin and the variables that give listctl its token", async () => {
