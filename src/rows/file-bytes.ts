@@ -1,8 +1,10 @@
 /** The bytes of an input, from its first one on, each time that they are asked for. */
+import { createHash } from 'node:crypto';
 import { read } from 'node:fs';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
+import { errnoReason } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { type Input, nameOf } from './input.ts';
 
@@ -57,8 +59,19 @@ async function readBlock({ name, descriptor }: Input, position: number, length: 
     }
     return block;
   } catch (error) {
-    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${(error as Error).message}`, { cause: error });
+    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${errnoReason(error)}`, { cause: error });
   }
+}
+
+/**
+ * The SHA-256 of the content, unpacked: 64 hex digits.
+ *
+ * @throws {Failure} local-file, as `contentBytes`
+ */
+export async function contentHash(input: Input, options: ByteOptions): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of contentBytes(input, options)) hash.update(block);
+  return hash.digest('hex');
 }
 
 /** Whether there is nothing in it, once it is unpacked. */

@@ -1,9 +1,9 @@
 /** The file that --from names, open for as long as a run needs it. */
-import { createHash, hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { absolutePath } from '../absolute-path.ts';
-import { errnoCode, errnoReason } from '../errno.ts';
+import { errnoCode } from '../errno.ts';
 import { Failure } from '../errors.ts';
 import { unreadable } from '../files.ts';
 import type { Host } from '../host.ts';
@@ -124,34 +124,6 @@ async function* untilEnd(
   } finally {
     // Not awaited: it would wait for a read that is under way.
     chunks.return?.().catch(() => {});
-  }
-}
-
-/**
- * 64 hex digits that stand for the bytes of an input.
- *
- * @throws {Failure} local-file, when it can't be read
- */
-export function contentHash({ name, descriptor, sizeBytes }: Input): string {
-  const hash = createHash('sha256');
-  const block = Buffer.alloc(65_536);
-  for (let position = 0; position < sizeBytes; ) {
-    const length = readBlock(name, descriptor, block, position);
-    if (length === 0) break;
-    hash.update(block.subarray(0, length));
-    position += length;
-  }
-  return hash.digest('hex');
-}
-
-function readBlock(name: string, descriptor: number, block: Buffer, position: number): number {
-  try {
-    return readSync(descriptor, block, 0, block.length, position);
-  } catch (error) {
-    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${errnoReason(error)}`, {
-      ...nothingSent,
-      cause: error,
-    });
   }
 }
 

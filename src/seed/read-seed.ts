@@ -2,8 +2,8 @@
 import { Failure } from '../errors.ts';
 import { checkRows } from '../rows/check-rows.ts';
 import { decodedText } from '../rows/decoded-text.ts';
-import { contentBytes } from '../rows/file-bytes.ts';
-import { contentHash, type Input, nameOf } from '../rows/input.ts';
+import { contentBytes, contentHash, isEmpty } from '../rows/file-bytes.ts';
+import { type Input, nameOf } from '../rows/input.ts';
 import { jsonInterpreter } from '../rows/json-meaning.ts';
 import { rowFrom } from '../rows/meaning.ts';
 import { checkRename } from '../rows/names.ts';
@@ -46,6 +46,10 @@ export async function readSeed(input: Input, options: SeedOptions): Promise<Seed
 
 async function rowsSeed(input: Input, rows: RowsOptions, options: SeedOptions): Promise<Seed> {
   const key = keyName(undefined, options, input);
+  if (await isEmpty(input, rows)) {
+    const sha256 = await contentHash(input, rows);
+    return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
+  }
   const file = await openRows(input, rows);
   const items = new SeedItems(key, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
@@ -53,7 +57,12 @@ async function rowsSeed(input: Input, rows: RowsOptions, options: SeedOptions): 
   return { key, items: itemsOf(items, input, options), sha256, sizeBytes, isBlank, notices };
 }
 
-function documentSeed(input: Input, document: SeedDocument, rows: RowsOptions, options: SeedOptions): Seed {
+async function documentSeed(
+  input: Input,
+  document: SeedDocument,
+  rows: RowsOptions,
+  options: SeedOptions,
+): Promise<Seed> {
   checkOptions('json', rows);
   checkRename(rows.rename);
   const { site, list } = document;
@@ -64,7 +73,8 @@ function documentSeed(input: Input, document: SeedDocument, rows: RowsOptions, o
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;
   const { sizeBytes } = input;
-  const facts = { sha256: contentHash(input), sizeBytes, isBlank: false, notices: interpreter.notices() };
+  const sha256 = await contentHash(input, rows);
+  const facts = { sha256, sizeBytes, isBlank: false, notices: interpreter.notices() };
   return { site, list, key, items: itemsOf(items, input, options), ...facts };
 }
 

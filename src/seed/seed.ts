@@ -10,7 +10,7 @@ export interface Seed {
   readonly key: string;
   /** In the order of the file; no key stands twice. */
   readonly items: readonly SeedItem[];
-  /** Of the bytes as they are on disk, 64 hex digits. */
+  /** Of the content, unpacked: 64 hex digits. */
   readonly sha256: string;
   readonly sizeBytes: number;
   /** Whether the file holds no value: no bytes, blank lines, or a header alone. An empty list is a value. */

@@ -50,6 +50,8 @@ describe('a manifest without a value', () => {
 
     expect([exitCode, service.writes()]).toEqual([2, ['POST a']]);
     expect(stderr).toContain('nothing was sent');
+    // A header alone is refused as well.
+    expect(stderr).not.toContain('would mean no rows');
   });
 
   test.each([['csv'], ['json'], ['jsonl']])('is 2 from stdin as well (%s)', async (format) => {
