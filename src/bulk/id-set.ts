@@ -1,6 +1,6 @@
 /**
- * A set of ids that takes 16 to 32 bytes for each, however long it is. It holds 64 bits of a hash of each: of a million
- * ids, two different ones are taken for the same in one of forty million runs.
+ * A set of ids that takes 16 to 32 bytes for each, however long it is. It holds 63 bits of a hash of each: of a million
+ * ids, two different ones are taken for the same in one of eighteen million runs.
  */
 export class IdSet {
   #slots = new Uint32Array(2 * 1024);

@@ -40,8 +40,10 @@ export function refuseSameFile({ inputs = {}, records = {}, outputs = {} }: Comm
   }
   for (const [name, path] of named(outputs)) {
     const descriptor = descriptorNamed(path, host);
-    add(seen, name, absolutePath(path, host), descriptor === undefined ? undefined : `descriptor ${descriptor}`);
-    if (descriptor === undefined) refuseAmongRuns(name, absolutePath(path, host), host);
+    if (descriptor === undefined) {
+      add(seen, name, absolutePath(path, host));
+      refuseAmongRuns(name, absolutePath(path, host), host);
+    } else add(seen, name, path, `descriptor ${descriptor}`);
   }
 }
 

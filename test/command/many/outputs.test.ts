@@ -142,6 +142,7 @@ test.each(['-', '/dev/stdout'])('--rejects %s prints the rejects, and no results
   const usual = await world.run(words);
   const none = await world.run([...words, '-o', 'none', '--journal', 'j']);
   const both = await world.run([...words, '-o', 'jsonl', '--journal', 'k']);
+  const twice = await world.run([...words, '-o', 'none', '--journal', 'k', '--summary-json', path]);
   const read = await world.run(['items', 'get', '--from', world.file('ids.txt', '1\n'), '--rejects', path]);
 
   for (const { exitCode, stdout } of [usual, none])
@@ -149,6 +150,7 @@ test.each(['-', '/dev/stdout'])('--rejects %s prints the rejects, and no results
   expect(both).toMatchObject({ exitCode: 2, stdout: '' });
   expect(both.stderr).toContain('--rejects cannot be used with -o jsonl: both write to standard output');
   expect(read).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('pass -o none') });
+  expect(twice).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`are the same file: ${path}\n`) });
   expect([service.requests.length, existsSync(join(world.path, '-'))]).toEqual([6, false]);
 });
 
