@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kill } from 'node:process';
 import { describe, expect, test } from 'vitest';
-import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { environmentFor, newItems, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 import { openShell, type ShellSession } from '../support/typed-shell.ts';
 
@@ -97,7 +97,7 @@ describe('while a run shows its bar', () => {
     const { session, service } = world;
     const before = await session.run('stty -a');
 
-    session.start('listctl items create --from rows.csv --concurrency 4 -o jsonl > results');
+    session.start('listctl items create --from rows.csv --concurrency 4 > results');
     await session.shows(/^\[-+\] 0 of 50/m);
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
@@ -117,7 +117,7 @@ describe('while a run shows its bar', () => {
     const { session, service } = world;
     const before = await session.run('stty -a');
 
-    session.start('listctl items create --from rows.csv --concurrency 4 -o jsonl > results');
+    session.start('listctl items create --from rows.csv --concurrency 4 > results');
     await session.shows(/^\[-+\] 0 of 50/m);
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
@@ -135,7 +135,7 @@ describe('while a run shows its bar', () => {
     const { session } = world;
     const before = await session.run('stty -a');
 
-    session.start('listctl items create --from rows.csv -o jsonl > results');
+    session.start('listctl items create --from rows.csv > results');
     await session.shows(/^\[-+\] 0 of 50/m);
     world.kill('SIGKILL');
     await session.ended();
@@ -155,7 +155,7 @@ interface ShellWorld extends AsyncDisposable {
 
 /** A shell that leaves the terminal as it finds it, a file of rows, and a service that answers like this. */
 async function inShell(answer: { after?: Promise<unknown>; silent?: boolean } = {}): Promise<ShellWorld> {
-  const service = await scriptedService({ status: 201, body: { id: '1', fields: {} }, ...answer });
+  const service = await scriptedService({ status: 201, body: newItems(), ...answer });
   const folder: TemporaryFolder = await temporaryFolder();
   const home = folder.path;
   const rows = Array.from({ length: 50 }, (_, at) => `row ${at + 1}\n`);

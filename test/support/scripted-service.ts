@@ -77,6 +77,15 @@ export function requestedItem({ path }: SeenRequest): { readonly id: string; rea
   return { id: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)), fields: {} };
 }
 
+/** A body for creates: items without fields, with the ids 1, 2, 3 … */
+export function newItems(): () => { readonly id: string; readonly fields: object } {
+  let last = 0;
+  return () => {
+    last += 1;
+    return { id: `${last}`, fields: {} };
+  };
+}
+
 /** The environment that leads to a service, with a token and a list. */
 export function environmentFor(service: { readonly url: string }): Record<string, string> {
   return { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
