@@ -17,8 +17,8 @@ export default defineConfig({
   // Chunks may take what they share with the entry from the entry: each further file costs a start 0.3 ms.
   preserveEntrySignatures: 'allow-extension',
   plugins: [
-    ...[packageFacts(), commanderWithoutChildProcesses(), confWithoutSchemas(), thirdPartyLicences()],
-    ...[withoutMapsOfOthers(), manPagesOfTheProgram()],
+    ...[packageFacts(), commanderWithoutChildProcesses(), confWithoutSchemas(), confWithoutHome()],
+    ...[thirdPartyLicences(), withoutMapsOfOthers(), manPagesOfTheProgram()],
   ],
   output: {
     dir: 'dist',
@@ -62,6 +62,17 @@ function confWithoutSchemas(): Plugin {
     resolveId: (source, importer) =>
       /^ajv(-formats$|\/)/.test(source) && importer?.includes('/node_modules/conf/') ? nothing : null,
     load: (id) => (id === nothing ? 'export const Ajv2020 = undefined;\nexport default undefined;' : null),
+  };
+}
+
+/** conf loads env-paths for directories that it is always told here. That asks for the home, and throws where there is none. */
+function confWithoutHome(): Plugin {
+  const nothing = '\0no-env-paths';
+  return {
+    name: 'conf-without-home',
+    resolveId: (source, importer) =>
+      source === 'env-paths' && importer?.includes('/node_modules/conf/') ? nothing : null,
+    load: (id) => (id === nothing ? 'export default undefined;' : null),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Bulk runs of a program whose Node lacks something, or whose files go away while it runs. */
+/** Runs of a program whose Node lacks something, whose files go away while it runs, or whose user has no home. */
 import { rmSync } from 'node:fs';
 import { cp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -70,4 +70,18 @@ test('C7: a program that is removed while it runs reads what comes compressed, a
     exitCode: 8,
     stderr: expect.stringContaining('4 rows: 2 created, 1 failed, 1 in doubt'),
   });
+});
+
+test('settings are written to LISTCTL_CONFIG_DIR for a user without a home', async () => {
+  await using folder = await temporaryFolder();
+  const noHome = join(folder.path, 'no-home.cjs');
+  // As os.homedir() behaves where HOME is unset and the user has no passwd entry.
+  await writeFile(noHome, "require('node:os').homedir = () => { throw new Error('uv_os_homedir returned ENOENT'); };");
+
+  const { exitCode, stderr } = await listctl(['profile', 'set', 'ci', '--base-url', 'https://lists.example/v1.0'], {
+    LISTCTL_CONFIG_DIR: join(folder.path, 'settings'),
+    NODE_OPTIONS: `--require ${noHome}`,
+  });
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
