@@ -1,6 +1,5 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
 
-import { absolutePath } from '../../absolute-path.ts';
 import { createQuestion, updateQuestion } from '../../api/items.ts';
 import type { Question, Wire } from '../../api/wire.ts';
 import { IdSet } from '../../bulk/id-set.ts';
@@ -115,13 +114,11 @@ function rowsPlan(
   session: Session,
 ): RowsPlan<StepRow> {
   const { steps } = plan;
-  const { sendsKeys, host } = session;
+  const { sendsKeys } = session;
   // There is a state now.
   const words = session.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
-  const isUsual = named.statePath === absolutePath(`${named.name}.state.json`, host);
-  const stateWords = isUsual ? '' : ` --state ${shellWord(named.statePath)}`;
-  const resolving = `listctl state resolve ${shellWord(named.name)}${stateWords}`;
+  const resolving = `listctl state resolve ${named.words}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', begin, pace, nextSeq: 1 } as const),
     known: knownBefore(plan, named),

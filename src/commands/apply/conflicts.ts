@@ -24,7 +24,6 @@ function conflictText({ key, id, found }: Conflict, { seed }: Pick<NamedSeed, 's
   return `item "${id}" is another one now: its ${seed.key} is ${other}, not ${jsonText(key)}`;
 }
 
-function hintFor({ key, id }: Conflict, { name }: NamedSeed): string {
-  const file = shellWord(name);
-  return `let go of it: listctl state forget ${file} ${shellWord(key)}\nor, where it is the same item: listctl state import ${file} ${shellWord(`${key}=${id}`)}`;
+function hintFor({ key, id }: Conflict, { words }: NamedSeed): string {
+  return `let go of it: listctl state forget ${words} ${shellWord(key)}\nor, where it is the same item: listctl state import ${words} ${shellWord(`${key}=${id}`)}`;
 }

@@ -2,6 +2,7 @@
 
 import { absolutePath } from '../../absolute-path.ts';
 import { resolveLinks } from '../../files.ts';
+import { shellWord } from '../../output/curl-line.ts';
 import { nameOf, openInput } from '../../rows/input.ts';
 import { readSeed, type SeedOptions } from '../../seed/read-seed.ts';
 import type { Seed } from '../../seed/seed.ts';
@@ -24,6 +25,8 @@ export interface SeedFlags extends ManyFlags {
 export interface NamedSeed {
   /** As it was typed. */
   readonly name: string;
+  /** The seed on the command line of another command, quoted for a shell, with the flags that say whose it is. */
+  readonly words: string;
   readonly seed: Seed;
   readonly target: Target;
   /** Where the state is: an absolute path behind every link, so that its lock and its journal are the same by each name. */
@@ -62,9 +65,23 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
     const seed = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of seed.notices) await session.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...session.list(seed) };
-    return { name, seed, target, statePath: resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host)) };
+    const words = wordsOf(name, flags, session);
+    return {
+      name,
+      words,
+      seed,
+      target,
+      statePath: resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host)),
+    };
   } finally {
     await reportBadRows(nameOf(name), ...problems, session);
     input.close();
   }
+}
+
+function wordsOf(name: string, { key, state }: SeedFlags, { sources }: Session): string {
+  const shared = ['--profile', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const);
+  const given = [['--key', key] as const, ['--state', state] as const, ...shared];
+  const flags = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  return [name, ...flags].map(shellWord).join(' ');
 }

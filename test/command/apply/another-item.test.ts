@@ -42,6 +42,19 @@ test('is not set back: 5, with id, key found and key expected; all else is done'
   expect(stderr).toContain("listctl state import seed.yaml 'a=1'");
 });
 
+test('the command that it prints finds the state and the key that were named by flags', async () => {
+  await using replaced = await replacedWorld();
+  const { world } = replaced;
+  world.file('m.csv', 'Title,Note\na,new\nb,y\n');
+  const words = ['apply', 'm.csv', '--key', 'Title', '--state', 'seed.yaml.state.json', '-s', 'home', '-l', 'tasks'];
+
+  const { stderr } = await world.run([...words, '--yes']);
+  const [, printed = ''] = /(state forget .*)/.exec(stderr) ?? [];
+  const forgotten = await world.run(printed.split(' '));
+
+  expect([forgotten.exitCode, forgotten.stderr]).toEqual([0, expect.stringContaining('"a" (item 1)')]);
+});
+
 test('is not deleted with --prune; left alone without it', async () => {
   await using replaced = await replacedWorld();
   const { world, service } = replaced;
