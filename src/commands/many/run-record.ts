@@ -86,7 +86,8 @@ export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 
  * @throws {Failure} usage, when something is there that is not a regular file: it would be replaced
  */
 export function checkJournalPath(typed: string, host: Pick<Host, 'cwd'>): void {
-  if (typed !== '' && isRegularOrMissing(absolutePath(typed, host))) return;
+  // A journal is read again and replaced, which no stream can be.
+  if (typed !== '' && typed !== '-' && isRegularOrMissing(absolutePath(typed, host))) return;
   throw new Failure(
     'usage',
     `invalid --journal "${typed}": ${typed === '' ? 'expected a file' : 'not a regular file'}`,

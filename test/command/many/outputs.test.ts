@@ -31,7 +31,7 @@ test.runIf(isPosix)('--journal takes a regular file alone, or none: 2, and nothi
   const file = world.file('a.csv', titles(2));
   const device = process.geteuid?.() === 0 ? [nullDevice(world)] : [];
   symlinkSync('pipe', join(world.path, 'link'));
-  const odd = [fifo(world, 'pipe'), join(world.path, 'link'), world.path, '', ...device];
+  const odd = [fifo(world, 'pipe'), join(world.path, 'link'), world.path, '', '-', ...device];
 
   for (const path of odd) {
     for (const more of [[], ['--restart'], ['--resume']]) {
