@@ -208,10 +208,10 @@ describe('runs show', () => {
       { row: 2, action: 'create', status: 'done', id: 'b' },
       { row: 3, action: 'create', status: 'done', id: 'c' },
       { row: 4, action: 'create', status: 'skipped' },
-      { row: 5, status: 'failed', error: { kind: 'conflict', status: 409, message: 'conflict: HTTP 409' } },
-      { row: 6, status: 'failed', error: { kind: 'usage', outcome: 'not-sent' } },
-      { row: 7, status: 'in-doubt', error: { kind: 'in-doubt', idempotencyKey: 'key-7', message: 'HTTP 500' } },
-      { row: 8, status: 'failed', error: { kind: 'unreachable', message: 'unreachable', exit: 7 } },
+      { row: 5, status: 'failed', error: { kind: 'conflict', row: 5, status: 409, message: 'conflict: HTTP 409' } },
+      { row: 6, status: 'failed', error: { kind: 'usage', row: 6, outcome: 'not-sent' } },
+      { row: 7, status: 'in-doubt', error: { kind: 'in-doubt', row: 7, idempotencyKey: 'key-7', message: 'HTTP 500' } },
+      { row: 8, status: 'failed', error: { kind: 'unreachable', row: 8, message: 'unreachable', exit: 7 } },
       { row: 9, action: 'create', status: 'left' },
     ]);
     expect(jsonLines(await show('-o', 'jsonl'))[7]).not.toHaveProperty('error.outcome');

@@ -9,6 +9,7 @@ import { Failure } from '../../errors.ts';
 import { resolveLinks } from '../../files.ts';
 import type { Fields } from '../../item.ts';
 import { printJson } from '../../json.ts';
+import { countOf } from '../../output/quantity-text.ts';
 import type { SummarizedRun } from '../../output/run-summary.ts';
 import type { OutputFile } from '../../output-file.ts';
 import type { Check } from '../../rows/check-rows.ts';
@@ -231,7 +232,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
     const { run: name, startedAt } = beginning.before.header;
     const { skipped } = beginning.before.counts;
     const did = skipped === 0 ? 'did every one' : `did the others, and ${skipped} in doubt were skipped`;
-    await session.say(`${check.ofShard} rows: 0 to do; run ${name}, begun ${startedAt}, ${did}`);
+    await session.say(`${countOf(check.ofShard, 'row')}: 0 to do; run ${name}, begun ${startedAt}, ${did}`);
     return;
   }
   const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;

@@ -46,12 +46,15 @@ function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, fai
     case 'done':
       return { row, action, status: 'done', id: ids.get(row) };
     case 'failed':
-      return { row, action, status: 'failed', failure: refusal(failures.get(row)) };
+      return { row, action, status: 'failed', failure: refusal(row, failures.get(row)) };
     case 'invalid':
-      return { row, action, status: 'failed', failure: new Failure('usage', 'invalid row', { outcome: 'not-sent' }) };
+      return {
+        ...{ row, action, status: 'failed' },
+        failure: new Failure('usage', 'invalid row', { outcome: 'not-sent', about: { row } }),
+      };
     case 'in-doubt': {
       const { key, cause = 'listctl ended before the response came' } = doubtOf(row) ?? {};
-      const details = { outcome: 'unknown', idempotencyKey: key ?? undefined } as const;
+      const details = { outcome: 'unknown', idempotencyKey: key ?? undefined, about: { row } } as const;
       return { row, action, status: 'in-doubt', failure: new Failure('in-doubt', cause, details) };
     }
     case 'pending':
@@ -61,7 +64,7 @@ function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, fai
   }
 }
 
-function refusal(record: FailedRecord | undefined): Failure {
+function refusal(row: number, record: FailedRecord | undefined): Failure {
   const [, , kind = 'refused', status, code] = record ?? [];
   const parts = [...(status == null ? [] : [`HTTP ${status}`]), ...(code == null ? [] : [code])];
   return new Failure(kind, parts.length === 0 ? kind : `${kind}: ${parts.join(', ')}`, {
@@ -69,5 +72,6 @@ function refusal(record: FailedRecord | undefined): Failure {
     outcome: status == null ? undefined : 'refused',
     status: status ?? undefined,
     serviceCode: code ?? undefined,
+    about: { row },
   });
 }

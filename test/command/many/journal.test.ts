@@ -227,7 +227,7 @@ describe('--resume', () => {
     const { exitCode, stdout, stderr } = await world.run([...words, '--resume']);
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 0, stdout: '', requests: 3 });
-    expect(stderr).toContain('0 to do');
+    expect(stderr).toContain('3 rows: 0 to do');
   });
 
   test.each([
