@@ -5,7 +5,7 @@ import { type AttemptReport, type Wire, type WireOptions, wireOver } from '../ap
 import { type Address, addressText } from '../settings/address.ts';
 import { findSetting } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
-import { findToken } from '../settings/token.ts';
+import { findToken, type Token } from '../settings/token.ts';
 import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
 import type { Context } from './context.ts';
 import { refuseDenied } from './named-list.ts';
@@ -35,26 +35,25 @@ interface WayOptions {
 /** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
 export function wireOpener(options: WayOptions): (kind?: 'one' | 'many', more?: Partial<WireOptions>) => Promise<Wire> {
   const { address, sources, context, notice, typed, connecting, opened, protection } = options;
+  let token: Promise<Token | undefined> | undefined;
   return async (kind = 'one', more = {}) => {
     const at = address();
-    const transport = await openTransport(at, kind === 'one' ? connecting() : { ...connecting(), kind }, options);
+    // Once for all ways: a command may ask for a passphrase, and a pipe is read once.
+    const findOnce = () => (token ??= tokenFor(at, options));
+    const transport = await connect(at, findOnce, context, kind === 'one' ? connecting() : { ...connecting(), kind });
     opened.push(transport);
     const sending = { address: at, transport, sources, typed, context, notice, kind };
     return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
   };
 }
 
-async function openTransport(address: Address, how: ConnectOptions, options: WayOptions): Promise<Transport> {
+async function tokenFor(address: Address, options: WayOptions): Promise<Token | undefined> {
   const { sources, context, say, typed } = options;
-  const { host } = context;
-  const token = async () => {
-    const found = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted(context)));
-    if (found === undefined) refuseDenied(sources);
-    if (found?.warning !== undefined) await say(found.warning);
-    if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
-    return found;
-  };
-  return connect(address, token, context, how);
+  const found = await findToken(address, sources, tokenCommandRunner(context.host, isJsonWanted(context)));
+  if (found === undefined) refuseDenied(sources);
+  if (found?.warning !== undefined) await say(found.warning);
+  if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
+  return found;
 }
 
 /** What the sending of requests depends on. */

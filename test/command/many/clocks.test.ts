@@ -1,4 +1,6 @@
 /** Keys that the service honors, and clocks that are wrong: no create is sent again whose key may have expired. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listService } from './list-service.ts';
 import { create, manyWorld, titles } from './many-world.ts';
@@ -65,4 +67,20 @@ test('D4: where the service cannot be reached its time is not known, and nothing
 
   expect([exitCode, service.requests.length]).toEqual([7, 1]);
   expect(stderr).toContain('could not');
+});
+
+test('a token command is run once, though the time is asked for on a connection of its own', async () => {
+  await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
+  await using world = await manyWorld(service);
+  const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honoured', '--retries', '0');
+  await world.run(words);
+  const runs = join(world.path, 'token-runs');
+  const env = {
+    ...{ LISTCTL_TOKEN: '', PATH: process.env['PATH'] ?? '' },
+    LISTCTL_TOKEN_COMMAND: `echo run >> '${runs}'; echo printed-token`,
+  };
+
+  const { exitCode } = await world.run([...words, '--resume'], { env });
+
+  expect([exitCode, service.requests.length, readFileSync(runs, 'utf8')]).toEqual([0, 3, 'run\n']);
 });
