@@ -98,7 +98,7 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
   if (named.seed.isBlank) throw blankManifest(named);
   const { rejects, out, summaryJson } = flags;
   const records = { 'the state': stateFiles(named.statePath) };
-  const inputs = { 'the seed': name === '-' ? undefined : name };
+  const inputs = { 'the seed': named.name === '-' ? undefined : named.name, 'the plan': saved && name };
   const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
   refuseSameFile({ inputs, records, outputs: paths }, session.host);
   const { origin: service, site, list } = named.target;

@@ -49,6 +49,19 @@ test('no output takes the place of what is kept beside the state', async () => {
   expect(world.text('seed.yaml.state.json')).toBe(before);
 });
 
+test.each(['seed.yaml', 'plan.json'])('no output takes the place of %s of a saved plan', async (file) => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a);
+  world.seed(a, { Title: 'b' });
+  await world.apply('--out', 'plan.json');
+  const before = world.text(file);
+
+  const { exitCode } = await world.run(['apply', 'plan.json', '--summary-json', file]);
+
+  expect([exitCode, service.writes(), world.text(file)]).toEqual([2, ['POST a'], before]);
+});
+
 test.each(['-', '/dev/stdout'])('--out %s prints the plan as it is saved, and nothing else', async (path) => {
   await using service = await itemService();
   await using world = await applyWorld(service);
