@@ -238,11 +238,20 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;
   checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.many.maxDelete);
   await warnOfExpiry(session);
+  if (beginning.kind === 'new' && (run.many.restarts || record?.before)) await warnOfSameKeys(run, session);
   if (verb.asks) await askBefore(run, session);
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
   const present = await presentFor(run, beginning, session);
   await sendRows(planOf(run, beginning, record, present, session), session);
+}
+
+/** Rows that are sent anew have the keys that they had: their items may be counted as created, and be the old ones. */
+async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<void> {
+  if (keyOf === undefined) return;
+  await session.say(
+    'the keys follow from the rows: a service that still knows them creates nothing, and returns its earlier items',
+  );
 }
 
 /** The present, where the age of keys decides about rows in doubt. */

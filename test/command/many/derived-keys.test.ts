@@ -30,6 +30,18 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
     for (const { key } of service.requests) expect(key).toMatch(/^"[a-z2-7]{26}"$/);
   });
 
+  test('rows that are sent again on purpose have the same keys: that is said', async () => {
+    await using service = await listService(undefined, true);
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', codes), '--idempotency-key-from', source);
+    const first = await world.run(words);
+
+    const again = await world.run([...words, '--restart']);
+
+    expect([first.exitCode, again.exitCode, service.items.size]).toEqual([0, 0, 3]);
+    expect([first.stderr.includes('earlier items'), again.stderr.includes('earlier items')]).toEqual([false, true]);
+  });
+
   test('is another key in another list, and of JSON the same as of CSV', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
