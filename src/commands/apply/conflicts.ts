@@ -25,5 +25,8 @@ function conflictText({ key, id, found }: Conflict, { seed }: Pick<NamedSeed, 's
 }
 
 function hintFor({ key, id }: Conflict, { words }: NamedSeed): string {
-  return `let go of it: listctl state forget ${words} ${shellWord(key)}\nor, where it is the same item: listctl state import ${words} ${shellWord(`${key}=${id}`)}`;
+  // What begins with a dash would be read as a flag.
+  const args = key.startsWith('-') ? `${words} --` : words;
+  const importing = `listctl state import ${args} ${shellWord(`${key}=${id}`)}`;
+  return `let go of it: listctl state forget ${args} ${shellWord(key)}\nor, where it is the same item: ${importing}`;
 }

@@ -79,9 +79,15 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   }
 }
 
-function wordsOf(name: string, { key, state }: SeedFlags, { sources }: Session): string {
-  const shared = ['--profile', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const);
-  const given = [['--key', key] as const, ['--state', state] as const, ...shared];
-  const flags = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-  return [name, ...flags].map(shellWord).join(' ');
+function wordsOf(name: string, flags: SeedFlags, { sources }: Session): string {
+  const { inputFormat, delimiter, encoding, rename = [], only, type = [], empty, key, state } = flags;
+  const given: readonly (readonly [string, string | undefined])[] = [
+    ...Object.entries({ '--key': key, '--state': state, '--input-format': inputFormat }),
+    ...Object.entries({ '--delimiter': delimiter, '--encoding': encoding, '--only': only, '--empty': empty }),
+    ...rename.map((text) => ['--rename', text] as const),
+    ...type.map((text) => ['--type', text] as const),
+    ...['--profile', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
+  ];
+  const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
+  return [name, ...words].map(shellWord).join(' ');
 }

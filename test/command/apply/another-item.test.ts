@@ -1,4 +1,5 @@
 /** An id that belongs to another item by now: it is named, and neither set back nor deleted. */
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { jsonLines } from '../many/many-world.ts';
 import { applyWorld } from './apply-world.ts';
@@ -92,6 +93,32 @@ test('an item without its key field is another one too', async () => {
 });
 
 describe('is settled', () => {
+  test.each([
+    ['forget', 'a', 'payroll'],
+    ['forget', '-a', 'payroll'],
+    ['import', 'a', 'a'],
+    ['import', "it's", "it's"],
+  ])('by the command that is printed: state %s of %s', async (action, key, title) => {
+    await using service = await itemService();
+    await using world = await applyWorld(service);
+    const flags = ['--key', 'Title', '--state', 'mine.json', '--delimiter', ';', '--rename', 'Name=Title'];
+    const apply = (note: string, ...more: string[]) => {
+      world.file('rows.csv', `Name;Note\n${key};${note}\n`);
+      return world.run(['apply', 'rows.csv', ...flags, '--yes', ...more]);
+    };
+    await apply('x', '--init');
+    await service.change('1', { Title: 'payroll' });
+    const { stderr } = await apply('new');
+    const printed = new RegExp(`listctl (state ${action} .*)`).exec(stderr)?.[1] ?? '';
+    // As a shell takes it apart.
+    const words = execFileSync('/bin/sh', ['-c', `printf '%s\\n' ${printed}`], { encoding: 'utf8' });
+
+    const settled = await world.run(words.trimEnd().split('\n'));
+    const again = await apply('new');
+
+    expect([settled.exitCode, again.exitCode, service.items().get('1')?.['Title']]).toEqual([0, 0, title]);
+  });
+
   test('by state forget: the next apply creates the item', async () => {
     await using replaced = await replacedWorld();
     const { world, service } = replaced;
