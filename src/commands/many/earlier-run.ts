@@ -17,7 +17,8 @@ import type { JournalHeader } from '../../bulk/journal-records.ts';
 import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
 import { type ReadRun, type RunFile, readRunFile, runsWith } from '../../bulk/run-files.ts';
 import { Failure } from '../../errors.ts';
-import { type ChangedRow, isWhollyDone, rowChanged } from './going-on.ts';
+import { countOf } from '../../output/quantity-text.ts';
+import { type Beginning, type ChangedRow, isWhollyDone, rowChanged } from './going-on.ts';
 import { bootId, identityOf } from './run-record.ts';
 
 /** What a run does, and where: with the content of its input, its identity. */
@@ -103,10 +104,73 @@ export async function nothingToResume(
   const elsewhere = found.map(({ header }) => `; ${placeOf(header, target, journal)}`).join('');
   const [first] = found;
   const resume = first === undefined ? [] : [`nothing was sent; ${adviceFor(first.header, target, journal)}`];
-  const start = `${first === undefined ? 'nothing was sent; t' : 't'}o start a new run, leave out --resume`;
+  // Without --restart a run that shares rows with one of this list is refused as well.
+  const isRepeat = found.some(
+    ({ header }) => header.origin === target.origin && sharesRows(header.shard, target.shard),
+  );
+  const how = isRepeat ? 'pass --restart instead of --resume' : 'leave out --resume';
+  const start = `${first === undefined ? 'nothing was sent; t' : 't'}o start a new run, ${how}`;
   return new Failure('usage', `cannot resume: ${where}no run of ${name} is recorded here${elsewhere}`, {
     hint: [...resume, start].join('\n'),
   });
+}
+
+/**
+ * Finds another run that created rows of this input in the same list: of a shard that shares rows with this one, or
+ * recorded in the state directory where this one has a --journal.
+ */
+export async function findOverlappingRun(folder: string, { target, sha256 }: RunInput): Promise<ReadRun | undefined> {
+  const isOfRows = (header: JournalHeader) =>
+    header.input.sha256 === sha256 &&
+    isSameList(header, target) &&
+    header.origin === target.origin &&
+    sharesRows(header.shard, target.shard);
+  for (const file of runsWith(folder, isOfRows)) {
+    // A damaged one is reported where it is named.
+    const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
+    if (run !== undefined && run.counts.done + run.counts.inDoubt > 0) return run;
+  }
+  return undefined;
+}
+
+/** Whether two shards have rows in common: row n is of shard `I/N` where n - I is a multiple of N. */
+function sharesRows(one: string | null, other: string | null): boolean {
+  const [[index, count], [otherIndex, otherCount]] = [shardNumbers(one), shardNumbers(other)];
+  return (index - otherIndex) % greatestDivisor(count, otherCount) === 0;
+}
+
+function shardNumbers(shard: string | null): readonly [index: number, count: number] {
+  const [index = 1, count = 1] = (shard ?? '1/1').split('/').map(Number);
+  return [index, count];
+}
+
+function greatestDivisor(one: number, other: number): number {
+  return other === 0 ? one : greatestDivisor(other, one % other);
+}
+
+/** The choice that such a run leaves. */
+export function overlap(
+  { header, counts }: ReadRun,
+  { target, name }: RunInput,
+  journal: string | undefined,
+): Beginning {
+  const { run, startedAt, shard } = header;
+  const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
+  const created = `created ${countOf(counts.done, 'row')} of ${name} in this list already`;
+  const what = `run ${run}, started ${startedAt}, ${where}, ${created}`;
+  const resuming = isWhollyDone(counts) ? [] : [`${adviceFor(header, target, journal)} and pass --resume`];
+  return {
+    kind: 'choice',
+    yes: { kind: 'new' },
+    question: `${what.replace(/^r/, 'R')}. Create these rows again?`,
+    refusal: new Failure('usage', what, {
+      hint: ['nothing was sent; pass --restart to create these rows again', ...resuming].join('\n'),
+    }),
+  };
+}
+
+function shardText(shard: string | null): string {
+  return shard === null ? 'without --shard' : `as shard ${shard}`;
 }
 
 /** A message is no list: the newest ones will do. */
@@ -115,7 +179,7 @@ const elsewhereMax = 3;
 function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal: string | undefined): string {
   const parts = [
     ...(origin === here.origin ? [] : [`at ${origin}`]),
-    ...(shard === here.shard ? [] : [shard === null ? 'without --shard' : `as shard ${shard}`]),
+    ...(shard === here.shard ? [] : [shardText(shard)]),
   ];
   const only = journal === undefined ? 'with an input that was changed since' : 'in the state directory';
   const where = parts.length === 0 ? only : parts.join(', ');

@@ -24,7 +24,15 @@ import { confirm } from '../prompts.ts';
 import type { Session } from '../session.ts';
 import { type CommandFiles, refuseSameFile } from './distinct-files.ts';
 import { showManyDryRun } from './dry-run-many.ts';
-import { findEditedRun, isSameTarget, nothingToResume, type RunInput, runIdentity } from './earlier-run.ts';
+import {
+  findEditedRun,
+  findOverlappingRun,
+  isSameTarget,
+  nothingToResume,
+  overlap,
+  type RunInput,
+  runIdentity,
+} from './earlier-run.ts';
 import type { ManyOptions } from './flags.ts';
 import {
   type Beginning,
@@ -227,7 +235,7 @@ function mappingOf({ options, format, delimiter }: RowsFile): string {
 
 async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
   const { verb, check } = run;
-  const beginning = await chosen(await beginningFor(run, record), session);
+  const beginning = await chosen((await overlapOf(run, record, session)) ?? (await beginningFor(run, record)), session);
   if (beginning.kind === 'nothing') {
     const { run: name, startedAt } = beginning.before.header;
     const { skipped } = beginning.before.counts;
@@ -260,6 +268,17 @@ async function presentFor({ verb, many }: FileRun, beginning: Beginning, session
   if (beginning.kind !== 'go-on' || session.idempotency !== 'honoured') return undefined;
   if (!needsKeyAge(beginning.before, doubts)) return undefined;
   return presentMoment(session.list(), session);
+}
+
+/** The choice where another run created these rows; undefined where there is none, or a run of their own decides. */
+async function overlapOf(run: FileRun, record: RunRecord | undefined, session: Session) {
+  const { restarts, journal } = run.many;
+  const folder = findRunsDirectory(session.host);
+  const isAsked = run.verb.action === 'create' && record !== undefined && record.before === undefined && !restarts;
+  if (!isAsked || folder === undefined) return undefined;
+  const input = inputOf(run, session);
+  const other = await findOverlappingRun(folder, input);
+  return other && overlap(other, input, journal);
 }
 
 function beginningFor({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {

@@ -76,7 +76,7 @@ describe('a half-done input', () => {
     const others = [
       await world.run(create(file, '-l', 'others')),
       await world.run(create(file, '-s', 'away')),
-      await world.run(create(file, '--shard', '1/2')),
+      await world.run(create(file, '--shard', '1/2', '--restart')),
       await world.run(create(file), { env: { LISTCTL_BASE_URL: other.url } }),
       await world.run(['items', 'get', '--from', world.file('ids.txt', '1\n'), '--journal', join(world.path, 'j')]),
     ];
@@ -275,8 +275,31 @@ describe('--resume', () => {
     const { exitCode, stderr } = await world.run(create(file, '--resume', ...more), { env });
 
     expect([exitCode, service.requests.length, other.requests]).toEqual([2, 5, []]);
-    for (const text of ['of the same rows is unfinished', says, advice, 'leave out --resume']) {
-      expect(stderr).toContain(text);
+    const start = isElsewhere ? 'leave out --resume' : 'pass --restart instead of --resume';
+    for (const text of ['of the same rows is unfinished', says, advice, start]) expect(stderr).toContain(text);
+  });
+
+  test.each([
+    { before: [], now: ['--shard', '1/2'], says: 'without --shard', advice: 'leave out --shard and pass --resume' },
+    { before: ['--shard', '2/3'], now: [], says: 'as shard 2/3', advice: 'pass --shard 2/3 and pass --resume' },
+    { before: ['--shard', '1/2'], now: ['--shard', '3/4'], says: 'as shard 1/2', advice: 'pass --shard 1/2' },
+    { before: [], now: ['--journal', 'j'], says: 'in the state directory', advice: 'leave out --journal' },
+    { before: ['--shard', '1/2'], now: ['--shard', '2/4'] },
+  ])('another run of the same rows is not begun over $before: $now', async ({ before, now, says, advice }) => {
+    await using service = await listService(({ title }) => (title === 't5' ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(8));
+    await world.run(create(file, ...before));
+    const sent = service.requests.length;
+
+    const { exitCode, stderr } = await world.run(create(file, ...now));
+
+    if (says === undefined) expect([exitCode, service.requests.length]).toEqual([0, sent + 2]);
+    else {
+      expect([exitCode, service.requests.length]).toEqual([2, sent]);
+      for (const text of [says, advice, 'already', 'pass --restart']) expect(stderr).toContain(text);
+      const restarted = await world.run(create(file, ...now, '--restart'));
+      expect([restarted.exitCode === 2, service.requests.length > sent]).toEqual([false, true]);
     }
   });
 

@@ -140,7 +140,7 @@ test.each(['-', '/dev/stdout'])('--rejects %s prints the rejects, and no results
   const rejected = /^Title,listctl:error\nt2,[^\n]*\n$/;
 
   const usual = await world.run(words);
-  const none = await world.run([...words, '-o', 'none', '--journal', 'j']);
+  const none = await world.run([...words, '-o', 'none', '--journal', 'j', '--restart']);
   const both = await world.run([...words, '-o', 'jsonl', '--journal', 'k']);
   const twice = await world.run([...words, '-o', 'none', '--journal', 'k', '--summary-json', path]);
   const read = await world.run(['items', 'get', '--from', world.file('ids.txt', '1\n'), '--rejects', path]);
