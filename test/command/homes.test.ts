@@ -49,3 +49,17 @@ test('without a home a run is recorded where --journal says, and all of its comm
   ]);
   expect(await run(['runs', 'remove', 'a.journal'], world)).toMatchObject({ exitCode: 0 });
 });
+
+test('a state directory that cannot be read does not stop a run with --journal', async () => {
+  await using service = await listService();
+  await using folder = await temporaryFolder();
+  writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\n');
+  const state = { LISTCTL_STATE_DIR: join(folder.path, 'rows.csv') };
+  const env = { ...environmentFor(service), ...state, LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
+  const create = ['items', 'create', '--from', 'rows.csv', '-o', 'none', '--journal', 'a.journal'];
+
+  const resumed = await run([...create, '--resume'], { cwd: folder.path, env });
+  const created = await run(create, { cwd: folder.path, env });
+
+  expect([resumed.exitCode, created.exitCode, service.requests.length]).toEqual([2, 0, 1]);
+});

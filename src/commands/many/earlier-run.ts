@@ -94,7 +94,7 @@ export async function nothingToResume(
   const isOfRows = (header: JournalHeader) => header.input.sha256 === sha256 && isSameList(header, target);
   const found: ReadRun[] = [];
   if (folder !== undefined) {
-    for (const file of runsWith(folder, isOfRows)) {
+    for (const file of runsElsewhere(folder, isOfRows)) {
       // A damaged one is told of by who names it.
       const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
       if (run !== undefined && !isWhollyDone(run.counts) && found.length < elsewhereMax) found.push(run);
@@ -125,12 +125,21 @@ export async function findOverlappingRun(folder: string, { target, sha256 }: Run
     isSameList(header, target) &&
     header.origin === target.origin &&
     sharesRows(header.shard, target.shard);
-  for (const file of runsWith(folder, isOfRows)) {
+  for (const file of runsElsewhere(folder, isOfRows)) {
     // A damaged one is reported where it is named.
     const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
     if (run !== undefined && run.counts.done + run.counts.inDoubt > 0) return run;
   }
   return undefined;
+}
+
+/** As `runsWith`; none where the directory cannot be read, since a run with a --journal does not need it. */
+function runsElsewhere(folder: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
+  try {
+    return [...runsWith(folder, isWanted)];
+  } catch {
+    return [];
+  }
 }
 
 /** Whether two shards have rows in common: row n is of shard `I/N` where n - I is a multiple of N. */
