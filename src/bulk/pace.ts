@@ -77,13 +77,19 @@ export function startPace(options: PaceOptions, random: () => number): Pace {
   return new RunPace(options, random);
 }
 
+/** After this many lower rates in a row of which none was borne, throttles may have nothing to do with the rate. */
+const inVainMin = 4;
+
+/** They have not where the rate is below this part of what was accepted meanwhile: a limit accepts no less than that. */
+const belowAccepted = 0.9;
+
 /** Waits below this are none: what is left of a wait that a sum of fractions missed. */
 const noWaitMs = 1e-6;
 
 /** Fields, not a closure's variables, so that a number that changes needs no new place. */
 class RunPace implements Pace {
   readonly #concurrency: ConcurrencySearch;
-  readonly #search: RateSearch;
+  #search: RateSearch;
   readonly #throttles = new ThrottleShare();
   readonly #spacing = new Spacing();
   readonly #pause: Pause;
@@ -171,7 +177,10 @@ class RunPace implements Pace {
     const share = this.#throttles.accepted(stamp, this.#search.isChecking);
     const isChanged = this.#search.accepted(stamp, nowMs);
     if (share > 0) this.#throttledShare(share, nowMs);
-    else if (isChanged) this.#space(nowMs);
+    else if (isChanged) {
+      if (this.#search.inVain === 0) this.#throttles.beginLowering(nowMs);
+      this.#space(nowMs);
+    }
   }
 
   #throttledShare(share: number, nowMs: number): void {
@@ -181,6 +190,7 @@ class RunPace implements Pace {
       this.#concurrency.resume(nowMs);
     }
     this.#throttles.begin(nowMs);
+    this.#forgive(nowMs);
     this.#space(nowMs);
   }
 
@@ -192,7 +202,11 @@ class RunPace implements Pace {
     }
     const isRefusing = this.#throttles.throttled(stamp, nowMs);
     if (isRefusing) this.#beginPause(nowMs, askedMs);
-    else if (this.#throttles.stray === 0 && this.#search.throttledOnce(nowMs)) this.#space(nowMs);
+    else if (this.#throttles.stray === 0 && this.#search.isTrying) {
+      this.#pause.begin(nowMs, askedMs);
+      this.#search.throttledOnce(nowMs, this.#pause.endMs);
+      this.#settlePause(nowMs);
+    } else this.#search.strayed(stamp);
     // What half of the places come to says nothing of all of them.
     if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
   }
@@ -202,9 +216,24 @@ class RunPace implements Pace {
     const borne = this.#concurrency.stepBack(nowMs);
     if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
     else this.#search.throttled(nowMs, this.#pause.endMs);
+    this.#settlePause(nowMs);
+  }
+
+  #settlePause(nowMs: number): void {
+    this.#forgive(nowMs);
     this.#space(nowMs);
     this.#throttles.begin(this.#pause.endMs);
     this.#isPaused = true;
+  }
+
+  /** Where lower rates have not helped, takes what was throttled for stray, and searches anew. */
+  #forgive(nowMs: number): void {
+    if (this.#search.inVain === 1) this.#throttles.beginLowering(nowMs);
+    if (this.#search.inVain < inVainMin) return;
+    if (this.#search.rate > belowAccepted * this.#throttles.acceptedPerSecond(nowMs)) return;
+    this.#throttles.forgive();
+    this.#search = new RateSearch(this.#rateMax);
+    this.#concurrency.resume(nowMs);
   }
 
   #closedMs(nowMs: number): number {

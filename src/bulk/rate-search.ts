@@ -64,6 +64,8 @@ interface Check {
 export class RateSearch {
   /** How many requests may start a second; Infinity before the first throttle. */
   rate = Number.POSITIVE_INFINITY;
+  /** How often the rate was lowered since it was last borne. */
+  inVain = 0;
   readonly #rateMax: number;
   #isOn = false;
   #floor = 0;
@@ -160,17 +162,26 @@ export class RateSearch {
     return this.#check !== undefined;
   }
 
+  /** A request was throttled that says nothing of the rate: it was sent at it all the same. */
+  strayed(stamp: number): void {
+    if (stamp >= this.#setMs && !Number.isNaN(this.#firstMs)) this.#stepAnswers += 1;
+  }
+
+  /** Whether the rate is one that is only being tried: the first throttle ends that. */
+  get isTrying(): boolean {
+    return this.#isOn && this.#check === undefined && this.rate > this.#floor;
+  }
+
   /**
-   * A single request was throttled. Where the rate is one that is only being tried, it returns to the floor at once.
+   * A single request was throttled while a rate is being tried: returns to the floor at once.
    *
-   * @returns whether the rate has changed
+   * @param endMs when the pause ends
    */
-  throttledOnce(nowMs: number): boolean {
-    if (!this.#isOn || this.#check !== undefined || this.rate <= this.#floor) return false;
-    this.#check = { share: 0, rate: this.rate, floor: this.#floor, isOn: true };
+  throttledOnce(nowMs: number, endMs: number): void {
+    const check = { share: 0, rate: this.rate, floor: this.#floor, isOn: true };
     this.#lowerTo(this.#floor, this.#tried(nowMs));
-    this.#beginStep(nowMs);
-    return true;
+    this.#pause(nowMs, endMs);
+    this.#check = check;
   }
 
   /**
@@ -206,6 +217,7 @@ export class RateSearch {
   }
 
   #lowerTo(rate: number, sent: number): void {
+    this.inVain += 1;
     this.#isOn = true;
     this.#ceiling = Math.min(this.rate, sent, 2 * rate);
     this.#floor = rate;
@@ -215,6 +227,7 @@ export class RateSearch {
   }
 
   #returnTo({ rate, floor, isOn }: Check): void {
+    this.inVain = 0;
     this.rate = rate;
     this.#floor = floor;
     this.#isOn = isOn;
@@ -271,6 +284,7 @@ export class RateSearch {
   }
 
   #lower(failed: number, bore: number): void {
+    this.inVain += 1;
     // The floor no longer holds where a ceiling came down upon it, or came down twice without a rate in between.
     if (!this.#wasBorne || this.#floor * found >= failed)
       this.#floor = Math.min(this.#floor, below * failed, Math.max(dip * failed, bore));
@@ -284,6 +298,7 @@ export class RateSearch {
   /** The service bears the rate: sets the next one to try. */
   #raise(nowMs: number): void {
     this.#wasBorne = true;
+    this.inVain = 0;
     this.#check = undefined;
     this.#floor = Math.max(this.#floor, this.rate);
     if (nowMs >= this.#holdEndMs) this.#ceiling = Number.POSITIVE_INFINITY;

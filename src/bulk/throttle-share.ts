@@ -4,14 +4,26 @@ const answersMax = 1000;
 /** After the first throttle, the fewest further ones that give a share. */
 const throttlesMin = 3;
 
+/** More throttles than known strays explain by this many standard deviations are a sign of a limit. */
+const deviations = 3;
+
 /** A row of throttles that strays alone form less often than this means that everything is refused. */
 const chance = 1e-4;
+
+/** Where strays are known there are many of them, and a row of them is to be rarer. */
+const knownChance = 1e-6;
+
+/** A row of known strays is nothing unusual while it is more likely than this. */
+const usual = 0.01;
+
+/** So many accepted requests give a rate. */
+const acceptedMin = 12;
 
 /** Before anything is counted, one throttle in this many answers is assumed to be stray. */
 const assumedAnswers = 32;
 
 /** Requests that may be under way while everything seems to be refused. */
-const askers = 3;
+const askers = 2;
 
 /**
  * Counts throttled answers, to tell a rate limit from stray throttles: many services throttle a share of the requests
@@ -33,6 +45,10 @@ export class ThrottleShare {
   #rowMs = Number.NaN;
   #row = 0;
   #isRefusing = false;
+  // The count since the rate was first lowered after one that was borne.
+  #lowerMs = 0;
+  #lowerAnswers = 0;
+  #lowerThrottles = 0;
   #emptied = 0;
 
   /** Starts a new count, of requests that start at `nowMs` or later. */
@@ -43,6 +59,24 @@ export class ThrottleShare {
     this.#starts = 0;
     this.#answers = 0;
     this.#throttles = 0;
+  }
+
+  /** Starts the count over all rates that `forgive` goes by. */
+  beginLowering(nowMs: number): void {
+    this.#lowerMs = nowMs;
+    this.#lowerAnswers = 0;
+    this.#lowerThrottles = 0;
+  }
+
+  /** The requests a second that were accepted since `beginLowering`; 0 where they are too few to say. */
+  acceptedPerSecond(nowMs: number): number {
+    const accepted = this.#lowerAnswers - this.#lowerThrottles;
+    return accepted < acceptedMin ? 0 : (accepted * 1000) / Math.max(1, nowMs - this.#lowerMs);
+  }
+
+  /** Takes all that was throttled since `beginLowering` for stray. */
+  forgive(): void {
+    this.stray = this.#lowerThrottles / Math.max(1, this.#lowerAnswers);
   }
 
   /** Records that a request starts. */
@@ -57,12 +91,14 @@ export class ThrottleShare {
    * @returns the share that is throttled where that is more than strays explain, else 0
    */
   accepted(stamp: number, isStrict: boolean): number {
+    this.#lowerAnswers += 1;
     if (stamp >= this.#rowMs) this.#endRow();
     if (stamp < this.#sinceMs || stamp < this.#firstMs) return 0;
     if (Number.isNaN(this.#firstMs)) this.#before += 1;
     else this.#answers += 1;
     const expected = isStrict ? 0 : this.stray * this.#answers;
-    if (this.#throttles >= throttlesMin + expected + 2 * Math.sqrt(expected)) return this.#throttles / this.#answers;
+    if (this.#throttles >= throttlesMin + expected + deviations * Math.sqrt(expected))
+      return this.#throttles / this.#answers;
     if (this.#before + this.#answers >= answersMax) {
       this.stray = this.#throttles / (this.#before + this.#answers);
       this.begin(this.#sinceMs);
@@ -83,12 +119,15 @@ export class ThrottleShare {
       this.#answers += 1;
       this.#throttles += 1;
     }
+    this.#lowerAnswers += 1;
+    this.#lowerThrottles += 1;
     this.#emptied += 1;
     if (Number.isNaN(this.#rowMs)) this.#rowMs = nowMs;
     else if (stamp >= this.#rowMs) this.#row += 1;
     const others = Math.max(0, this.#throttles - this.#row);
     const strays = (1 + others) / (assumedAnswers + this.#before + Math.max(0, this.#answers - this.#row));
-    this.#isRefusing ||= this.#row > 1 && Math.max(this.stray, strays) ** this.#row < chance;
+    this.#isRefusing ||=
+      this.#row > 1 && Math.max(this.stray, strays) ** this.#row < (this.stray > 0 ? knownChance : chance);
     return this.#isRefusing;
   }
 
@@ -97,6 +136,7 @@ export class ThrottleShare {
    * empty until a later one is accepted, so that a service that refuses everything is not asked over and over.
    */
   placesOf(limit: number): number {
+    if (this.stray > 0 && this.stray ** this.#row > usual) return limit;
     return Math.max(Math.min(limit, askers), limit - this.#emptied);
   }
 

@@ -177,6 +177,20 @@ describe('under a limit of 200 a second', () => {
     },
   );
 
+  // Many of them are the requests under way when the limit is first met.
+  test.each<[string, number, () => Service]>([
+    ['token bucket of 20, 20 ms', 0.0084, () => tokenBucket(200, 20, 1000, steady(20, 0.3))],
+    ['token bucket of 200, 20 ms', 0.0084, () => tokenBucket(200, 200, 1000, steady(20, 0.3))],
+    ['window of 1 s, 0 ms', 0.0084, () => fixedWindow(200, 1000, steady(0.05, 0.3))],
+    ['window of 1 s, 20 ms', 0.0101, () => fixedWindow(200, 1000, steady(20, 0.3))],
+  ])('at a %s: at most %d of the requests of the first minute are throttled', (_, share, service) => {
+    for (const seed of seeds) {
+      const { throttles, starts } = simulate({ service: service(), untilMs: 60_000, seed });
+
+      expect(throttles.length).toBeLessThanOrEqual(share * starts.length);
+    }
+  });
+
   test('over 10 minutes it spends 90 % of it', () => {
     const service = tokenBucket(200, 20, 1000, steady(20, 0.3));
 
@@ -224,6 +238,19 @@ describe('stray throttles, whatever the rate', () => {
     }
   });
 
+  // Eight loops that each wait take 43 and 128 s at 1 ms, 46 and 133 s at 20 ms, 59 and 153 s at 100 ms.
+  test.each([
+    [0.25, 1, 43],
+    [0.25, 20, 46],
+    [0.25, 100, 59],
+    [0.5, 20, 133],
+    [0.5, 100, 153],
+  ])('of a share of %d at %d ms leave it as fast as eight waiting loops: %d s', (share, ms, seconds) => {
+    const times = timesOf(() => withStrays(share, 1000, steady(ms, 0.3)), { rows: 1000, ownMs: () => 1 });
+
+    expect(Math.max(...times)).toBeLessThanOrEqual(1000 * seconds);
+  });
+
   test('leave a limit known: of both most of what is allowed is spent', () => {
     const service = withStrays(0.01, 1000, tokenBucket(200, 20, 1000, steady(20, 0.3)));
 
@@ -253,10 +280,16 @@ describe('a few rows against a limit', () => {
     'of 15 a second at %d ms: 60 of them take at most half as long again as with that --rate',
     (ms) => {
       for (const seed of seeds) {
-        const service = tokenBucket(15, 1, 1000, steady(ms, 0.3));
-        const { endedMs } = simulate({ service, untilMs: 60_000, rows: 60, seed });
+        const timeAt = (ratePerSecond?: number) =>
+          simulate({
+            service: tokenBucket(15, 1, 1000, steady(ms, 0.3)),
+            untilMs: 60_000,
+            rows: 60,
+            seed,
+            ...(ratePerSecond !== undefined && { ratePerSecond }),
+          }).endedMs;
 
-        expect(endedMs).toBeLessThanOrEqual(1.5 * 1000 * (60 / 15) + 1000);
+        expect(timeAt()).toBeLessThanOrEqual(1.5 * timeAt(15));
       }
     },
   );
