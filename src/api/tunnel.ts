@@ -55,7 +55,7 @@ async function openTunnel(socket: Socket, target: SocketTarget, options: TunnelO
   asked.on('connect', ({ statusCode = 0 }: IncomingMessage, _, head: Buffer) => {
     const isOpen = statusCode >= 200 && statusCode < 300 && head.length === 0;
     if (isOpen) return socket.emit(tunnelled);
-    refusal = proxyError(proxy, statusCode === 407 ? 'it wants a user name and password (407)' : `HTTP ${statusCode}`);
+    refusal = proxyError(proxy, refusalReason(statusCode, head.length > 0));
     return closed();
   });
   asked.on('response', () => closed());
@@ -69,6 +69,11 @@ async function openTunnel(socket: Socket, target: SocketTarget, options: TunnelO
 
 /** Ours, on the socket: the proxy has let us through. */
 const tunnelled = 'listctl:tunnelled';
+
+function refusalReason(status: number, hasMore: boolean): string {
+  if (status === 407) return 'it wants a user name and password (407)';
+  return status < 300 && hasMore ? 'it sent bytes before the request' : `HTTP ${status}`;
+}
 
 function proxyError(proxy: URL, reason: string): Error {
   return new Error(`the proxy ${proxy.host} did not connect: ${reason}`);

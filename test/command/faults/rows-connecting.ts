@@ -218,6 +218,16 @@ for (const status of [407, 502]) {
   });
 }
 
+row('N40', 'a proxy that sends more than its response to CONNECT was sent nothing: 7', async (way) => {
+  const early = Buffer.from('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\n{"id":"9"}');
+  await using proxy = await connectProxy({ refusal: early });
+
+  const { exitCode, stderr } = await runTrustingAt(way, 'https://lists.invalid/v1.0', { HTTPS_PROXY: proxy.url });
+
+  expect(exitCode).toBe(7);
+  expect(stderr).toContain(`the proxy ${proxy.host} did not connect: it sent bytes before the request`);
+});
+
 const exempt = [
   ['https://lists.invalid/v1.0', 'lists.invalid', 'the name'],
   ['https://a.lists.invalid/v1.0', '.lists.invalid', 'a suffix'],
