@@ -85,10 +85,12 @@ export interface Doubt {
   /** Why the body of its 2xx can't be used. */
   readonly unusable?: string | undefined;
   readonly times: number;
+  /** Whether the service may have forgotten the key by now. */
+  readonly isKeyOld?: boolean;
 }
 
 /** A write that may or may not have happened: never called failed, never called done. */
-export function inDoubt(asked: Asked, { attempt, unusable, times }: Doubt): Failure {
+export function inDoubt(asked: Asked, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
   const { method, idempotencyKey: key } = asked;
   const { answer } = attempt;
   const reason = unusable !== undefined && answer ? whyUnusable(answer, unusable) : reasonOf(asked, attempt);
@@ -97,7 +99,10 @@ export function inDoubt(asked: Asked, { attempt, unusable, times }: Doubt): Fail
     ? `in doubt: the service said yes (HTTP ${answer.status}) when asked to ${asked.task}, but the id is unknown`
     : `in doubt whether listctl could ${asked.task}`;
   return failed(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
-    hint: method === 'POST' ? createAgain(key) : 'the same command may be run again: it leads to the same item',
+    hint:
+      method === 'POST'
+        ? createAgain(isKeyOld ? undefined : key)
+        : 'the same command may be run again: it leads to the same item',
     outcome: 'unknown',
     idempotencyKey: key,
     ...detailsOf(asked, answer),

@@ -325,7 +325,7 @@ class Asking<T> implements Exchange<T> {
     const { address, hide, options } = this.#shared;
     const asked = { ...this.#question.purpose(), address, method: this.#method, hide };
     const times = this.#number;
-    if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times });
+    if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
     // Nothing was changed: the stop is all there is to say.
     if (attempt.fault?.kind === 'stopped') return options.signal.reason;
     if (tooLongMs !== undefined && attempt.answer) {
