@@ -129,11 +129,13 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
 const manyRows = Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`);
 
 describe('a load that is canceled', () => {
-  /** A service, and a signal that cancels the jobs when it has seen a few requests. */
+  /** A service, and a signal that cancels the jobs once each shard has sent a row. */
   async function canceling() {
     const stop = new AbortController();
-    const service = await listService(({ nth }) => {
-      if (nth === 8) stop.abort();
+    const shards = new Set<number>();
+    const service = await listService(({ title = '' }) => {
+      shards.add(Number(title.slice('Row '.length)) % 4);
+      if (shards.size === 4) stop.abort();
       return undefined;
     });
     return { service, signal: stop.signal };
