@@ -1,6 +1,6 @@
 /**
- * A list item service with nothing in it, so that a bench measures its client: every request is answered 201 with the
- * same item. By hand on sockets, since node:http would be slower than what is measured. Prints its address, and ends
+ * A list item service with nothing in it, so that a bench measures its client: every request is answered 201 with an
+ * item of its own. By hand on sockets, since node:http would be slower than what is measured. Prints its address, and ends
  * when its stdin does.
  *
  * node echo-service.js [milliseconds before each answer]
@@ -9,14 +9,25 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 
 const delayMs = Number(process.argv[2] ?? 0);
-const item = JSON.stringify({ id: '1', fields: { Title: 'Hello' } });
-const answer = [
+// Ids of one width, so that every answer has the same head.
+let last = 10_000_000;
+const tail = '","fields":{"Title":"Hello"}}';
+const head = [
   'HTTP/1.1 201 Created',
   'Content-Type: application/json',
-  `Content-Length: ${item.length}`,
+  `Content-Length: ${`{"id":"${last}${tail}`.length}`,
   '',
-  item,
+  '{"id":"',
 ].join('\r\n');
+
+function answers(count) {
+  let text = '';
+  for (let left = count; left > 0; left -= 1) {
+    last += 1;
+    text += head + last + tail;
+  }
+  return text;
+}
 
 const server = createServer({ noDelay: true }, (socket) => {
   let begun = '';
@@ -29,7 +40,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       count += 1;
     }
     if (count === 0) return;
-    const reply = () => socket.write(answer.repeat(count));
+    const reply = () => socket.write(answers(count));
     if (delayMs === 0) reply();
     else setTimeout(reply, delayMs);
   });
