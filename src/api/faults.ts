@@ -70,7 +70,8 @@ interface TlsError extends NodeJS.ErrnoException {
 function reasonOf({ code = '', message, library, reason }: TlsError): string {
   if (notTls.test(message)) return 'it does not speak TLS; this may be a port for http';
   const text = library === undefined ? message || code : `TLS failed: ${reason ?? code}`;
-  return reasons[code] ?? text;
+  // As OpenSSL 3.5 (Node 26) names the alerts that older ones call SSLv3's.
+  return reasons[code.replace('SSL/TLS_ALERT', 'SSLV3_ALERT')] ?? text;
 }
 
 function kindBeforeSending(code: string): FaultKind {
