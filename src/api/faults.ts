@@ -50,7 +50,8 @@ export function faultOf(error: unknown, wasSent: boolean): Fault {
   // Several addresses were tried: each has its own error, and the first tells enough.
   if (error instanceof AggregateError && error.errors.length > 0) return faultOf(error.errors[0], wasSent);
   const cause: TlsError = error instanceof Error ? error : new Error(String(error));
-  const { name, code = '', message } = cause;
+  const { name, message } = cause;
+  const code = codeOf(cause);
   // undici's parser has the same errors as Node's, by name and without a code.
   const isOfParser = parserCodes.test(code) || name === 'HTTPParserError';
   if (isOfParser && /EOF/.test(code + message)) return { kind: 'lost', reason: reasons['UND_ERR_SOCKET'] ?? '', cause };
@@ -67,8 +68,15 @@ interface TlsError extends NodeJS.ErrnoException {
   readonly reason?: string;
 }
 
-function reasonOf({ code = '', message, library, reason }: TlsError): string {
+/** The code of an error, where it is one of Node's: a DOMException, as an aborted wait has, has a number there. */
+function codeOf({ code }: { readonly code?: unknown }): string {
+  return typeof code === 'string' ? code : '';
+}
+
+function reasonOf(cause: TlsError): string {
+  const { message, library, reason } = cause;
   if (notTls.test(message)) return 'it does not speak TLS; this may be a port for http';
+  const code = codeOf(cause);
   const text = library === undefined ? message || code : `TLS failed: ${reason ?? code}`;
   // As OpenSSL 3.5 (Node 26) names the alerts that older ones call SSLv3's.
   return reasons[code.replace('SSL/TLS_ALERT', 'SSLV3_ALERT')] ?? text;
