@@ -203,7 +203,7 @@ class Asking<T> implements Exchange<T> {
   /** @param mayRepeat whether a wait is worth telling */
   attempt(mayRepeat = true): Promise<Step<T>> {
     const startedAtMs = this.#shared.options.clock.monotonicMs();
-    if (this.#number === 0) this.#firstSent = this.#times();
+    if (this.#number === 0 && this.#hasKey) this.#firstSent = this.#times(startedAtMs);
     if (this.#isKeyOld(0)) return Promise.resolve(this.#heldBack());
     // No async function: there are many attempts, and mostly nothing has to be waited for behind the answer.
     return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
@@ -268,17 +268,21 @@ class Asking<T> implements Exchange<T> {
   }
 
   /** The time by the monotonic clock, which stops while the machine sleeps, the wall clock, and that of the service. */
-  #times(): readonly (number | undefined)[] {
+  #times(monotonicMs: number): readonly (number | undefined)[] {
     const { service, options } = this.#shared;
-    return [options.clock.monotonicMs(), options.clock.now(), service.now()];
+    return [monotonicMs, options.clock.now(), service.now()];
+  }
+
+  /** Whether it is a create that a service knows again by its key. */
+  get #hasKey(): boolean {
+    return this.#method === 'POST' && 'idempotency-key' in this.#question.request.headers;
   }
 
   /** Whether the service may have forgotten the key of a create in doubt when that is sent after this wait. */
   #isKeyOld(waitMs: number): boolean {
-    const { method, headers } = this.#question.request;
-    if (!this.isInDoubt || method !== 'POST' || !('idempotency-key' in headers)) return false;
+    if (!this.isInDoubt || !this.#hasKey) return false;
     const { sentMsAgo = 0 } = this.#question;
-    const times = this.#number === 0 ? this.#firstSent : this.#times();
+    const times = this.#number === 0 ? this.#firstSent : this.#times(this.#shared.options.clock.monotonicMs());
     const ages = times.map((ms = 0, at) => ms - (this.#firstSent[at] ?? ms));
     return sentMsAgo + Math.max(...ages) + waitMs > keyWindowMs;
   }
