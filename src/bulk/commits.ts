@@ -9,8 +9,11 @@ export interface RunJournal {
 /** The journal of a run that keeps none: of reads nothing can be lost or doubled. */
 export const noJournal: RunJournal = { write: () => {}, sync: async () => {} };
 
-/** So long records wait for others to share a sync with, where something happens meanwhile; and at most, where not. */
-const gatherMs = { usual: 2, most: 50 } as const;
+/**
+ * So long records wait for others to share a sync with, where something happens meanwhile; and at most, where not. A sync
+ * takes the processor as long as sending several rows.
+ */
+export const gatherMs = { usual: 4, most: 50 } as const;
 
 /**
  * The way of records to the disk, in groups: what is said in one turn of the event loop is one line of the journal, and

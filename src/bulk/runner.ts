@@ -2,6 +2,7 @@
 import { Failure, Stopped } from '../errors.ts';
 import type { Clock } from '../host.ts';
 import { Alarm } from './alarm.ts';
+import { gatherMs } from './commits.ts';
 import { Fifo } from './fifo.ts';
 import type { RunTotals } from './journal-records.ts';
 import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
@@ -60,6 +61,9 @@ const windowMax = 4096;
 
 /** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
 const aheadRows = { min: 64, max: 1024 } as const;
+
+/** A sync is worth so many entries for each request that may be under way; a row is two, its intent and its outcome. */
+const syncedEach = 4;
 
 /** The clock of a service is said again when it is that far from what was said: dates have whole seconds. */
 const serviceDriftMs = 60_000;
@@ -176,7 +180,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     const { clock, limitMax } = this.#the;
     const isBroken = this.#stop?.isJournals === true;
     if (!isBroken) {
-      this.#alarm.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), limitMax, this.#ready.size === 0));
+      const enough = syncedEach * limitMax;
+      this.#alarm.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
     }
     // What is due already waits for something else: a free place, or the end of a pause.
     if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#alarm.set(this.#waiting.dueAtMs);
@@ -256,7 +261,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   /**
-   * How many may: so many that the time of a sync is hidden, and no more where the pace is what holds rows back, since
+   * How many may: so many that the wait for a sync, and its time, are hidden, and no more where the pace is what holds rows back, since
    * whoever is killed has that many more rows that might have been sent.
    */
   #aheadMax(): number {
@@ -265,7 +270,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (limitMax === 1) return this.#underWay === 0 ? 1 : 0;
     const { syncMs } = this.#ledger;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
-    const most = Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, Math.ceil(2 * syncMs * ratePerMs)));
+    const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * ratePerMs);
+    const most = Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, hidden));
     return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
   }
 
