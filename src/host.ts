@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { userInfo } from 'node:os';
 import type { Readable } from 'node:stream';
 import { Stopped, type StopSignal, stopSignals } from './errors.ts';
-import { lazily, type Output, outputTo, type StdinKind, stdinKind } from './process-streams.ts';
+import { lazily, type Output, outputTo, type ProcessOutput, type StdinKind, stdinKind } from './process-streams.ts';
 
 export type { Output } from './process-streams.ts';
 
@@ -67,8 +67,14 @@ export interface Host {
   insist(): void;
 }
 
+/** The Host of the real process, which can end it. */
+export interface ProcessHost extends Host {
+  readonly stdout: ProcessOutput;
+  readonly stderr: ProcessOutput;
+}
+
 /** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
-export function hostFromProcess(process: NodeJS.Process): Host {
+export function hostFromProcess(process: NodeJS.Process): ProcessHost {
   const env = { ...process.env };
   // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
   delete process.env['LISTCTL_TOKEN'];
@@ -161,11 +167,19 @@ function killGroup(process: NodeJS.Process, id: number): void {
  * Ends the process, once everything is written, with this status. A process that was told to stop ends by that
  * signal itself, as a shell expects.
  */
-export function endProcess(process: NodeJS.Process, exitCode: number): void {
-  // Not process.exit(): a pipe would lose what it has not taken yet.
-  process.exitCode = exitCode;
+export function endProcess(process: NodeJS.Process, exitCode: number, host: ProcessHost): void {
   const signal = signalNames.find((name) => stopSignals[name] === exitCode);
-  if (signal === undefined) return;
+  if (signal !== undefined) {
+    endBySignal(process, signal);
+    return;
+  }
+  process.exitCode = exitCode;
+  // At once where nothing is lost by it: to let Node take itself apart costs 3 ms, and waits for what was left open.
+  if (host.stdout.isFlushed && host.stderr.isFlushed) process.exit();
+}
+
+function endBySignal(process: NodeJS.Process, signal: StopSignal): void {
+  process.exitCode = stopSignals[signal];
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
   if (isInit(process)) process.exit();
@@ -216,7 +230,7 @@ function stopSignalsOf(process: NodeJS.Process) {
 
 /** Whatever still waits then, such as a pipe that nobody reads, is not waited for. */
 function endSoon(process: NodeJS.Process, signal: StopSignal): void {
-  setTimeout(() => endProcess(process, stopSignals[signal]), hurryMs).unref();
+  setTimeout(() => endBySignal(process, signal), hurryMs).unref();
 }
 
 /** How long a process takes at most that was told twice to stop (reliability, P01: 1 s). */

@@ -24,6 +24,12 @@ export interface Output {
   write(text: string | Uint8Array): Promise<void>;
 }
 
+/** An Output of the process itself. */
+export interface ProcessOutput extends Output {
+  /** False while Node's stream holds what the system has not taken yet. */
+  readonly isFlushed: boolean;
+}
+
 /**
  * A stream of the process as an Output.
  *
@@ -32,8 +38,9 @@ export interface Output {
  *
  * @param stream makes Node's stream, when it is needed
  */
-export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): Output {
+export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): ProcessOutput {
   let isClosed = false;
+  let made: Writable | undefined;
   const mayBeTerminal = isCharacterDevice(descriptor);
   let writtenBytes = 0;
   // So much an empty pipe takes without its reader. Whoever writes more may have other work meanwhile, and signals to
@@ -43,9 +50,10 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
     return descriptor === 1 && writtenBytes > pipeBytes ? writeBeside(descriptor, bytes) : writeNow(descriptor, bytes);
   };
   const opened = lazily(() => {
-    const made = stream();
     // Without a listener an error of the stream would end the process with a stack.
-    return made.on('error', () => {});
+    const opened = stream().on('error', () => {});
+    made = opened;
+    return opened;
   });
   const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
   const failed = (error: NodeJS.ErrnoException) => {
@@ -66,6 +74,9 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
     },
     get isClosed() {
       return isClosed;
+    },
+    get isFlushed() {
+      return made === undefined || made.writableLength === 0;
     },
     write: async (text) => {
       try {
