@@ -3,7 +3,7 @@
  * else reads `process`, so nothing else can end it, print past a full pipe, or wait for real time.
  */
 import { setMaxListeners } from 'node:events';
-import { userInfo } from 'node:os';
+import { isAbsolute } from 'node:path';
 import type { Readable } from 'node:stream';
 import { Stopped, type StopSignal, stopSignals } from './errors.ts';
 import { lazily, type Output, outputTo, type ProcessOutput, type StdinKind, stdinKind } from './process-streams.ts';
@@ -49,7 +49,10 @@ export interface Host {
   readonly cwd: string;
   /** Who runs listctl, as the system numbers users; undefined where it does not (Windows). */
   readonly uid: number | undefined;
-  /** The user's home directory in the passwd database; undefined where the user has no entry there. */
+  /**
+   * The user's home directory in the passwd database, where HOME is no absolute path; undefined where the user has no
+   * entry there.
+   */
   readonly passwdHome: string | undefined;
   readonly processes: Processes;
   /** Ends a process and all of its group at once (SIGKILL). */
@@ -74,10 +77,11 @@ export interface ProcessHost extends Host {
 }
 
 /** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
-export function hostFromProcess(process: NodeJS.Process): ProcessHost {
+export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessHost> {
   const env = { ...process.env };
   // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
   delete process.env['LISTCTL_TOKEN'];
+  const passwdHome = isAbsolute(env['HOME'] ?? '') ? undefined : (await import('./passwd-home.ts')).passwdHome();
   const kind = lazily(stdinKind);
   const stdin = lazily(() => ({
     isTTY: process.stdin.isTTY === true,
@@ -101,9 +105,7 @@ export function hostFromProcess(process: NodeJS.Process): ProcessHost {
     get uid() {
       return process.geteuid?.();
     },
-    get passwdHome() {
-      return readPasswdHome();
-    },
+    passwdHome,
     processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
     killGroup: (id) => killGroup(process, id),
     clock: clockOf(process),
@@ -133,16 +135,6 @@ function folderOf(process: NodeJS.Process): string {
   } catch {
     // Somebody removed it.
     return '';
-  }
-}
-
-function readPasswdHome(): string | undefined {
-  try {
-    // Not homedir(): that is HOME again, empty or relative as it may be.
-    return userInfo().homedir;
-  } catch {
-    // A user without an entry, as in many containers.
-    return undefined;
   }
 }
 

@@ -7,7 +7,7 @@ import { reportError, runProgram } from './program.ts';
 
 /** The front door: runs listctl in the real process, and ends it with the right status. */
 export async function run(process: NodeJS.Process): Promise<void> {
-  const host = hostFromProcess(process);
+  const host = await hostFromProcess(process);
   endProcess(process, await main(process.argv.slice(2), host), host);
 }
 

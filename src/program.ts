@@ -2,8 +2,6 @@
 import { Command, CommanderError, Help, type HelpConfiguration } from 'commander';
 import { addCommands, type CommandSpec, type NewProgram, type SetUp } from './commands/command.ts';
 import type { Context } from './commands/context.ts';
-import { itemsCommand } from './commands/items/items.ts';
-import { reportBug, reportFailure } from './commands/report.ts';
 import { Failure } from './errors.ts';
 
 /**
@@ -25,7 +23,8 @@ export async function runProgram(context: Context): Promise<void> {
 }
 
 /** Prints what a command line ended in, when it ended badly; `exit` is the status that the process ends with. */
-export function reportError(error: unknown, exit: number, context: Context): Promise<void> {
+export async function reportError(error: unknown, exit: number, context: Context): Promise<void> {
+  const { reportBug, reportFailure } = await import('./commands/report.ts');
   return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
 }
 
@@ -52,7 +51,14 @@ function createProgram(context: Context, writePage: (text: string) => void): Com
 
 /** In the order of `--help`. What is not the verbs on items is loaded when it is called. */
 const commands: readonly CommandSpec[] = [
-  itemsCommand,
+  {
+    ...late(
+      'items',
+      'create, get, update and delete items',
+      async () => (await import('./commands/items/items.ts')).setUpItems,
+    ),
+    aliases: ['item'],
+  },
   late(
     'apply',
     'make a list match a file, again and again',

@@ -1,4 +1,3 @@
-import { nodeZlib } from './node-modules.ts';
 import { type Answer, type Attempt, answerBytesMax, errorBytesMax } from './transport.ts';
 
 /** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
@@ -14,7 +13,9 @@ export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
   const { answer } = attempt;
   const coding = answer?.headers['content-encoding']?.trim().toLowerCase();
   if (!answer || !coding || coding === 'identity' || answer.body.length === 0) return attempt;
-  const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(answer) : 'it is compressed in a way that is not taken';
+  const decoded = /^(x-)?gzip$/.test(coding)
+    ? await (await import('./gunzip.ts')).gunzip(answer.body, limitOf(answer))
+    : 'it is compressed in a way that is not taken';
   if (decoded === 'too-large' && isGood(answer)) {
     const head = { status: answer.status, headers: answer.headers };
     return { fault: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
@@ -24,21 +25,15 @@ export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
   return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
 }
 
-/** Takes one gzip coding off: a small body may stand for a huge one. */
-function gunzipped(answer: Answer): Promise<Uint8Array | string> {
-  const maxOutputLength = isGood(answer) ? answerBytesMax : errorBytesMax;
-  return new Promise((resolve) => {
-    nodeZlib().gunzip(answer.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
-      if (error === null) resolve(decoded);
-      else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compression is cut short or damaged');
-    });
-  });
-}
-
 /** The headers without the coding, which is off. */
 function plain({ headers }: Answer): Answer['headers'] {
   const { 'content-encoding': _, ...rest } = headers;
   return rest;
+}
+
+/** How many bytes are taken: a small body may stand for a huge one. */
+function limitOf(answer: Answer): number {
+  return isGood(answer) ? answerBytesMax : errorBytesMax;
 }
 
 function isGood({ status }: Answer): boolean {

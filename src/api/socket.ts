@@ -1,6 +1,5 @@
 /** TCP connections, and the time that they may take. */
-import type { Socket } from 'node:net';
-import { nodeNet } from './node-modules.ts';
+import { connect, type Socket } from 'node:net';
 
 /** A host and a port, as a socket wants them. */
 export interface SocketTarget {
@@ -10,7 +9,7 @@ export interface SocketTarget {
 
 /** Opens a TCP connection. */
 export function openSocket({ host, port }: SocketTarget, deadline: ConnectDeadline): Promise<Socket> {
-  const socket = nodeNet().connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
+  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   return deadline.until(socket, 'connect');
 }
 

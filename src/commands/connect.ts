@@ -1,5 +1,4 @@
 /** The way to a service: its address and a token in, a transport out. */
-import { httpTransport } from '../api/http.ts';
 import type { TlsTrust } from '../api/secure-socket.ts';
 import type { Transport } from '../api/transport.ts';
 import { Failure } from '../errors.ts';
@@ -56,8 +55,9 @@ export async function connect(
     const { monotonicMs } = host.clock;
     const headers = { 'user-agent': `listctl/${version}` };
     const way = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
-    if ((options.kind ?? transport) === 'one' || !hasWebAssembly()) return httpTransport(way);
-    return (await import('../api/undici.ts')).undiciTransport(way);
+    return (options.kind ?? transport) === 'many' && hasWebAssembly()
+      ? (await import('../api/undici.ts')).undiciTransport(way)
+      : (await import('../api/http.ts')).httpTransport(way);
   };
   const opened = await open(token);
   return token.renew === undefined ? opened : renewing(opened, token, open);

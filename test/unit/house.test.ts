@@ -25,6 +25,7 @@ const ground = [
   'nearest-name',
   'output-file',
   'private-folder',
+  'passwd-home',
   'process-streams',
   'replace-file',
   'until-stopped',

@@ -1,4 +1,4 @@
-import { addCommands, type CommandSpec } from '../command.ts';
+import { addCommands, type SetUp } from '../command.ts';
 import { createCommand } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { editCommand } from './edit.ts';
@@ -7,10 +7,5 @@ import { listLesson } from './list.ts';
 import { updateCommand } from './update.ts';
 
 /** `listctl items`: the verbs on items, in the order of help. */
-export const itemsCommand: CommandSpec = {
-  name: 'items',
-  aliases: ['item'],
-  summary: 'create, get, update and delete items',
-  setUp: (items, context) =>
-    addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, editCommand, listLesson]),
-};
+export const setUpItems: SetUp = (items, context) =>
+  addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, editCommand, listLesson]);
