@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exitCodes, stopSignals } from '../../src/errors.ts';
 
-test('the table of exit codes in the README is the one of the program', () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+test('docs/scripting.md has the exit codes of the program', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/scripting.md'), 'utf8');
 
-  const documented = [...readme.matchAll(/^\| (?<code>\d+) \| (?:`(?<kind>[a-z-]+)`)? *\|/gm)].map(({ groups }) => [
+  const documented = [...page.matchAll(/^\| (?<code>\d+) \| (?:`(?<kind>[a-z-]+)`)? *\|/gm)].map(({ groups }) => [
     groups?.['kind'] ?? 'stopped',
     Number(groups?.['code']),
   ]);
