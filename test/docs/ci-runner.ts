@@ -244,14 +244,14 @@ export class Forge implements AsyncDisposable {
   }
 
   /**
-   * Runs one pod of a Kubernetes Job. Its volumes are directories; what the seed's ConfigMap holds is in `seed`.
+   * Runs one pod of a Kubernetes Job. Its volumes are directories; what the ConfigMap holds is in `input`.
    *
    * @param index the completion index, from 0
    */
   async pod(
     manifest: string,
     index: number,
-    seed: Readonly<Record<string, string>>,
+    input: Readonly<Record<string, string>>,
     signal?: AbortSignal,
   ): Promise<JobEnd> {
     const job = this.#parse(manifest).find((each) => (each as KubernetesJob).kind === 'Job') as KubernetesJob;
@@ -263,7 +263,7 @@ export class Forge implements AsyncDisposable {
       mkdirSync(folder, { recursive: true });
       script = script.replaceAll(`${mountPath}/`, `${folder}/`);
     }
-    for (const [name, text] of Object.entries(seed)) writeFileSync(join(this.#folder, 'volumes', 'seed', name), text);
+    for (const [name, text] of Object.entries(input)) writeFileSync(join(this.#folder, 'volumes', 'input', name), text);
     const variables = container.env.map(({ name, value }) => [name, value ?? token]);
     const home = this.#newFolder();
     const environment = { ...this.#environment(home), ...Object.fromEntries(variables) };

@@ -18,12 +18,12 @@ const recipes = {
   loadGithub: fencedBlock(page, ['Load rows once', 'GitHub Actions'], 'yaml'),
   loadGitlab: fencedBlock(page, ['Load rows once', 'GitLab CI'], 'yaml'),
   loadKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml'),
-  script: fencedBlock(page, ['Keep a list as a file says'], 'bash'),
-  firstTime: fencedBlock(page, ['Keep a list as a file says'], 'sh'),
-  applyGithub: fencedBlock(page, ['Keep a list as a file says', 'GitHub Actions'], 'yaml'),
-  applyGitlab: fencedBlock(page, ['Keep a list as a file says', 'GitLab CI'], 'yaml'),
-  applyAzure: fencedBlock(page, ['Keep a list as a file says', 'Azure Pipelines'], 'yaml'),
-  plan: fencedBlock(page, ['Keep a list as a file says', 'Plans'], 'sh'),
+  script: fencedBlock(page, ['Keep a list in sync'], 'bash'),
+  firstTime: fencedBlock(page, ['Keep a list in sync'], 'sh'),
+  applyGithub: fencedBlock(page, ['Keep a list in sync', 'GitHub Actions'], 'yaml'),
+  applyGitlab: fencedBlock(page, ['Keep a list in sync', 'GitLab CI'], 'yaml'),
+  applyAzure: fencedBlock(page, ['Keep a list in sync', 'Azure Pipelines'], 'yaml'),
+  plan: fencedBlock(page, ['Keep a list in sync', 'Plans'], 'sh'),
 };
 
 const rows = Array.from({ length: 24 }, (_, index) => `Row ${index + 1}`);
@@ -101,7 +101,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
     await using forge = await Forge.create(service.url);
     await forge.push({ 'tasks.csv': csvOf(rows) });
     await loader.start(forge, 1);
-    const [first, second] = forge.caches('').map((folder) => join(folder, 'seed.journal'));
+    const [first, second] = forge.caches('').map((folder) => join(folder, 'tasks.journal'));
     if (first === undefined || second === undefined) throw new Error('no journals');
     const text = readFileSync(first, 'utf8');
     writeFileSync(first, text.replace('"create"', '"crEate"'));
@@ -197,13 +197,13 @@ test('a lost first attempt is red when it is re-run, since its journal is nowher
 });
 
 describe('a load on Kubernetes', () => {
-  const seed = { 'tasks.csv': csvOf(rows) };
+  const input = { 'tasks.csv': csvOf(rows) };
 
   test('sends every row once, each index its share', async () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
 
-    const ends = await Promise.all([0, 1, 2, 3].map((index) => forge.pod(recipes.loadKubernetes, index, seed)));
+    const ends = await Promise.all([0, 1, 2, 3].map((index) => forge.pod(recipes.loadKubernetes, index, input)));
 
     expect(codes(ends)).toEqual([0, 0, 0, 0]);
     expectEachOnce(service);
@@ -234,7 +234,7 @@ const bread = 'site: home\nlist: tasks\nkey: Title\nitems:\n  - Title: Bread\n';
 /** A repository as the page leaves it after the first time, with Bread in the list. */
 async function appliedOnce(service: ListService): Promise<Forge> {
   const forge = await Forge.create(service.url);
-  await forge.push({ 'seed.yaml': bread, 'apply-list.sh': recipes.script });
+  await forge.push({ 'tasks.yaml': bread, 'apply-list.sh': recipes.script });
   const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
   const typed = recipes.firstTime.replace('--init', '--init --yes');
   const { exitCode, log } = await forge.type(typed, environment);
@@ -251,8 +251,8 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
   test('keeps its state over two merges in a row, whose second job has the checkout of before', async () => {
     await using service = await listService();
     await using forge = await appliedOnce(service);
-    const first = await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
-    const second = await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
+    const first = await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n` });
+    const second = await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
 
     expect(codes(await apply(forge, 1, { commit: first }))).toEqual([0]);
     expect(codes(await apply(forge, 2, { commit: second }))).toEqual([0]);
@@ -264,10 +264,10 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
   test('keeps what was done where a step was refused, and the job is red', async () => {
     await using service = await listService(({ title }) => (title === 'Bad' ? { status: 400, body: {} } : undefined));
     await using forge = await appliedOnce(service);
-    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Bad\n` });
+    await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n  - Title: Bad\n` });
 
     expect(codes(await apply(forge, 1))).toEqual([9]);
-    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Good\n` });
+    await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n  - Title: Good\n` });
     expect(codes(await apply(forge, 2))).toEqual([0]);
 
     expectEachOnce(service, ['Bread', 'Salt', 'Good']);
@@ -276,7 +276,7 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
   test('sends nothing where the state cannot be fetched or pushed', async () => {
     await using service = await listService();
     await using forge = await appliedOnce(service);
-    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
+    await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n` });
     const sent = service.requests.length;
 
     const hook = join(forge.repository, 'hooks/pre-receive');
@@ -298,7 +298,7 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
       return { status: 0, silent: true, applies: true };
     });
     await using forge = await appliedOnce(service);
-    await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
+    await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n  - Title: Pepper\n` });
 
     expect(codes(await apply(forge, 1, { kill: lost.signal }))).toEqual([137]);
     const [next] = await apply(forge, 2);
@@ -311,7 +311,7 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
 test('the plan of a read-only checkout shows the change, and sends no write', async () => {
   await using service = await listService();
   await using forge = await appliedOnce(service);
-  await forge.push({ 'seed.yaml': `${bread}  - Title: Salt\n` });
+  await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n` });
 
   const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
   const { exitCode, log } = await forge.type(recipes.plan, environment);
@@ -361,6 +361,6 @@ describe('the YAML of the page is valid:', () => {
     const [document] = parseAllDocuments(recipes.applyAzure);
 
     expect(document?.errors).toEqual([]);
-    expect(JSON.stringify(document?.toJS())).toContain('bash apply-list.sh seed.yaml');
+    expect(JSON.stringify(document?.toJS())).toContain('bash apply-list.sh tasks.yaml');
   });
 });
