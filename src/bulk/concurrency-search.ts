@@ -21,6 +21,9 @@ const secondMs = 100;
 const againMs = 10_000;
 const againMostMs = 320_000;
 
+/** What is left of a limit that may be too high. */
+const cut = 0.7;
+
 /**
  * Finds how many requests under way the service makes something of: doubles them while rows a second rise. It goes by
  * the rate, not by latency, since that of many services grows while their rate still does. All times are those that the
@@ -103,6 +106,11 @@ export class ConcurrencySearch {
     }
     this.#stop(nowMs);
     return isRaised ? this.#baseRate : 0;
+  }
+
+  /** Takes the limit down, where fewer requests a second were of no help. */
+  cut(): void {
+    this.limit = Math.max(1, Math.floor(this.limit * cut));
   }
 
   /** What was throttled had nothing to do with it: looks again at once. */

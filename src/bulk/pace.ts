@@ -77,12 +77,6 @@ export function startPace(options: PaceOptions, random: () => number): Pace {
   return new RunPace(options, random);
 }
 
-/** After this many lower rates in a row of which none was borne, throttles may have nothing to do with the rate. */
-const inVainMin = 4;
-
-/** They have not where the rate is below this part of what was accepted meanwhile: a limit accepts no less than that. */
-const belowAccepted = 0.9;
-
 /** Waits below this are none: what is left of a wait that a sum of fractions missed. */
 const noWaitMs = 1e-6;
 
@@ -174,23 +168,11 @@ class RunPace implements Pace {
   }
 
   #accepted(stamp: number, nowMs: number): void {
-    const share = this.#throttles.accepted(stamp, this.#search.isChecking);
-    const isChanged = this.#search.accepted(stamp, nowMs);
-    if (share > 0) this.#throttledShare(share, nowMs);
-    else if (isChanged) {
-      if (this.#search.inVain === 0) this.#throttles.beginLowering(nowMs);
-      this.#space(nowMs);
-    }
-  }
-
-  #throttledShare(share: number, nowMs: number): void {
-    const sent = this.#throttles.sentPerSecond(nowMs);
-    if (this.#search.throttledShare(share, sent, this.#concurrency.stepBack(nowMs), nowMs)) {
-      this.#throttles.stray = share;
-      this.#concurrency.resume(nowMs);
-    }
-    this.#throttles.begin(nowMs);
-    this.#forgive(nowMs);
+    this.#throttles.accepted(stamp);
+    const { isChecking, share } = this.#search;
+    if (!this.#search.accepted(stamp, nowMs)) return;
+    // A single check may miss rare strays that others have seen.
+    if (isChecking && !this.#search.isChecking) this.#throttles.stray = Math.max(share, this.#throttles.stray / 2);
     this.#space(nowMs);
   }
 
@@ -201,12 +183,12 @@ class RunPace implements Pace {
       return;
     }
     const isRefusing = this.#throttles.throttled(stamp, nowMs);
-    if (isRefusing) this.#beginPause(nowMs, askedMs);
-    else if (this.#throttles.stray === 0 && this.#search.isTrying) {
-      this.#pause.begin(nowMs, askedMs);
-      this.#search.throttledOnce(nowMs, this.#pause.endMs);
-      this.#settlePause(nowMs);
-    } else this.#search.strayed(stamp);
+    const { isChecking } = this.#search;
+    // Once a search is on, the first throttle says that a rate is too high, unless there are known to be strays.
+    const isLimit = this.#search.rate < Number.POSITIVE_INFINITY && this.#throttles.stray === 0;
+    if (isRefusing || (isLimit && !isChecking)) this.#beginPause(nowMs, askedMs);
+    else if (!isChecking && this.#throttles.excess(nowMs) > 0) this.#check(nowMs);
+    else if (this.#search.strayed(stamp)) this.#forgive(nowMs);
     // What half of the places come to says nothing of all of them.
     if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
   }
@@ -215,25 +197,24 @@ class RunPace implements Pace {
     this.#pause.begin(nowMs, askedMs);
     const borne = this.#concurrency.stepBack(nowMs);
     if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
-    else this.#search.throttled(nowMs, this.#pause.endMs);
-    this.#settlePause(nowMs);
-  }
-
-  #settlePause(nowMs: number): void {
-    this.#forgive(nowMs);
+    else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();
     this.#space(nowMs);
     this.#throttles.begin(this.#pause.endMs);
     this.#isPaused = true;
   }
 
-  /** Where lower rates have not helped, takes what was throttled for stray, and searches anew. */
+  #check(nowMs: number): void {
+    this.#concurrency.stepBack(nowMs);
+    this.#search.check(this.#throttles.excess(nowMs), this.#throttles.sentPerSecond(nowMs), nowMs);
+    this.#space(nowMs);
+  }
+
+  /** A check has shown the throttles to be strays: searches anew. */
   #forgive(nowMs: number): void {
-    if (this.#search.inVain === 1) this.#throttles.beginLowering(nowMs);
-    if (this.#search.inVain < inVainMin) return;
-    if (this.#search.rate > belowAccepted * this.#throttles.acceptedPerSecond(nowMs)) return;
-    this.#throttles.forgive();
+    this.#throttles.stray = this.#search.share;
     this.#search = new RateSearch(this.#rateMax);
     this.#concurrency.resume(nowMs);
+    this.#space(nowMs);
   }
 
   #closedMs(nowMs: number): number {
@@ -247,6 +228,8 @@ class RunPace implements Pace {
     const rate = Math.min(this.#rateMax, this.#search.rate);
     if (rate !== this.#rate) this.#throttles.begin(nowMs);
     this.#rate = rate;
+    this.#search.stray = this.#throttles.stray;
+    this.#throttles.isChecking = this.#search.isChecking;
     this.#spacing.setRate(this.#rate, nowMs);
   }
 }

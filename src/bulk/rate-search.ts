@@ -9,25 +9,7 @@ const doublingStepMs = 1000;
 export const kept = 0.85;
 
 /** A ceiling that is no further above the floor is found. */
-const found = 1.1;
-
-/** Where a share is throttled, the rest is about what the service allows; a little less is sent to check that. */
-const easing = 0.9;
-
-/** Two shares within this factor are the same share, as few throttles as they are counted from. */
-const alike = 4;
-
-/** A share that stays the same at this many rates in a row, each lower, has nothing to do with the rate. */
-const alikeMin = 3;
-
-/** A lower rate has helped only once this many throttles would otherwise have been expected: fewer may be chance. */
-const missedMin = 12;
-
-/** The first rate after a pause is never lower, or slow limits would take seconds to find. */
-const firstRate = 8;
-
-/** The first step above what was borne up to the first pause. */
-const openingGrowth = 0.25;
+const found = 1.08;
 
 /** A floor that no longer holds goes down to what was borne on the whole, between these parts of the ceiling. */
 const dip = 0.25;
@@ -41,38 +23,62 @@ const holdMostMs = 600_000;
 /** What is tried above what was held: a tenth more, then a fifth, up to twice as much. */
 const firstGrowth = 0.1;
 
+/** The first rate after a pause is never lower where little was sent before, or limits would take seconds to find. */
+const firstRate = 8;
+
+/** The first step above what was borne up to the first pause. */
+const openingGrowth = 0.3;
+
+/** The part of what was accepted that is sent in a check: a limit throttles none of it. */
+const easing = 0.9;
+
+/** After so many pauses another check is due. */
+const pausesMax = 8;
+
+/** A check takes so many responses; the first one only what comes in so many seconds, but no fewer than so many. */
+const checkSize = 100;
+const firstCheckSeconds = 1.5;
+const checkFewest = 16;
+
+/** So many throttles in a check are strays, not chance nor a leftover of what was sent before. */
+const strayThrottles = 3;
+
+/** So many throttles would be due in the responses of a check if a share that was seen were stray. */
+const dueThrottles = 5;
+
 /** How much more than was borne may start where too many at once may be all that was wrong: it is not to hold back. */
 const spareGrowth = 0.5;
-
-/** A lower rate that is tried to see whether it helps. */
-interface Check {
-  /** The share that was throttled before; 0 where it was a single throttle. */
-  readonly share: number;
-  /** What to return to where it does not help. */
-  readonly rate: number;
-  readonly floor: number;
-  readonly isOn: boolean;
-}
 
 /**
  * Finds how many requests a second a service allows that throttles, between a floor that it bore and a ceiling that it
  * did not. Rates are requests a second. All times are those that the caller passes.
  *
- * A pause, when everything is refused, lowers both. Where only a share is throttled, less than the rest is sent: if
- * that helps, it is the floor; if the share stays the same, it has nothing to do with the rate.
+ * A limit throttles nothing below it, strays come at any rate. So now and then a rate is checked that is a little less
+ * than what was accepted: throttles that stay there are strays, and the search was in vain.
  */
 export class RateSearch {
   /** How many requests may start a second; Infinity before the first throttle. */
   rate = Number.POSITIVE_INFINITY;
-  /** How often the rate was lowered since it was last borne. */
-  inVain = 0;
+  /** Whether a rate is being checked at which a limit throttles nothing. */
+  isChecking = false;
+  /** The share of strays, as far as is known. */
+  stray = 0;
   readonly #rateMax: number;
   #isOn = false;
   #floor = 0;
   #ceiling = Number.POSITIVE_INFINITY;
   #growth = 1;
   #holdEndMs = Number.POSITIVE_INFINITY;
+  /** The last rate that was borne, and how many throttles in a row came below half of it. */
+  #good = 0;
+  #farBelow = 0;
   #wasBorne = true;
+  /** What was borne before the search began. */
+  #spareBore = 0;
+  /** How many responses a check takes; 0 before the first one. */
+  #checkSize = 0;
+  /** How many pauses are left until a check is due. */
+  #pausesLeft = 1;
   /** Whether the last pause was followed by another before anything was accepted. */
   #isShut = false;
   // Since the last pause, which began at #pausedMs.
@@ -84,9 +90,8 @@ export class RateSearch {
   #firstMs = Number.NaN;
   #starts = 0;
   #stepAnswers = 0;
+  #throttles = 0;
   #tripMs = 0;
-  #check: Check | undefined;
-  #alikes = 0;
 
   /** @param rateMax what is never gone beyond: Infinity without a --rate */
   constructor(rateMax: number) {
@@ -115,12 +120,62 @@ export class RateSearch {
     return this.#endStep(nowMs);
   }
 
+  /** How many throttles of this step the known strays do not explain. */
+  get #unknown(): number {
+    return Math.max(0, this.#throttles - 2 * this.stray * this.#stepAnswers);
+  }
+
+  /** The share of throttles in this step. */
+  get share(): number {
+    return this.#throttles / this.#stepAnswers;
+  }
+
+  /**
+   * A request was throttled, which is no reason to pause: it was sent at this rate all the same.
+   *
+   * @returns whether a check has shown by now that the throttles are strays
+   */
+  strayed(stamp: number): boolean {
+    if (stamp < this.#setMs || Number.isNaN(this.#firstMs)) return false;
+    this.#stepAnswers += 1;
+    this.#throttles += 1;
+    return this.isChecking && this.#unknown >= strayThrottles;
+  }
+
+  /**
+   * A share of the requests is throttled: checks without a pause whether that depends on the rate.
+   *
+   * @param share the share
+   * @param sent the requests a second that it is a share of
+   */
+  check(share: number, sent: number, nowMs: number): void {
+    this.#isOn = true;
+    this.#wasBorne = false;
+    this.#ceiling = Math.min(this.rate, sent);
+    this.#growth = firstGrowth;
+    this.#holdEndMs = Number.POSITIVE_INFINITY;
+    this.#floor = (1 - share) * this.#ceiling;
+    this.#checkFloor();
+    this.#checkSize = Math.max(this.#checkSize, dueThrottles / share);
+    this.#beginStep(nowMs);
+  }
+
+  #checkFloor(): void {
+    this.#floor *= easing;
+    this.isChecking = true;
+    const first = Math.min(checkSize, Math.max(checkFewest, firstCheckSeconds * this.#floor));
+    this.#checkSize = this.#checkSize === 0 ? first : checkSize;
+    this.#choose();
+    this.#pausesLeft = pausesMax;
+  }
+
   /**
    * The service throttled, and the run pauses.
    *
    * @param endMs when the pause ends
+   * @returns whether fewer requests a second have not helped, so that fewer at once might
    */
-  throttled(nowMs: number, endMs: number): void {
+  throttled(nowMs: number, endMs: number): boolean {
     // The service was not ready yet, whatever the rate: knock once in a while, and go on as before when it opens.
     if (this.#answers === 0) {
       this.#isShut = true;
@@ -128,15 +183,21 @@ export class RateSearch {
       this.rate = Math.min(this.rate, 1000 / Math.max(1000, endMs - nowMs));
     } else if (!this.#isOn) {
       this.#isOn = true;
-      this.#floor = Math.max(firstRate, this.#bore(nowMs, endMs));
+      this.#floor = Math.max(this.#spareBore, this.#bore(nowMs, endMs));
       this.#growth = openingGrowth;
-      this.#choose();
-    } else if (this.#check === undefined || !Number.isNaN(this.#firstMs)) {
-      // Nothing is said of a lower rate of which no request has been answered yet.
+      if (this.#answers < stepRequests) {
+        this.#wasBorne = false;
+        this.rate = Math.min(this.#rateMax, Math.max(firstRate, this.#floor));
+      } else this.#checkFloor();
+    } else if (!this.isChecking) {
       const failed = Math.min(this.rate, this.#tried(nowMs));
+      this.#farBelow = failed < this.#good / 2 ? this.#farBelow + 1 : 0;
       this.#lower(failed, this.#bore(nowMs, endMs));
     }
     this.#pause(nowMs, endMs);
+    if (this.#farBelow < 2) return false;
+    this.#farBelow = 0;
+    return true;
   }
 
   /**
@@ -145,7 +206,13 @@ export class RateSearch {
    * @param borne what was borne with fewer at once
    */
   spared(borne: number, nowMs: number, endMs: number): void {
-    this.#spare(borne);
+    this.#spareBore = this.#bore(nowMs, endMs);
+    if (!this.#isOn) {
+      // No search yet, only that they don't all start at once after the pause.
+      this.#floor = borne;
+      this.#growth = spareGrowth;
+      this.#choose();
+    }
     this.#pause(nowMs, endMs);
   }
 
@@ -153,95 +220,7 @@ export class RateSearch {
     this.#pausedMs = nowMs;
     this.#sinceMs = endMs;
     this.#answers = 0;
-    this.#check = undefined;
     this.#beginStep(endMs);
-  }
-
-  /** Whether a lower rate is being checked. */
-  get isChecking(): boolean {
-    return this.#check !== undefined;
-  }
-
-  /** A request was throttled that says nothing of the rate: it was sent at it all the same. */
-  strayed(stamp: number): void {
-    if (stamp >= this.#setMs && !Number.isNaN(this.#firstMs)) this.#stepAnswers += 1;
-  }
-
-  /** Whether the rate is one that is only being tried: the first throttle ends that. */
-  get isTrying(): boolean {
-    return this.#isOn && this.#check === undefined && this.rate > this.#floor;
-  }
-
-  /**
-   * A single request was throttled while a rate is being tried: returns to the floor at once.
-   *
-   * @param endMs when the pause ends
-   */
-  throttledOnce(nowMs: number, endMs: number): void {
-    const check = { share: 0, rate: this.rate, floor: this.#floor, isOn: true };
-    this.#lowerTo(this.#floor, this.#tried(nowMs));
-    this.#pause(nowMs, endMs);
-    this.#check = check;
-  }
-
-  /**
-   * A share of the requests is throttled: lowers the rate, or returns to what it was where that has not helped.
-   *
-   * @param sent the requests a second that the share is of
-   * @param borne the rows a second that were done with fewer at once, where too many at once may be the reason; else 0
-   * @returns whether it has not helped, so that the share has nothing to do with the rate
-   */
-  throttledShare(share: number, sent: number, borne: number, nowMs: number): boolean {
-    const check = this.#check;
-    const isLess = check !== undefined && share * alike < check.share;
-    const isAlike = check !== undefined && !isLess && share < alike * check.share;
-    if (isLess) this.#raise(nowMs);
-    else if (isAlike) this.#alikes += 1;
-    else {
-      this.#check = { rate: this.rate, floor: this.#floor, isOn: this.#isOn, ...check, share };
-      this.#alikes = borne > 0 ? 0 : 1;
-    }
-    const isStray = isAlike && this.#alikes === alikeMin;
-    if (isStray) this.#returnTo(check);
-    else if (!isLess && (isAlike || borne === 0)) this.#ease(share, sent, isAlike);
-    else if (!isLess) this.#spare(borne);
-    this.#beginStep(nowMs);
-    return isStray;
-  }
-
-  #ease(share: number, sent: number, isAlike: boolean): void {
-    const eased = easing * (1 - share) * Math.min(this.rate, sent);
-    // What was borne may hold still: that is seen before it is given up.
-    const isBelow = !isAlike && this.#floor < below * Math.min(this.rate, sent);
-    this.#lowerTo(isBelow ? Math.max(this.#floor, eased) : Math.min(this.#floor || eased, eased), sent);
-  }
-
-  #lowerTo(rate: number, sent: number): void {
-    this.inVain += 1;
-    this.#isOn = true;
-    this.#ceiling = Math.min(this.rate, sent, 2 * rate);
-    this.#floor = rate;
-    this.rate = Math.min(this.#rateMax, rate);
-    this.#growth = firstGrowth;
-    this.#holdEndMs = Number.POSITIVE_INFINITY;
-  }
-
-  #returnTo({ rate, floor, isOn }: Check): void {
-    this.inVain = 0;
-    this.rate = rate;
-    this.#floor = floor;
-    this.#isOn = isOn;
-    this.#check = undefined;
-    this.#ceiling = Number.POSITIVE_INFINITY;
-    this.#growth = 1;
-  }
-
-  /** Before the search begins, not all that was done with fewer at once may start at the same moment. */
-  #spare(borne: number): void {
-    if (this.#isOn) return;
-    this.#floor = borne;
-    this.#growth = spareGrowth;
-    this.#choose();
   }
 
   #open(nowMs: number): boolean {
@@ -256,15 +235,16 @@ export class RateSearch {
     this.#firstMs = Number.NaN;
     this.#starts = 0;
     this.#stepAnswers = 0;
+    this.#throttles = 0;
   }
 
   #endStep(nowMs: number): boolean {
     const tookMs = nowMs - this.#firstMs;
-    const isOpening = this.#growth >= openingGrowth && this.#ceiling === Number.POSITIVE_INFINITY;
-    if (tookMs < (isOpening ? doublingStepMs : stepMs)) return false;
+    const isDoubling = this.#growth >= openingGrowth && this.#ceiling === Number.POSITIVE_INFINITY;
+    if (tookMs < (isDoubling ? doublingStepMs : stepMs)) return false;
     if (tookMs < stepTrips * this.#tripMs || this.#stepAnswers < stepRequests) return false;
-    const missed = this.#stepAnswers * (this.#check?.share ?? 0);
-    if (missed > 0 && missed < missedMin) return false;
+    // The more throttles there are, few as they are, the longer it takes to tell.
+    if (this.isChecking && this.#stepAnswers < this.#checkSize * (1 + this.#unknown / 2)) return false;
     // With fewer it was not the rate that held them back, and nothing is known of it.
     if (this.#stepAnswers * 1000 >= kept * this.rate * tookMs) this.#raise(nowMs);
     this.#beginStep(nowMs);
@@ -284,22 +264,23 @@ export class RateSearch {
   }
 
   #lower(failed: number, bore: number): void {
-    this.inVain += 1;
     // The floor no longer holds where a ceiling came down upon it, or came down twice without a rate in between.
-    if (!this.#wasBorne || this.#floor * found >= failed)
+    this.#pausesLeft -= 1;
+    if (!this.#wasBorne || this.#pausesLeft <= 0 || this.#floor * found >= failed)
       this.#floor = Math.min(this.#floor, below * failed, Math.max(dip * failed, bore));
+    this.#wasBorne = false;
     this.#ceiling = failed;
     this.#growth = firstGrowth;
-    this.#wasBorne = false;
     this.#holdEndMs = Number.POSITIVE_INFINITY;
-    this.#choose();
+    if (this.#pausesLeft <= 0) this.#checkFloor();
+    else this.#choose();
   }
 
   /** The service bears the rate: sets the next one to try. */
   #raise(nowMs: number): void {
     this.#wasBorne = true;
-    this.inVain = 0;
-    this.#check = undefined;
+    this.isChecking = false;
+    this.#good = this.rate;
     this.#floor = Math.max(this.#floor, this.rate);
     if (nowMs >= this.#holdEndMs) this.#ceiling = Number.POSITIVE_INFINITY;
     else if (this.#ceiling === Number.POSITIVE_INFINITY) this.#growth = Math.min(1, 2 * this.#growth);
@@ -312,7 +293,8 @@ export class RateSearch {
 
   #choose(): void {
     let next = this.#floor;
-    if (next === 0) next = Number.POSITIVE_INFINITY;
+    if (this.isChecking) next = this.#floor;
+    else if (next === 0) next = Number.POSITIVE_INFINITY;
     else if (this.#ceiling === Number.POSITIVE_INFINITY) next *= 1 + this.#growth;
     else if (this.#ceiling > found * next) next = Math.sqrt(next * this.#ceiling);
     this.rate = Math.min(this.#rateMax, next);

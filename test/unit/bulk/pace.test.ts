@@ -182,7 +182,7 @@ describe('under a limit of 200 a second', () => {
     ['token bucket of 20, 20 ms', 0.0084, () => tokenBucket(200, 20, 1000, steady(20, 0.3))],
     ['token bucket of 200, 20 ms', 0.0084, () => tokenBucket(200, 200, 1000, steady(20, 0.3))],
     ['window of 1 s, 0 ms', 0.0084, () => fixedWindow(200, 1000, steady(0.05, 0.3))],
-    ['window of 1 s, 20 ms', 0.0101, () => fixedWindow(200, 1000, steady(20, 0.3))],
+    ['window of 1 s, 20 ms', 0.0084, () => fixedWindow(200, 1000, steady(20, 0.3))],
   ])('at a %s: at most %d of the requests of the first minute are throttled', (_, share, service) => {
     for (const seed of seeds) {
       const { throttles, starts } = simulate({ service: service(), untilMs: 60_000, seed });
@@ -202,6 +202,25 @@ describe('under a limit of 200 a second', () => {
 
     expect(simulate({ service, untilMs: 600_000 }).ends.length).toBeGreaterThanOrEqual(0.75 * 200 * 600);
   });
+});
+
+describe('under a slow limit', () => {
+  test.each([
+    [2, 0.08, 0.9],
+    [5, 0.063, 0.93],
+    [10, 0.034, 0.93],
+  ])(
+    'of %d a second: on average at most %d of the first minute is throttled, and %d of it spent',
+    (perSecond, share, part) => {
+      const runs = seeds.map((seed) =>
+        simulate({ service: tokenBucket(perSecond, perSecond, 1000, steady(20, 0.3)), untilMs: 60_000, seed }),
+      );
+      const sum = (list: 'ends' | 'throttles' | 'starts') => runs.reduce((total, run) => total + run[list].length, 0);
+
+      expect(sum('throttles')).toBeLessThanOrEqual(share * sum('starts'));
+      expect(sum('ends')).toBeGreaterThanOrEqual(part * perSecond * 60 * seeds.length);
+    },
+  );
 });
 
 describe('stray throttles, whatever the rate', () => {
@@ -243,21 +262,26 @@ describe('stray throttles, whatever the rate', () => {
     [0.25, 1, 43],
     [0.25, 20, 46],
     [0.25, 100, 59],
+    [0.5, 1, 128],
     [0.5, 20, 133],
     [0.5, 100, 153],
   ])('of a share of %d at %d ms leave it as fast as eight waiting loops: %d s', (share, ms, seconds) => {
-    const times = timesOf(() => withStrays(share, 1000, steady(ms, 0.3)), { rows: 1000, ownMs: () => 1 });
+    for (let seed = 1; seed <= 12; seed += 1) {
+      const service = withStrays(share, 1000, steady(ms, 0.3));
+      const { endedMs } = simulate({ service, untilMs: 600_000, seed, rows: 1000, ownMs: () => 1 });
 
-    expect(Math.max(...times)).toBeLessThanOrEqual(1000 * seconds);
+      expect(endedMs).toBeLessThanOrEqual(1000 * seconds);
+    }
   });
 
   test('leave a limit known: of both most of what is allowed is spent', () => {
-    const service = withStrays(0.01, 1000, tokenBucket(200, 20, 1000, steady(20, 0.3)));
+    for (const seed of [1, 2, 3]) {
+      const service = withStrays(0.01, 1000, tokenBucket(200, 20, 1000, steady(20, 0.3)));
+      const { ends, throttles, starts } = simulate({ service, untilMs: 600_000, seed });
 
-    const { ends, throttles, starts } = simulate({ service, untilMs: 600_000 });
-
-    expect(ends.length).toBeGreaterThanOrEqual(0.8 * 200 * 600);
-    expect(throttles.length).toBeLessThanOrEqual(0.03 * starts.length);
+      expect(ends.length).toBeGreaterThanOrEqual(0.75 * 200 * 600);
+      expect(throttles.length).toBeLessThanOrEqual(0.03 * starts.length);
+    }
   });
 
   test('do not hide a limit that comes later, nor one that goes', () => {
@@ -357,7 +381,7 @@ test('a limit on what is under way is met by fewer a second, however slow the se
 
   const { ends } = simulate({ service, untilMs: 120_000 });
 
-  expect(ends.filter((ms) => ms > 40_000).length).toBeGreaterThan(0.65 * 5 * 80);
+  expect(ends.filter((ms) => ms > 40_000).length).toBeGreaterThan(0.8 * 5 * 80);
 });
 
 test('a run that too many at once alone have throttled, is not held back by its rate', () => {
@@ -386,20 +410,12 @@ describe('a single throttle', () => {
     expect([pace.waitMs(30), pace.pausedUntilMs, pace.ratePerSecond]).toEqual([0, undefined, Number.POSITIVE_INFINITY]);
     expect([pace.throttledMs, pace.episodes, pace.limit]).toEqual([0, 0, 3]);
   });
-
-  test('counts once where a stall bunched many requests', () => {
-    const pace = answeredPace();
-    const stamps = Array.from({ length: 32 }, (_, at) => pace.started(20 + at / 10));
-    for (const stamp of stamps) pace.ended(stamp, 'throttled', 500, 1000);
-
-    expect([pace.waitMs(500), pace.episodes]).toEqual([0, 0]);
-  });
 });
 
 describe('a service that refuses everything', () => {
-  test('is believed after four requests, one after the other, and at once while it does', () => {
+  test('is believed after three requests', () => {
     const pace = answeredPace();
-    expect(refuse(pace, 30, 1000)).toBe(4);
+    expect(refuse(pace, 30, 1000)).toBe(3);
 
     expect(pace.waitMs(1030)).toBe(0);
     expect(refuse(pace, 1040, 1000)).toBe(1);
