@@ -71,7 +71,7 @@ describe('a stop', () => {
     const stopping = new AbortController();
     await using service = await listService(({ nth }) => {
       if (nth < 10) return undefined;
-      if (nth === 13) setTimeout(() => stopping.abort(new Stopped('SIGINT')), 20);
+      if (nth === 12) setTimeout(() => stopping.abort(new Stopped('SIGINT')), 20);
       return { status: 429, headers: { 'retry-after': '600' } };
     });
     await using world = await manyWorld(service);
@@ -85,7 +85,7 @@ describe('a stop', () => {
 
     const exitCode = await main(words, { ...made, clock: { ...made.clock, sleep } });
 
-    expect([exitCode, service.requests.length]).toEqual([130, 13]);
+    expect([exitCode, service.requests.length]).toEqual([130, 12]);
     expect(endOf(world)).toMatchObject({ done: 9, failed: 0, inDoubt: 0, left: 41 });
   });
 
