@@ -37,12 +37,12 @@ export default defineConfig({
         // What a command on one item loads, in two files: each further file costs a start 0.3 ms.
         {
           name: 'listctl',
-          test: /\/src\/(main|program|host|errors|commands\/command)\.ts$|\/commander\//,
+          test: /\/src\/(main|program|core\/(host|streams|errors)|cli\/(command|flags))\.ts$|\/commander\//,
           priority: 2,
         },
         {
           name: 'items',
-          test: /\/src\/(commands\/items\/items|commands\/report)\.ts$/,
+          test: /\/src\/(commands\/items\/items|cli\/report)\.ts$/,
           includeDependenciesRecursively: true,
           priority: 1,
         },

@@ -1,8 +1,8 @@
 /** From a command line to an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
-import type { Context } from './commands/context.ts';
-import { exitCodeOf, exitCodes, Stopped } from './errors.ts';
-import { endProcess, type Host, hostFromProcess } from './host.ts';
+import type { Context } from './cli/context.ts';
+import { exitCodeOf, exitCodes, Stopped } from './core/errors.ts';
+import { endProcess, type Host, hostFromProcess } from './core/host.ts';
 import { reportError, runProgram } from './program.ts';
 
 /** The front door: runs listctl in the real process, and ends it with the right status. */

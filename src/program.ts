@@ -1,8 +1,8 @@
 /** The command tree, in the order of `--help`: a command is added here. */
 import { Command, CommanderError, Help, type HelpConfiguration } from 'commander';
-import { addCommands, type CommandSpec, type NewProgram, type SetUp } from './commands/command.ts';
-import type { Context } from './commands/context.ts';
-import { Failure } from './errors.ts';
+import { addCommands, type CommandSpec, type NewProgram, type SetUp } from './cli/command.ts';
+import type { Context } from './cli/context.ts';
+import { Failure } from './core/errors.ts';
 
 /**
  * Runs one command line.
@@ -24,7 +24,7 @@ export async function runProgram(context: Context): Promise<void> {
 
 /** Prints what a command line ended in, when it ended badly; `exit` is the status that the process ends with. */
 export async function reportError(error: unknown, exit: number, context: Context): Promise<void> {
-  const { reportBug, reportFailure } = await import('./commands/report.ts');
+  const { reportBug, reportFailure } = await import('./cli/report.ts');
   return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
 }
 
@@ -62,12 +62,12 @@ const commands: readonly CommandSpec[] = [
   late(
     'apply',
     'make a list match a file, again and again',
-    async () => (await import('./commands/apply/apply.ts')).setUpApply,
+    async () => (await import('./commands/apply.ts')).setUpApply,
   ),
   late(
     'state',
     'what apply knows of a list: import, forget, resolve, export',
-    async () => (await import('./commands/state/state.ts')).setUpState,
+    async () => (await import('./commands/state.ts')).setUpState,
   ),
   late(
     'runs',
@@ -77,20 +77,16 @@ const commands: readonly CommandSpec[] = [
   late(
     'serve',
     'run the embedded service for other programs',
-    async () => (await import('./commands/serve/serve.ts')).setUpServe,
+    async () => (await import('./commands/serve.ts')).setUpServe,
   ),
   late(
     'init',
     'ask for address, token, site and list, try them, keep them',
     async () => (await import('./commands/init.ts')).setUpInit,
   ),
-  late('auth', 'the stored token', async () => (await import('./commands/auth/auth.ts')).setUpAuth),
-  late(
-    'profile',
-    'named addresses and defaults',
-    async () => (await import('./commands/profile/profile.ts')).setUpProfile,
-  ),
-  late('api', 'send any other request to the service', async () => (await import('./commands/api/api.ts')).setUpApi),
+  late('auth', 'the stored token', async () => (await import('./commands/auth.ts')).setUpAuth),
+  late('profile', 'named addresses and defaults', async () => (await import('./commands/profile.ts')).setUpProfile),
+  late('api', 'send any other request to the service', async () => (await import('./commands/api.ts')).setUpApi),
   late(
     'doctor',
     'what is set, from where, and does it answer',
@@ -109,12 +105,12 @@ function commandsOnCommands(context: Context, writePage: (text: string) => void)
     late(
       'completion',
       'the script by which a shell completes listctl',
-      async () => (await import('./commands/completion/completion.ts')).setUpCompletion,
+      async () => (await import('./commands/completion.ts')).setUpCompletion,
     ),
     late(
       '__complete',
       'what a shell may put in the place of the last word',
-      async () => (await import('./commands/completion/complete.ts')).setUpComplete(newProgram),
+      async () => (await import('./commands/complete.ts')).setUpComplete(newProgram),
       true,
     ),
     late('help', 'the page of a command, or of a topic', async () =>
@@ -144,6 +140,6 @@ const helpPages: HelpConfiguration & { isShort?: boolean } = {
 const pagesAsked: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
 async function wrongWords(error: CommanderError, context: Context): Promise<Failure> {
-  const { wrongWordsFailure } = await import('./commands/wrong-words.ts');
+  const { wrongWordsFailure } = await import('./cli/usage-errors.ts');
   return wrongWordsFailure({ words: context.words, error }, (words) => createProgram({ ...context, words }, () => {}));
 }

@@ -1,6 +1,6 @@
 /** Attempts that did not do what was asked, in words and kinds. */
-import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../errors.ts';
-import { errorOf, isHtml } from './answers.ts';
+import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
+import { errorOf, isHtml } from './response.ts';
 import { type Answer, type Attempt, type Fault, type FaultKind, isRead, type Method } from './transport.ts';
 
 /** What a request is for, in words that fit a sentence. */

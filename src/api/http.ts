@@ -10,13 +10,20 @@ import {
   request as requestOver,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
-import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
-import { type Connector, connectorTo } from './connector.ts';
-import { faultOf, unasked } from './faults.ts';
+import { type Connector, connectorTo, headersOver, partsOf, stoppedBefore, type Way } from './connect.ts';
+import { type AttemptWatch, AttemptWatches } from './deadlines.ts';
+import { type AnswerReader, answerReader, declaresTooMuch } from './response.ts';
 import { afterReading } from './socket.ts';
-import type { ApiRequest, Attempt, AttemptLimits, Fault, ResponseConnection, Transport } from './transport.ts';
-import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
+import {
+  type ApiRequest,
+  type Attempt,
+  type AttemptLimits,
+  type Fault,
+  faultOf,
+  type ResponseConnection,
+  type Transport,
+  unasked,
+} from './transport.ts';
 
 /** A socket that has been idle for longer is not used again: servers close theirs after 5 s (reliability, C3). */
 const idleSocketMs = 4000;

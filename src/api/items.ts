@@ -1,11 +1,11 @@
 /** The four verbs of the service, as calls that give a whole item or fail. */
-import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../item.ts';
-import { bareItem, checkDeleted, ForeignResponse, itemOf, updatedItemOf } from './answers.ts';
+import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
+import type { Question, Wire } from './client.ts';
 import type { Purpose } from './failures.ts';
-import { createProof, updateProof } from './proof.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
+import { bareItem, checkDeleted, ForeignResponse, itemOf, updatedItemOf } from './response.ts';
 import type { Answer } from './transport.ts';
-import type { Question, Wire } from './wire.ts';
+import { createProof, updateProof } from './verify-write.ts';
 
 /** Items of any list, at one address. Every call is one request, sent again where that is safe; each may end in a `Failure` of the kind that its answer has. */
 export interface ItemsApi {

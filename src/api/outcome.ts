@@ -1,5 +1,6 @@
-import type { Outcome } from '../errors.ts';
-import { type Attempt, isRead, type Method } from './transport.ts';
+import type { Outcome } from '../core/errors.ts';
+import { isHtml } from './response.ts';
+import { type Answer, type AnswerHead, type Attempt, isRead, type Method } from './transport.ts';
 
 /**
  * What became of one attempt (rulings, "Retries"):
@@ -26,4 +27,194 @@ export function outcomeOf(method: Method, attempt: Attempt): Outcome {
   // Gateways send a bare 503 after losing a service that may have acted; one that throttles says for how long.
   if (status === 503 && headers['retry-after'] !== undefined) return 'refused';
   return 'unknown';
+}
+
+/** What a run says of trying again. */
+export interface RetryPolicy {
+  /** How often after the first attempt: 4 are five attempts in all. */
+  readonly retries: number;
+  /** The longest wait that the service may ask for; one that is longer ends the request. */
+  readonly maxWaitMs: number;
+}
+
+/** As it is without a flag (cli.md, "Options that every command understands"). */
+export const usualRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
+
+/** A create with a key may be sent again for so long after its first attempt: services keep keys for 24 h (C4). */
+export const keyWindowMs = 23 * 3_600_000;
+
+/** One attempt, as far as sending again depends on it. */
+export interface Judged {
+  readonly method: Method;
+  readonly attempt: Attempt;
+  readonly outcome: Outcome;
+  /** Whether the service is known to honour the key that the request carries. */
+  readonly isKeyHonoured: boolean;
+}
+
+/**
+ * Whether the same request may be sent again:
+ *
+ * |                   | not sent | 429, 408, 425, 503 with Retry-After | 500, 502, 503, 504 | no answer, or a broken one |
+ * |---|---|---|---|---|
+ * | GET               | again    | again                               | again              | again                      |
+ * | DELETE, PATCH     | again    | again                               | again              | again                      |
+ * | POST              | again    | again                               | no: in doubt       | no: in doubt               |
+ * | POST, key honoured| again    | again                               | again              | again                      |
+ *
+ * A 408 to a write that was written whole is as a 504: its outcome is unknown.
+ *
+ * No attempt is wasted on what the next one would end in as well: somebody who can't prove to be the service, and an
+ * answer that is too large.
+ */
+export function mayRepeat({ method, attempt, outcome, isKeyHonoured }: Judged): boolean {
+  const { answer, fault } = attempt;
+  if (fault && hopeless.has(fault.kind)) return false;
+  if (outcome === 'not-sent') return true;
+  if (outcome === 'refused') return isThrottled(answer) || early.has(answer?.status);
+  if (method === 'POST' && !isKeyHonoured) return false;
+  return answer === undefined || passing.has(answer.status) || (answer.status >= 200 && answer.status < 300);
+}
+
+const hopeless: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
+/** Statuses that say only that it was too slow or too soon. */
+const early: ReadonlySet<number | undefined> = new Set([408, 425]);
+/** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body can't be used. */
+const passing: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
+
+/** Whether the answer asks to be left alone: 429, or 503 that says for how long. */
+export function isThrottled(answer: AnswerHead | undefined): boolean {
+  return answer?.status === 429 || (answer?.status === 503 && answer.headers['retry-after'] !== undefined);
+}
+
+/** What a wait depends on. */
+export interface DelayCause {
+  /** How many attempts have been made, from 1. */
+  readonly attempt: number;
+  readonly isThrottled: boolean;
+  /** What the service asks for, in milliseconds. */
+  readonly askedMs: number | undefined;
+}
+
+/**
+ * The wait before the next attempt, in whole milliseconds, at least 100: a floor that stops hot loops.
+ *
+ * What the service asks for is never cut short; up to a tenth of it, at most a second, is added, so that not everybody
+ * comes back at once. Where it asks for nothing it is full jitter (AWS Architecture Blog, "Exponential Backoff And
+ * Jitter"): between 0 and a bound that doubles from 0.5 s, from 1 s for who was throttled, to 20 s.
+ *
+ * @param random gives a number from 0 up to 1
+ */
+export function delayMs({ attempt, isThrottled: wasThrottled, askedMs }: DelayCause, random: () => number): number {
+  const boundMs = Math.min(20_000, (wasThrottled ? 1000 : 500) * 2 ** (attempt - 1));
+  const ms = askedMs === undefined ? random() * boundMs : askedMs + random() * Math.min(askedMs / 10, 1000);
+  return Math.max(100, Math.ceil(ms));
+}
+
+/** Whether another attempt could change what became of a write: reads and what was only refused have no effect. */
+export function isDoubtful(method: Method, outcome: Outcome): boolean {
+  return outcome === 'unknown' && !isRead(method);
+}
+
+/**
+ * How the service is: it answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502,
+ * 504, a bare 503).
+ */
+export type Sign = 'answered' | 'throttled' | 'silent';
+
+/** The sign that an attempt gives. */
+export function signOf({ answer }: Attempt): Sign {
+  if (answer === undefined) return 'silent';
+  if (isThrottled(answer)) return 'throttled';
+  return answer.status >= 500 && answer.status !== 501 && answer.status !== 505 ? 'silent' : 'answered';
+}
+
+/** Whom an attempt concerns: its own request; every one to this service; or every one until one of them was done. */
+export type Concern = 'itself' | 'every' | 'every-until-done';
+
+/**
+ * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
+ * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
+ * with a page for people, and an answer to a create that is no item are not either where nothing has succeeded yet.
+ *
+ * A response that belongs to another create shows that no other one can be trusted either.
+ *
+ * @param isUnusable whether it is a 2xx whose body can't be used
+ * @param isForeign whether it belongs to another request
+ */
+export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean, isForeign = false): Concern {
+  if (answer === undefined) return ofEvery.has(fault.kind) ? 'every' : 'itself';
+  const { status } = answer;
+  if (isOfEvery(answer, isUnusable) || (isForeign && method === 'POST')) return 'every';
+  const isNotFound = status === 404 || status === 410;
+  // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.
+  const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(answer);
+  return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
+}
+
+/** Faults that whatever answers there gives each request. */
+const ofEvery: ReadonlySet<string> = new Set(['untrusted', 'not-local']);
+
+function isOfEvery(answer: Answer, isUnusable: boolean): boolean {
+  const { status } = answer;
+  return status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer));
+}
+
+/**
+ * The wait that an answer asks for, in milliseconds; undefined where it asks for none. Of several the longest: of two
+ * `Retry-After` (RFC 9110, section 10.2.3), and of a `RateLimit-Reset` beside them (as SharePoint sends it).
+ *
+ * Seconds may have decimals: Microsoft Graph sends `2.128`. A date counts from the answer's own `Date`, because our
+ * clock may be wrong. What is neither, and what is past, asks for nothing.
+ *
+ * @param nowMs our own time, since the epoch, for a date in an answer that has none of its own
+ */
+export function waitAskedMs({ headers }: AnswerHead, nowMs: number): number | undefined {
+  const answeredMs = dateMs(headers['date'] ?? '') ?? nowMs;
+  const asked = valuesIn(headers['retry-after']).map((value) => secondsMs(value) ?? untilMs(value, answeredMs));
+  const reset = valuesIn(headers['ratelimit-reset']).map(resetMs);
+  const longestMs = Math.max(0, ...[...asked, ...reset].map((ms) => ms ?? 0));
+  return longestMs > 0 ? longestMs : undefined;
+}
+
+/** From here on, 31 years, it is a point in time, which some services send in `RateLimit-Reset`. */
+const epochMs = 1_000_000_000_000;
+
+function resetMs(value: string): number | undefined {
+  const ms = secondsMs(value);
+  return (ms ?? 0) < epochMs ? ms : undefined;
+}
+
+/** The values of a header that was repeated, or is a list; a comma in a date belongs to its day of the week. */
+function valuesIn(header: string | undefined): readonly string[] {
+  const values = (header ?? '').matchAll(/(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, )?[^,]+/g);
+  return Array.from(values, ([value]) => value.trim());
+}
+
+/** A number of seconds in milliseconds; undefined for anything else. */
+export function secondsMs(value: string): number | undefined {
+  if (!/^\d+(\.\d+)?$/.test(value)) return undefined;
+  // Rounded up, so that it is never too early; so many digits that they are no number any more are a very long wait.
+  return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER);
+}
+
+/** The time until a date; none, or less, where it is past. */
+function untilMs(value: string, answeredMs: number): number | undefined {
+  const ms = dateMs(value);
+  return ms === undefined ? undefined : ms - answeredMs;
+}
+
+/** The three forms of a date that HTTP knows (RFC 9110, section 5.6.7): other texts that JavaScript reads are none. */
+const dates = [
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
+] as const;
+
+/** A date of a header in milliseconds since the Unix epoch; undefined for anything else. */
+export function dateMs(text: string): number | undefined {
+  if (!dates.some((form) => form.test(text))) return undefined;
+  // The oldest form names no zone, and means the same one.
+  const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(ms) ? undefined : ms;
 }

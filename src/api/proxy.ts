@@ -1,6 +1,6 @@
 /** Which requests go through a proxy, as curl and most others read the environment. */
-import { Failure } from '../errors.ts';
-import { isLoopback } from '../loopback.ts';
+import { Failure } from '../core/errors.ts';
+import { isLoopback } from '../core/loopback.ts';
 
 /** The variables, as they are set. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,6 +1,6 @@
 /** The four requests of the service document, as plain data. */
-import { checkId, type Fields, type ItemRef, type ListRef } from '../item.ts';
-import { printJson } from '../json.ts';
+import { checkId, type Fields, type ItemRef, type ListRef } from '../core/item.ts';
+import { printJson } from '../core/json.ts';
 import type { ApiRequest } from './transport.ts';
 
 /** POST: adds an item. The key, where there is one, is the same on each attempt for the same item (reliability, C4). */

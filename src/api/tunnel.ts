@@ -1,8 +1,8 @@
 /** Tunnels through a proxy (RFC 9110, section 9.3.6). The proxy is told a host and a port, and nothing of the request. */
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Securing, TlsTrust } from './secure-socket.ts';
 import { type ConnectDeadline, hostOf, openSocket, portOf, type SocketTarget } from './socket.ts';
+import type { Securing, TlsTrust } from './tls.ts';
 
 /** Opens a tunnel: a socket on which the target answers. */
 export type Tunnel = (target: SocketTarget, deadline: ConnectDeadline) => Promise<Socket>;
@@ -18,7 +18,7 @@ export function tunnelThrough(proxy: URL, trust: TlsTrust | undefined): Tunnel {
     try {
       socket = await openSocket(address, deadline);
       if (proxy.protocol === 'https:') {
-        secure ??= import('./secure-socket.ts').then(({ secureTo }) => secureTo(address.host, trust));
+        secure ??= import('./tls.ts').then(({ secureTo }) => secureTo(address.host, trust));
         socket = await (await secure)(socket, deadline);
       }
     } catch (error) {

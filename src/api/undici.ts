@@ -6,12 +6,19 @@ import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
-import { type AnswerReader, answerReader, declaresTooMuch } from './answer-reader.ts';
-import { type AttemptWatch, AttemptWatches } from './attempt-watch.ts';
-import { type Connector, connectorTo } from './connector.ts';
-import { faultOf, notHttp } from './faults.ts';
-import type { ApiRequest, Attempt, AttemptLimits, Fault, ResponseConnection, Transport } from './transport.ts';
-import { headersOver, partsOf, stoppedBefore, type Way } from './way.ts';
+import { type Connector, connectorTo, headersOver, partsOf, stoppedBefore, type Way } from './connect.ts';
+import { type AttemptWatch, AttemptWatches } from './deadlines.ts';
+import { type AnswerReader, answerReader, declaresTooMuch } from './response.ts';
+import {
+  type ApiRequest,
+  type Attempt,
+  type AttemptLimits,
+  type Fault,
+  faultOf,
+  notHttp,
+  type ResponseConnection,
+  type Transport,
+} from './transport.ts';
 
 /** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
 export async function undiciTransport(way: Way): Promise<Transport> {

@@ -1,8 +1,101 @@
 /** The lines of a journal as they are read: each is whole and as it was written, or the reading ends in a Failure. */
-import { isAnyHeader, isGroup, isHeader } from './journal-checks.ts';
-import { damagedJournal, journalFault, newerJournal, noJournal } from './journal-failures.ts';
-import { fileIo, type JournalIo } from './journal-io.ts';
-import { decodeLine, type JournalGroup, type JournalHeader, journalVersion } from './journal-records.ts';
+import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
+import { errnoReason, Failure } from '../core/errors.ts';
+import { makePrivateFolder } from '../core/files.ts';
+import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
+import {
+  decodeLine,
+  isAnyHeader,
+  isGroup,
+  isHeader,
+  type JournalGroup,
+  type JournalHeader,
+  journalVersion,
+} from './journal-format.ts';
+
+/** What stands in the file was not written like that: `reason` says what is wrong with what begins at the byte. */
+export function damagedJournal(path: string, offsetBytes: number, reason: string): Failure {
+  return new Failure('local-file', `${path} is damaged at byte ${offsetBytes}: ${reason}`, {
+    hint: `nothing was sent, and ${path} was left as it is: what it says of the rows before that byte may help\nto start from the first row all the same, whatever was done: --restart`,
+  });
+}
+
+/** The file is something else, and therefore nothing that a run may write to. */
+function noJournal(path: string): Failure {
+  return new Failure('local-file', `${path} is no journal of listctl, or its first line is damaged (at byte 0)`, {
+    hint: `nothing was sent, and it was left as it is: name another file with --journal\nor, where ${path} is that of a run, start from its first row with --restart`,
+  });
+}
+
+/** It was written by a listctl that knows more. */
+function newerJournal(path: string, version: number): Failure {
+  return new Failure('local-file', `${path} was written by a newer listctl (its version is ${version})`, {
+    hint: 'update listctl; nothing was sent, and the file was left as it is',
+  });
+}
+
+/** It was removed, moved or replaced while a run wrote to it. */
+export function lostJournal(path: string): Failure {
+  return new Failure('local-file', `cannot write ${path}: it was removed or replaced during the run`, {
+    hint: 'no further row is sent; what this run did is recorded nowhere else: put the file back if it was moved,\notherwise check the list before these rows are sent again',
+  });
+}
+
+/** A system call on it failed. `verb` continues «cannot …». */
+export function journalFault(
+  verb: 'read' | 'write' | 'create' | 'list' | 'remove',
+  path: string,
+  error: unknown,
+): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure('local-file', `cannot ${verb} ${path}: ${errnoReason(error)}`, {
+    hint: hints[verb],
+    cause: error,
+  });
+}
+
+const hints = {
+  read: 'it is the record of a run: without it nothing can be gone on with',
+  write: 'no further row is sent: mend that, then go on with --resume',
+  create: 'nothing was sent: name another file with --journal',
+  list: 'it is the folder of what runs have done',
+  remove: 'it is the record of a run',
+} as const;
+
+/** The system calls that journals are made of, so that a disk that is full, fails or loses its power can stand in. */
+export interface JournalIo extends FileIo {
+  /** Gives how many bytes were read; 0 at the end. */
+  read(descriptor: number, into: Uint8Array, position: number): number;
+  lengthOf(descriptor: number): number;
+  /** Whether the file that a descriptor was opened on is still the one with that name. */
+  isAt(descriptor: number, path: string): boolean;
+  truncate(descriptor: number, lengthBytes: number): void;
+  /** fdatasync, beside the other work. */
+  syncData(descriptor: number): Promise<void>;
+  /** Makes a folder, and those above it, for its owner alone; gives those that it made, the outermost first. */
+  makeFolder(path: string): readonly string[];
+  /** When a file was last written, in milliseconds since the Unix epoch; NaN where that cannot be told. */
+  modifiedMs(path: string): number;
+}
+
+/** The file system itself. */
+export const fileIo: JournalIo = {
+  ...plainIo,
+  read: (descriptor, into, position) => readSync(descriptor, into, 0, into.length, position),
+  lengthOf: (descriptor) => fstatSync(descriptor).size,
+  isAt: (descriptor, path) => {
+    const named = statSync(path, { bigint: true, throwIfNoEntry: false });
+    const own = fstatSync(descriptor, { bigint: true });
+    return named?.ino === own.ino && named.dev === own.dev;
+  },
+  truncate: ftruncateSync,
+  syncData: (descriptor) =>
+    new Promise((resolve, reject) => {
+      fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
+    }),
+  makeFolder: makePrivateFolder,
+  modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
+};
 
 /** The first line. */
 export interface PlacedHeader {

@@ -1,10 +1,196 @@
 /** How fast a run may go: how many requests at once, how many a second, and when none at all. */
 import { ConcurrencySearch } from './concurrency-search.ts';
-import { Outage } from './outage.ts';
-import { Pause } from './pause.ts';
 import { RateSearch } from './rate-search.ts';
-import { Spacing } from './spacing.ts';
 import { ThrottleShare } from './throttle-share.ts';
+
+/** So many attempts in a row without an answer, over all rows, are an outage. */
+const failuresMax = 8;
+
+/** The waits before the probes; the last one is repeated. */
+const probeDelaysMs: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40_000, 60_000];
+
+/**
+ * Whether the service is gone. Before the first answer of a run it never is: then the rows' own retries decide. All
+ * times are those that the caller tells.
+ */
+class Outage {
+  /** 'probing' while one probe at a time asks for the service; 'gave-up' is for good. */
+  state: 'none' | 'probing' | 'gave-up' = 'none';
+  readonly #maxWaitMs: number;
+  #wasAnswered = false;
+  #failures = 0;
+  // The first of the failures: when its request started, and ended.
+  #firstStamp = 0;
+  #firstFailureMs = 0;
+  #probes = 0;
+  #probeAtMs = 0;
+  /** When the probe that is under way started. */
+  #probeStamp: number | undefined;
+  #resumedMs = Number.NEGATIVE_INFINITY;
+
+  /** @param maxWaitMs for how long nothing may come but failures; at the first probe to fail after that it gives up */
+  constructor(maxWaitMs: number) {
+    this.#maxWaitMs = maxWaitMs;
+  }
+
+  /** When the first attempt of the outage failed; undefined while there is none. */
+  get sinceMs(): number | undefined {
+    return this.state === 'none' ? undefined : this.#firstFailureMs;
+  }
+
+  /** Milliseconds until a probe may start; Infinity while one is under way, and once it gave up. 0 without an outage. */
+  waitMs(nowMs: number): number {
+    if (this.state === 'none') return 0;
+    if (this.state === 'gave-up' || this.#probeStamp !== undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#probeAtMs - nowMs);
+  }
+
+  /** A request starts: in an outage it is the probe. */
+  started(nowMs: number): void {
+    if (this.state === 'probing') this.#probeStamp = nowMs;
+  }
+
+  /**
+   * A request that started at `stamp` was answered, the probe or another. Where it was sent before the first that
+   * failed, it may be the last thing that the service did: a slow answer would else let every row fail that is sent
+   * while it comes in.
+   */
+  answered(stamp: number, nowMs: number): void {
+    this.#wasAnswered = true;
+    if (this.#failures === 0 || stamp < this.#firstStamp || this.state === 'gave-up') return;
+    this.#failures = 0;
+    if (this.state === 'none') return;
+    this.state = 'none';
+    this.#probeStamp = undefined;
+    this.#probes = 0;
+    this.#resumedMs = nowMs;
+  }
+
+  /** A request that started at `stamp` ended without one. */
+  failed(stamp: number, nowMs: number): void {
+    if (this.state === 'none') this.#countFailure(stamp, nowMs);
+    else if (stamp === this.#probeStamp) this.#planProbe(nowMs);
+  }
+
+  /** A request was broken off: where it was the probe, the next one takes its place. */
+  aborted(stamp: number): void {
+    if (stamp === this.#probeStamp) this.#probeStamp = undefined;
+  }
+
+  #countFailure(stamp: number, nowMs: number): void {
+    // What was sent before the last outage ended says nothing of the service as it is now.
+    if (!this.#wasAnswered || stamp < this.#resumedMs) return;
+    if (this.#failures === 0) {
+      this.#firstStamp = stamp;
+      this.#firstFailureMs = nowMs;
+    }
+    this.#failures += 1;
+    if (this.#failures < failuresMax) return;
+    this.state = 'probing';
+    this.#planProbe(nowMs);
+  }
+
+  #planProbe(nowMs: number): void {
+    this.#probeStamp = undefined;
+    const endMs = this.#firstFailureMs + this.#maxWaitMs;
+    if (nowMs >= endMs) {
+      this.state = 'gave-up';
+      return;
+    }
+    const [shortestMs] = probeDelaysMs;
+    const delayMs = probeDelaysMs[Math.min(this.#probes, probeDelaysMs.length - 1)] ?? shortestMs;
+    // The last probe goes when the time is up, so that the run never ends before that.
+    this.#probeAtMs = Math.max(nowMs + shortestMs, Math.min(nowMs + delayMs, endMs));
+    this.#probes += 1;
+  }
+}
+
+/** The bound of the first wait that nobody asked for; it doubles with each pause in a row, up to the longest. */
+const firstBackoffMs = 1000;
+const longestBackoffMs = 20_000;
+
+/** Pauses that follow each other within so much time are in a row. */
+const inRowMs = 2000;
+
+/** A floor that stops hot loops. */
+const shortestMs = 100;
+
+/** When a run is paused. All times are those that the caller tells. */
+class Pause {
+  /** How many pauses there were. */
+  episodes = 0;
+  /** What they took in all, the rest of the present one included. */
+  totalMs = 0;
+  /** When the last one ends, or ended. */
+  endMs = Number.NEGATIVE_INFINITY;
+  #beganMs = Number.NEGATIVE_INFINITY;
+  #inRow = 0;
+  readonly #random: () => number;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** Whether a request that started at `stamp` was under way when the last pause began: it says nothing new. */
+  foresaw(stamp: number): boolean {
+    return stamp <= this.#beganMs;
+  }
+
+  /** Begins a pause, for as long as was asked; where nothing was, by backoff with full jitter (reliability, C3). */
+  begin(nowMs: number, askedMs: number | undefined): void {
+    this.#inRow = nowMs - this.endMs < inRowMs ? this.#inRow + 1 : 0;
+    this.episodes += 1;
+    this.#beganMs = nowMs;
+    const boundMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** this.#inRow);
+    this.extend(nowMs, Math.max(shortestMs, askedMs ?? Math.ceil(this.#random() * boundMs)));
+  }
+
+  /** Makes it last for so long from now on, and gives whether it would have ended before. */
+  extend(nowMs: number, ms: number): boolean {
+    const endMs = nowMs + ms;
+    if (endMs <= this.endMs) return false;
+    this.totalMs += endMs - Math.max(nowMs, this.endMs);
+    this.endMs = endMs;
+    return true;
+  }
+}
+
+/** How many milliseconds' worth of requests may start at once. */
+const burstMs = 20;
+
+/** A timer that is late by so much must not cost rate, where less than one request is due in `burstMs`. */
+const latenessMs = 2;
+
+/**
+ * Spaces requests evenly (a leaky bucket): never more than the rate, but for what is due in 20 ms, or one request. All
+ * times are those that the caller tells.
+ */
+class Spacing {
+  /** When the next one would be due if none had been early. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+  #intervalMs = 0;
+  #earlyMs = 0;
+
+  /** Sets how many requests may start a second from now on; Infinity for any number. */
+  setRate(perSecond: number, nowMs: number): void {
+    const intervalMs = 1000 / perSecond;
+    const owedMs = this.#dueMs - nowMs;
+    // So many requests early stay as many: a slow rate's long wait ends with it.
+    if (owedMs > 0 && intervalMs < this.#intervalMs) this.#dueMs = nowMs + (owedMs * intervalMs) / this.#intervalMs;
+    this.#intervalMs = intervalMs;
+    this.#earlyMs = Math.max(latenessMs, burstMs - intervalMs);
+  }
+
+  /** Milliseconds until the next one may start; 0 for now. */
+  waitMs(nowMs: number): number {
+    return Math.max(0, this.#dueMs - this.#earlyMs - nowMs);
+  }
+
+  /** One starts. */
+  started(nowMs: number): void {
+    this.#dueMs = Math.max(this.#dueMs, nowMs) + this.#intervalMs;
+  }
+}
 
 /** What the run's flags say. */
 export interface PaceOptions {

@@ -1,17 +1,12 @@
 /** Many rows, each up to its outcome: the loop of a run (bulk.md, "Recommended design of a run"). */
-import { Failure, Stopped } from '../errors.ts';
-import type { Clock } from '../host.ts';
-import { Alarm } from './alarm.ts';
-import { gatherMs } from './commits.ts';
-import { Fifo } from './fifo.ts';
-import type { RunTotals } from './journal-records.ts';
+import { Failure, Stopped } from '../core/errors.ts';
+import type { Clock } from '../core/host.ts';
+import { gatherMs } from './journal.ts';
+import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
+import { type Numbered, type RowStep, ServiceSigns, type Task, verdictOf } from './outcome.ts';
 import type { Pace } from './pace.ts';
-import { ServiceSigns } from './service-signs.ts';
-import type { Numbered, RowStep, Task } from './task.ts';
-import { TaskReader } from './task-reader.ts';
-import { verdictOf } from './verdict.ts';
-import { WaitingRows } from './waiting-rows.ts';
+import { Alarm, Fifo, TaskReader, WaitingRows } from './queues.ts';
 
 /** What a run is made of. */
 export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {

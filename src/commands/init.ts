@@ -1,19 +1,24 @@
-import { Failure } from '../errors.ts';
-import { checkId } from '../item.ts';
-import { type Address, addressText, parseAddress, refuseOpenHttp } from '../settings/address.ts';
-import { checkProfileName } from '../settings/profile.ts';
-import { findSetting, InvalidValue } from '../settings/setting.ts';
+import { addHelpNotes, type SetUp } from '../cli/command.ts';
+import { connect } from '../cli/connect.ts';
+import type { Context } from '../cli/context.ts';
+import { settings } from '../cli/flags.ts';
+import { tryOut } from '../cli/probe.ts';
+import { askSecret, askText, confirm } from '../cli/prompts.ts';
+import { type Session, withSession } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { checkId } from '../core/item.ts';
+import { checkProfileName } from '../settings/read-settings.ts';
+import {
+  type Address,
+  addressText,
+  findSetting,
+  InvalidValue,
+  parseAddress,
+  refuseOpenHttp,
+} from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
-import { storeLogin } from './auth/store-login.ts';
-import { addHelpNotes, type SetUp } from './command.ts';
-import { connect } from './connect.ts';
-import type { Context } from './context.ts';
-import { settings } from './options/shared.ts';
-import { profileView } from './profile/profile-view.ts';
-import { settingsExitCodes } from './profile/settings-exit-codes.ts';
-import { askSecret, askText, confirm } from './prompts.ts';
-import { type Session, withSession } from './session.ts';
-import { tryOut } from './try-out.ts';
+import { storeLogin } from './auth.ts';
+import { profileView, settingsExitCodes } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {

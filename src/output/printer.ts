@@ -1,11 +1,19 @@
 /** The way of results to stdout: made once for a command, before anything is sent. */
-import { Failure } from '../errors.ts';
-import type { Output } from '../host.ts';
-import { batched } from './batch.ts';
-import { idLayout, jsonLayout, lineLayout, silentLayout } from './json-layout.ts';
-import { type Layout, listLayout, wholeLayout } from './layout.ts';
-import { csvStyleOf, type PrinterOptions } from './printer-options.ts';
-import { rowOf } from './row.ts';
+import { Failure } from '../core/errors.ts';
+import type { Output } from '../core/host.ts';
+import {
+  batched,
+  csvStyleOf,
+  idLayout,
+  jsonLayout,
+  type Layout,
+  lineLayout,
+  listLayout,
+  type PrinterOptions,
+  rowOf,
+  silentLayout,
+  wholeLayout,
+} from './layout.ts';
 import type { View } from './view.ts';
 
 /** Prints the results of one command. */
@@ -84,12 +92,12 @@ function curlLayout<T>({ curl }: View<T>): Layout<T> {
 
 async function queryLayout<T>(view: View<T>, query: string, options: PrinterOptions): Promise<Layout<T>> {
   if (options.format === 'curl') throw new Failure('usage', '--query cannot be asked of a curl command');
-  const { queriedLayout } = await import('./query-layout.ts');
+  const { queriedLayout } = await import('./query.ts');
   return queriedLayout(view, query, options);
 }
 
 async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Promise<Layout<T>> {
-  const { yamlDocument, yamlElement } = await import('./yaml-text.ts');
+  const { yamlDocument, yamlElement } = await import('./yaml.ts');
   return listLayout(isSeveral, {
     one: (value: T) => yamlDocument(json(value)),
     element: (value) => yamlElement(json(value)),
@@ -98,7 +106,7 @@ async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: b
 }
 
 async function csvLayout<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
-  const { rowsLayout } = await import('./csv-layout.ts');
+  const { rowsLayout } = await import('./csv.ts');
   const { add, end } = rowsLayout(options.columns ?? view.columns, csvStyleOf(options));
   return { add: (value) => add(rowOf(value, view)), end };
 }
@@ -108,7 +116,7 @@ async function columnsLayout<T>(
   columns: readonly string[],
   { screen, isSeveral }: PrinterOptions,
 ): Promise<Layout<T>> {
-  const { drawRows } = await import('./row-table.ts');
+  const { drawRows } = await import('./table.ts');
   return wholeLayout((values) => {
     const rows = values.map((value) => rowOf(value, view));
     return endLine(drawRows(rows, screen, columns, isSeveral || rows.length > 1));

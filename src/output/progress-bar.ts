@@ -1,7 +1,7 @@
 /** A line on a terminal that tells how far a run is. The door to cli-progress: `import()` it, and only for a terminal. */
 import { Writable } from 'node:stream';
 import { SingleBar } from 'cli-progress';
-import type { Output } from '../host.ts';
+import type { Output } from '../core/host.ts';
 import { type ProgressShown, progressBarLine, readingLine } from './progress-text.ts';
 import type { Screen } from './view.ts';
 

@@ -1,10 +1,7 @@
 /** How far a run is, or the reading before it, in words. */
-import type { Output } from '../host.ts';
-import { cutText } from './cut-text.ts';
-import { printable } from './printable.ts';
-import { countOf, countText, rateText, roughTimeText } from './quantity-text.ts';
+import type { Output } from '../core/host.ts';
+import { countOf, countText, cutText, printable, rateText, roughTimeText, widthAtMost } from '../core/text.ts';
 import type { Screen } from './view.ts';
-import { widthAtMost } from './width-at-most.ts';
 
 /** How far a run is. */
 export interface RunProgressShown {

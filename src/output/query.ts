@@ -1,10 +1,38 @@
 /** Asks JMESPath of values. `import()` it, and only where there is a query. */
-import { Failure } from '../errors.ts';
-import type { JsonValue } from '../json.ts';
-import { argumentCounts, defineFunction, evaluate, evaluatePart, type Node } from './jmespath.ts';
-import { type Expression, expressionFailure, literalIndex, readExpression } from './query-expression.ts';
-import { type Ask, callQueryFunction, queryFunctions } from './query-functions.ts';
-import { isSame, jsonValueOf, order, plainValueOf, type QueryValue, queryObject, queryValueOf } from './query-value.ts';
+import { Failure } from '../core/errors.ts';
+import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
+import {
+  bareLine,
+  csvStyleOf,
+  isList,
+  jsonText,
+  type Layout,
+  type PrinterOptions,
+  plainText,
+  wholeLayout,
+} from './layout.ts';
+import {
+  type Ask,
+  argumentCounts,
+  callQueryFunction,
+  defineFunction,
+  type Expression,
+  evaluate,
+  evaluatePart,
+  expressionFailure,
+  isSame,
+  jsonValueOf,
+  literalIndex,
+  type Node,
+  order,
+  plainValueOf,
+  type QueryValue,
+  queryFunctions,
+  queryObject,
+  queryValueOf,
+  readExpression,
+} from './query-functions.ts';
+import type { View } from './view.ts';
 
 /**
  * Makes a question of a JMESPath expression. Numbers compare, sort and are equal by what their digits say; one that is
@@ -160,4 +188,83 @@ function call(name: string, children: readonly Node[]): Node {
 
 function literal(value: QueryValue | Ask): Node {
   return { type: 'Literal', value };
+}
+
+/**
+ * Asks a query of the lines of `jsonl` one by one, else of everything that would be printed: an array where several
+ * were asked for.
+ *
+ * A single string, number or boolean is printed bare, and null as nothing, unless JSON was asked for by name.
+ *
+ * @throws {Failure} usage, when it is no JMESPath expression
+ */
+export async function queriedLayout<T>(
+  { json, printsNone = false }: View<T>,
+  expression: string,
+  options: PrinterOptions,
+): Promise<Layout<T>> {
+  const ask = compileQuery(expression);
+  const { format, isSeveral } = options;
+  const print = await textFor(options);
+  if (format === 'jsonl') return { add: (value) => print(ask(json(value))), end: async () => {} };
+  return wholeLayout((values) => {
+    const all = values.map(json);
+    const [first = null] = all;
+    return format === 'none' ? '' : print(ask(isSeveral || all.length > 1 ? all : first));
+  }, isSeveral && printsNone);
+}
+
+type Print = (result: JsonValue) => string;
+
+async function textFor(options: PrinterOptions): Promise<Print> {
+  const { isJsonExplicit = false, screen, format } = options;
+  const print = await formFor(options);
+  if (isJsonExplicit && (format === 'json' || format === 'jsonl')) return print;
+  return (result) => {
+    if (result === null) return '';
+    return isScalar(result) ? bareLine(plainText(result), screen) : print(result);
+  };
+}
+
+async function formFor(options: PrinterOptions): Promise<Print> {
+  const { format, screen, columns } = options;
+  switch (format) {
+    case 'json':
+      return (result) => `${jsonText(result, 2)}\n`;
+    case 'yaml': {
+      const { yamlDocument } = await import('./yaml.ts');
+      return yamlDocument;
+    }
+    case 'csv':
+    case 'tsv': {
+      const { csvText } = await import('./csv.ts');
+      return (result) => csvText(result, columns, csvStyleOf(options));
+    }
+    case 'pretty': {
+      const { drawValue } = await import('./table.ts');
+      return (result) => {
+        const text = drawValue(result, screen, columns);
+        return text === '' ? '' : `${text}\n`;
+      };
+    }
+    case 'id':
+      return (result) =>
+        (isList(result) ? result : [result])
+          .map(idOf)
+          .filter((id) => id !== null)
+          .map((id) => bareLine(plainText(id), screen))
+          .join('');
+    default:
+      return (result) => `${jsonText(result)}\n`;
+  }
+}
+
+/** What a result is named by: its `id`, or what it is itself. */
+function idOf(result: JsonValue): JsonValue {
+  if (isScalar(result)) return result;
+  return isObject(result) && Object.hasOwn(result, 'id') ? (result['id'] ?? null) : null;
+}
+
+function isScalar(value: JsonValue): boolean {
+  return typeof value !== 'object' || value instanceof NumberToken;
 }

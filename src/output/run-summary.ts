@@ -1,10 +1,9 @@
 /** What a run says when it ends. */
-import type { Failure, StopSignal } from '../errors.ts';
-import { type JsonObject, type JsonValue, objectFrom } from '../json.ts';
-import { doneWord } from './done-word.ts';
-import { type FailureGroup, failureGroupLines } from './failure-groups.ts';
-import { failureObject } from './failure-text.ts';
-import { countOf, countText, rateText, timeText } from './quantity-text.ts';
+import type { Failure, StopSignal } from '../core/errors.ts';
+import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
+import { countOf, countText, rateText, timeText } from '../core/text.ts';
+import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
+import { doneWord } from './runs.ts';
 import type { Screen } from './view.ts';
 
 /** What is known of a run at its end. */

@@ -1,10 +1,71 @@
 /** Tables without borders. The door to cli-table3 and string-width: `import()` it, and only where a table is shown. */
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
-import { type ColumnNeed, columnWidths, gapWidth } from './column-widths.ts';
-import { cutText } from './cut-text.ts';
-import { printable } from './printable.ts';
-import type { Screen } from './view.ts';
+import type { JsonValue } from '../core/json.ts';
+import { cutText, printable } from '../core/text.ts';
+import { columnsOf, isList, jsonText, rowFrom, shapeOf } from './layout.ts';
+import type { Row, Screen } from './view.ts';
+
+/** Blank columns between two columns of a table. */
+export const gapWidth = 2;
+
+/** A column that has to be cut keeps at least so many columns of the terminal, else it is left out. */
+const leastWidth = 6;
+
+/** What a column would take if there were room for everything. */
+export interface ColumnNeed {
+  /** Columns of the terminal, at least 1. */
+  readonly width: number;
+  /** A column that is worth more than those behind it: it is cut only where it is wider than the terminal itself. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * The widths in which columns fit side by side, with a gap between two: narrow ones keep their width, the widest give
+ * way first. There are fewer widths than needs where the last columns don't fit; there is always one.
+ *
+ * @param widthMax columns of the terminal, at least 1
+ * @param countMin how many columns are never left out, however narrow they get
+ */
+export function columnWidths(needs: readonly ColumnNeed[], widthMax: number, countMin = 1): number[] {
+  const isKept = ({ isWhole, width }: ColumnNeed) => isWhole && width <= widthMax;
+  const count = Math.max(countMin, countThatFits(needs, widthMax, isKept));
+  const shown = needs.slice(0, count);
+  const kept = shown.filter(isKept).reduce((sum, { width }) => sum + width, 0);
+  const flexible = shown.filter((need) => !isKept(need)).map(({ width }) => width);
+  const limits = shareOut(flexible, widthMax - gapWidth * (shown.length - 1) - kept);
+  return shown.map((need) => (isKept(need) ? need.width : (limits.shift() ?? 1)));
+}
+
+function countThatFits(needs: readonly ColumnNeed[], widthMax: number, isKept: (need: ColumnNeed) => boolean): number {
+  let left = widthMax + gapWidth;
+  const firstThatDoesNot = needs.findIndex((need) => {
+    left -= gapWidth + (isKept(need) ? need.width : Math.min(need.width, leastWidth));
+    return left < 0;
+  });
+  return firstThatDoesNot === -1 ? needs.length : firstThatDoesNot;
+}
+
+/** Cuts widths down to one limit, as high as the room allows; what division leaves over goes to the first ones cut. */
+function shareOut(widths: readonly number[], room: number): number[] {
+  let left = room;
+  let limit = Number.POSITIVE_INFINITY;
+  const ascending = widths.toSorted((a, b) => a - b);
+  for (const [at, width] of ascending.entries()) {
+    const share = Math.floor(left / (widths.length - at));
+    if (width > share) {
+      limit = Math.max(1, share);
+      left -= limit * (widths.length - at);
+      break;
+    }
+    left -= width;
+  }
+  return widths.map((width) => {
+    if (width <= limit) return width;
+    left -= 1;
+    return left >= 0 ? limit + 1 : limit;
+  });
+}
 
 /** What stands in one place of a table. Any text will do: the table makes it printable. */
 export interface Cell {
@@ -159,4 +220,54 @@ function widthOf(text: string): number {
   emojiPattern ??= new RegExp('\\p{RGI_Emoji}', 'gv');
   // string-width 4 knows the emoji of 2019, and the combining marks of Latin only.
   return stringWidth(text.replace(emojiPattern, '  ').replace(/[\p{Mn}\p{Me}\u1160-\u11ff\u200c\u200d]/gu, ''));
+}
+
+/** A value in a cell of a table for a person: text as it is, anything else as JSON; '' where there is none. */
+export function cellOf(value: JsonValue | undefined, { style }: Screen): Cell {
+  if (value === undefined) return { text: '' };
+  if (value === null) return { text: 'null', paint: style.dim };
+  // Quoted, since without colour the text would look like no value.
+  if (value === 'null') return { text: '"null"' };
+  return { text: typeof value === 'string' ? value : jsonText(value) };
+}
+
+/**
+ * One row as its names and values, several as a table; a name that no row has is an empty column.
+ *
+ * @param columns what to show, in this order; undefined for everything, in the order first seen
+ */
+export function drawRows(
+  rows: readonly Row[],
+  screen: Screen,
+  columns: readonly string[] | undefined,
+  isSeveral = rows.length > 1,
+): string {
+  const names = columns ?? columnsOf(rows);
+  const [row = new Map()] = rows;
+  if (!isSeveral) {
+    return drawPairs(
+      names.map((name) => [name, cellOf(row.get(name), screen)]),
+      screen,
+    );
+  }
+  const shown = names.map((name) => ({
+    name,
+    cell: (each: Row) => cellOf(each.get(name), screen),
+    isWhole: name === 'id',
+  }));
+  return drawTable(rows, shown, screen);
+}
+
+/** Any JSON value, as a query may give it: objects with their names, arrays of arrays as columns without names. */
+export function drawValue(value: JsonValue, screen: Screen, columns: readonly string[] | undefined): string {
+  if (!isList(value)) return drawRows([rowFrom(value)], screen, columns, false);
+  const shape = shapeOf(value);
+  if (shape.kind === 'objects') return drawRows(shape.rows.map(rowFrom), screen, columns, true);
+  const lists = shape.kind === 'lists' ? shape.rows : shape.rows.map((scalar) => [scalar]);
+  const width = Math.max(0, ...lists.map(({ length }) => length));
+  const places = Array.from({ length: width }, (_, at) => ({
+    name: '',
+    cell: (list: readonly JsonValue[]) => cellOf(list[at], screen),
+  }));
+  return width === 0 ? '' : drawTable(lists, places, screen, { hasHeader: false });
 }

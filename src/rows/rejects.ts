@@ -1,8 +1,7 @@
 /** A file of rows that were not done, in the format that they came in. */
-import { isObject, type JsonValue, NumberToken, objectFrom, printJson } from '../json.ts';
-import type { RowsFile } from './open-rows.ts';
-import type { RowSource } from './row.ts';
-import { rejectMark } from './text-rows.ts';
+import { isObject, type JsonValue, NumberToken, objectFrom, printJson } from '../core/json.ts';
+import { type RowsFile, rejectMark } from './read.ts';
+import type { RowSource } from './types.ts';
 
 /** The texts of a rejects file, in the order in which they are to be written. */
 export interface Rejects {

@@ -1,13 +1,200 @@
 /** The service: list-item-service.md, and where that is silent the rulings, "The embedded service". */
-import { Failure } from '../errors.ts';
-import { isObject, parseJson } from '../json.ts';
-import { changedFields, fieldsOf, itemBody, storedFields } from './fields.ts';
-import { addItem, digestOf, findItem, putItem, removeItem, type StoredItem, storedListOf } from './items.ts';
-import { errorAnswer, jsonAnswer, Refusal, type ServiceAnswer, type ServiceRequest } from './message.ts';
-import { refuseMismatch } from './preconditions.ts';
-import { findReplay, forgetOldReplays, keepReplay } from './replays.ts';
-import { type Target, targetOf } from './routes.ts';
+import { Failure } from '../core/errors.ts';
+import { checkId, type Fields, type ListRef } from '../core/item.ts';
+import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';
+import {
+  addItem,
+  digestOf,
+  errorAnswer,
+  findItem,
+  jsonAnswer,
+  putItem,
+  Refusal,
+  removeItem,
+  type ServiceAnswer,
+  type ServiceRequest,
+  type StoredItem,
+  storedListOf,
+} from './message.ts';
 import type { Store, Transaction } from './store.ts';
+
+/** The longest body that is taken, and given, in bytes (reliability, C3). */
+export const maxBodyBytes = 8 * 1024 * 1024;
+
+/** As long as an id can get. */
+const longestId = String(Number.MAX_SAFE_INTEGER);
+
+/** JSON is UTF-8 (RFC 8259, section 8.1, which lets a reader ignore a byte order mark): nothing else is guessed at. */
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The fields that a create or an update sends.
+ *
+ * @throws {Refusal} 413, 415, or 400 when the body is not `{"fields": {…}}` in UTF-8 with nothing beside
+ */
+function fieldsOf(request: ServiceRequest): Fields {
+  if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
+  const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') throw new Refusal(415, 'the Content-Type must be application/json');
+  const body = jsonFrom(request.body);
+  const fields = isObject(body) && Object.hasOwn(body, 'fields') ? body['fields'] : undefined;
+  if (!isObject(body) || !isObject(fields)) throw new Refusal(400, 'the body must be {"fields": {…}}');
+  const stranger = Object.keys(body).find((name) => name !== 'fields');
+  if (stranger === undefined) return fields;
+  throw new Refusal(400, `the body has a member ${JSON.stringify(stranger.slice(0, 100))} beside "fields"`);
+}
+
+/** The fields with `changes` made: those it names are set where they stand, new ones follow, null takes one away. */
+function changedFields(fields: Fields, changes: Fields): Fields {
+  const added = Object.entries(changes).filter(([name]) => !Object.hasOwn(fields, name));
+  const changed = Object.entries(fields).map(([name, value]) => [name, ownMember(changes, name) ?? value] as const);
+  return objectFrom([...changed, ...added].filter(([name]) => ownMember(changes, name) !== null));
+}
+
+/**
+ * The fields as the text that is stored.
+ *
+ * @throws {Refusal} 413, when an answer that holds them would be more than its reader takes
+ */
+function storedFields(fields: Fields): string {
+  const text = printJson(fields);
+  const answer = itemBody(longestId, text);
+  if (Buffer.byteLength(answer) > maxBodyBytes) throw new Refusal(413, 'the item would be over 8 MiB');
+  try {
+    parseJson(answer);
+  } catch (error) {
+    throw new Refusal(413, `the item would be too large: ${reasonOf(error)}`);
+  }
+  return text;
+}
+
+/** An item as the document shows it, from its fields as they are stored. */
+function itemBody(id: string, fields: string): string {
+  return `{"id":${JSON.stringify(id)},"fields":${fields}}`;
+}
+
+function jsonFrom(bytes: Uint8Array): JsonValue {
+  try {
+    return parseJson(strictUtf8.decode(bytes));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Refusal(400, `the body is not JSON: ${reasonOf(error)}`);
+    if (error instanceof TypeError) throw new Refusal(400, 'the body is not UTF-8');
+    throw error;
+  }
+}
+
+/** A name that every object inherits, like `constructor`, is a field only where it was sent. */
+function ownMember(members: Fields, name: string): JsonValue | undefined {
+  return Object.hasOwn(members, name) ? members[name] : undefined;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof SyntaxError ? error.message.slice(0, 200) : String(error);
+}
+
+/** An entity tag, weak or strong (RFC 9110, section 8.8.3). */
+const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
+
+/**
+ * Refuses a request that was made for another state of the item (RFC 9110, section 13.1.1).
+ *
+ * @param etag the item's own tag, a strong one
+ * @throws {Refusal} 412, when `If-Match` names other tags; a weak one never matches. 400, when it is no list of tags.
+ */
+function refuseMismatch(request: ServiceRequest, etag: string): void {
+  const header = request.headers['if-match'];
+  if (header === undefined || header.trim() === '*') return;
+  const tags: readonly string[] = header.match(entityTag) ?? [];
+  const isList = tags.length > 0 && /^[\t ,]*$/.test(header.replaceAll(entityTag, ''));
+  if (!isList) throw new Refusal(400, 'If-Match is neither * nor a list of entity tags');
+  if (!tags.includes(etag)) throw new Refusal(412, 'the item has changed: its ETag is not the one in If-Match');
+}
+
+/** How long a key is remembered, in milliseconds. */
+const keptMs = 24 * 60 * 60 * 1000;
+
+/** More than the one that a create adds, so that old keys go faster than new ones come, and a create stays short. */
+const forgottenAtOnce = 4;
+
+/** One create that was done. */
+export interface Replay {
+  /** The id that it gave. */
+  readonly id: string;
+  /** The digest of the fields that it was sent. */
+  readonly digest: string;
+}
+
+/** The create that was done in this list under this key, in the 24 hours before `now` (milliseconds since 1970). */
+function findReplay(transaction: Transaction, list: string, key: string, now: number): Replay | undefined {
+  const record = recordAt(transaction, list, key);
+  return record === undefined || now - record.at >= keptMs ? undefined : record;
+}
+
+/** Remembers a create, in the very transaction that makes its item: neither can be there without the other. */
+function keepReplay(transaction: Transaction, list: string, key: string, replay: Replay, now: number): void {
+  const record: Dated = { ...replay, at: now };
+  transaction.put(['replay', list, key], JSON.stringify(record));
+  transaction.put(['expiry', now, list, key], '');
+}
+
+/** Forgets the oldest of the keys that are out of date: a few, so that no create pays for a whole day's. */
+function forgetOldReplays(transaction: Transaction, now: number): void {
+  for (const expiry of transaction.keysBetween(['expiry'], ['expiry', now - keptMs], forgottenAtOnce)) {
+    const [, at, list, key] = expiry;
+    transaction.remove(expiry);
+    if (typeof list !== 'string' || typeof key !== 'string') continue;
+    // Used again since, the key has a later record, with an expiry of its own.
+    if (recordAt(transaction, list, key)?.at === at) transaction.remove(['replay', list, key]);
+  }
+}
+
+interface Dated extends Replay {
+  readonly at: number;
+}
+
+function recordAt(transaction: Transaction, list: string, key: string): Dated | undefined {
+  const record = transaction.get(['replay', list, key]);
+  return record === undefined ? undefined : (JSON.parse(record) as Dated);
+}
+
+/** What a path names: a list's items or, with an id, one of them. */
+export interface Target {
+  readonly list: ListRef;
+  readonly id: string | undefined;
+  /** The path as it was sent, without a query. */
+  readonly path: string;
+}
+
+/**
+ * Reads the path of a request (list-item-service.md, section 4).
+ *
+ * @param address path and query, as in a request line
+ * @throws {Refusal} 404, when the path is none of the document's; 400, when an id in it is none (rulings, "Paths and
+ *   ids") or there is a query, of which the document knows none
+ */
+function targetOf(address: string): Target {
+  const [path = '', ...query] = address.split('?');
+  const [root, sites, site, lists, list, items, id, ...more] = path.split('/');
+  const isKnown = root === '' && sites === 'sites' && lists === 'lists' && items === 'items' && more.length === 0;
+  if (!isKnown || site === undefined || list === undefined) throw new Refusal(404, 'there is nothing at this path');
+  const target = {
+    list: { site: idFrom(site, 'site'), list: idFrom(list, 'list') },
+    id: id === undefined ? undefined : idFrom(id, 'item'),
+    path,
+  };
+  if (query.join('') !== '') throw new Refusal(400, 'there are no query parameters here');
+  return target;
+}
+
+function idFrom(segment: string, name: string): string {
+  try {
+    return checkId(decodeURIComponent(segment), name);
+  } catch (error) {
+    if (error instanceof URIError) throw new Refusal(400, `the ${name} id is not percent-encoded UTF-8`);
+    if (error instanceof Failure) throw new Refusal(400, error.message);
+    throw error;
+  }
+}
 
 export type { ServiceAnswer, ServiceRequest } from './message.ts';
 

@@ -1,4 +1,7 @@
 /** What goes in and out of the service: plain values, so that it needs neither a socket nor fetch's classes. */
+import { createHash } from 'node:crypto';
+import type { ListRef } from '../core/item.ts';
+import type { Store, Transaction } from './store.ts';
 
 /** A request as it reached the service. */
 export interface ServiceRequest {
@@ -40,4 +43,60 @@ export function jsonAnswer(status: number, headers: Readonly<Record<string, stri
 /** The document's error: `{"error": "<short message>"}`. */
 export function errorAnswer({ status, message, headers }: Refusal): ServiceAnswer {
   return jsonAnswer(status, headers, JSON.stringify({ error: message }));
+}
+
+/** An item as it is stored. */
+export interface StoredItem {
+  /** 1 for a new item, one more with each update. */
+  readonly version: number;
+  /** The fields as compact JSON. */
+  readonly fields: string;
+}
+
+/**
+ * A list's name inside the store: of one size, because ids may be longer than a key of LMDB; another for every list.
+ */
+export function storedListOf({ site, list }: ListRef): string {
+  return digestOf(JSON.stringify([site, list]));
+}
+
+/** SHA-256, as 43 characters that may stand in a URL, a header or a key. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+/**
+ * Adds an item and returns its id: a decimal number, counted in each list from 1. The count is never turned back, so
+ * an id is not given twice, however many processes share the store and whatever is deleted.
+ */
+export function addItem(transaction: Transaction, list: string, fields: string): string {
+  const number = Number(transaction.get(['count', list]) ?? 0) + 1;
+  transaction.put(['count', list], String(number));
+  const id = String(number);
+  putItem(transaction, list, id, { version: 1, fields });
+  return id;
+}
+
+/** The item with this id, or undefined; also for an id that this service would never give. */
+export function findItem(from: Pick<Store, 'get'>, list: string, id: string): StoredItem | undefined {
+  // 007 and 7 are two ids, and nobody was ever given the first.
+  if (!/^[1-9]\d{0,15}$/.test(id)) return undefined;
+  const record = from.get(keyOf(list, id));
+  if (record === undefined) return undefined;
+  const separator = record.indexOf(' ');
+  return { version: Number(record.slice(0, separator)), fields: record.slice(separator + 1) };
+}
+
+/** Puts an item in the place of the one with this id. */
+export function putItem(transaction: Transaction, list: string, id: string, { version, fields }: StoredItem): void {
+  transaction.put(keyOf(list, id), `${version} ${fields}`);
+}
+
+/** Removes the item with this id. */
+export function removeItem(transaction: Transaction, list: string, id: string): void {
+  transaction.remove(keyOf(list, id));
+}
+
+function keyOf(list: string, id: string): readonly (string | number)[] {
+  return ['item', list, Number(id)];
 }

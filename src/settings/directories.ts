@@ -1,8 +1,8 @@
 /** The directories that listctl keeps things in, on each platform. */
 import { isAbsolute, join } from 'node:path';
-import { absolutePath } from '../absolute-path.ts';
-import { Failure } from '../errors.ts';
-import type { Host } from '../host.ts';
+import { Failure } from '../core/errors.ts';
+import { absolutePath } from '../core/files.ts';
+import type { Host } from '../core/host.ts';
 
 type Where = Pick<Host, 'env' | 'platform' | 'passwdHome'>;
 type Kind = keyof typeof layouts;

@@ -1,10 +1,10 @@
 /** The token: whose it is, where it may go, and what can be shown of it. */
 import { readFileSync, statSync } from 'node:fs';
-import { Failure } from '../errors.ts';
-import { unreadable } from '../files.ts';
-import { type Address, originOf } from './address.ts';
+import { Failure } from '../core/errors.ts';
+import { unreadable } from '../core/files.ts';
+import { writableByOthers } from './read-settings.ts';
+import { type Address, originOf } from './setting.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
-import { writableByOthers } from './stored-file.ts';
 
 /** A bearer token, and where it came from. */
 export interface Token {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { env as ownEnv } from 'node:process';
 import { Readable } from 'node:stream';
 import { vi } from 'vitest';
-import { Stopped } from '../../src/errors.ts';
+import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { testHost } from '../support/test-host.ts';

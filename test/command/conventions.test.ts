@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { allCommands, type OptionNode, type ProgramNode } from '../../src/commands/help/command-node.ts';
+import { allCommands, type OptionNode, type ProgramNode } from '../../src/commands/help/help.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

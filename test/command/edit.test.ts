@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Stopped } from '../../src/errors.ts';
+import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsFolder } from '../support/settings-folder.ts';

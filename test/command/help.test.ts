@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { allCommands, type CommandNode, type ProgramNode } from '../../src/commands/help/command-node.ts';
-import { exitCodeRows } from '../../src/commands/help/exit-codes.ts';
-import { exitCodes } from '../../src/errors.ts';
+import { allCommands, type CommandNode, type ProgramNode } from '../../src/commands/help/help.ts';
+import { exitCodeRows } from '../../src/commands/help/topics.ts';
+import { exitCodes } from '../../src/core/errors.ts';
 import { outputFormats } from '../../src/output/view.ts';
 import { run } from '../support/test-host.ts';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Stopped } from '../../src/errors.ts';
+import { Stopped } from '../../src/core/errors.ts';
 import { listService } from './many/list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './many/many-world.ts';
 

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readJournal } from '../../src/bulk/journal-replay.ts';
-import { payloadHash } from '../../src/bulk/payload-hash.ts';
-import { runLock } from '../../src/bulk/run-files.ts';
-import { objectFrom } from '../../src/json.ts';
-import { takeLock } from '../../src/lock.ts';
+import { readJournal } from '../../src/bulk/journal-read.ts';
+import { payloadHash } from '../../src/bulk/keys.ts';
+import { runLock } from '../../src/bulk/runs.ts';
+import { objectFrom } from '../../src/core/json.ts';
+import { takeLock } from '../../src/core/lock.ts';
 import { scriptedService } from '../support/scripted-service.ts';
 import { testHost } from '../support/test-host.ts';
 import { created, done, givenRun, intent, runsWorld } from './runs-world.ts';

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { decodeLine } from '../../src/bulk/journal-records.ts';
-import { runLock } from '../../src/bulk/run-files.ts';
-import { takeLock } from '../../src/lock.ts';
+import { decodeLine } from '../../src/bulk/journal-format.ts';
+import { runLock } from '../../src/bulk/runs.ts';
+import { takeLock } from '../../src/core/lock.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { settingsFolder } from '../support/settings-folder.ts';

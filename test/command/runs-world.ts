@@ -2,10 +2,10 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createJournal, type NewHeader } from '../../src/bulk/journal.ts';
-import type { JournalRecord, RunTotals, SessionStart } from '../../src/bulk/journal-records.ts';
-import { payloadHash } from '../../src/bulk/payload-hash.ts';
-import { runPath } from '../../src/bulk/run-files.ts';
-import type { Fields } from '../../src/item.ts';
+import type { JournalRecord, RunTotals, SessionStart } from '../../src/bulk/journal-format.ts';
+import { payloadHash } from '../../src/bulk/keys.ts';
+import { runPath } from '../../src/bulk/runs.ts';
+import type { Fields } from '../../src/core/item.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Run, run, type World } from '../support/test-host.ts';
 

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { JournalRecord } from '../../src/bulk/journal-records.ts';
-import { runLock } from '../../src/bulk/run-files.ts';
-import { takeLock } from '../../src/lock.ts';
+import type { JournalRecord } from '../../src/bulk/journal-format.ts';
+import { runLock } from '../../src/bulk/runs.ts';
+import { takeLock } from '../../src/core/lock.ts';
 import { main } from '../../src/main.ts';
 import { testHost } from '../support/test-host.ts';
 import { jsonLines } from './many/many-world.ts';
@@ -253,7 +253,7 @@ describe('runs show', () => {
     await using world = await runsWorld();
     const path = await world.journal({ rows: 2, groups: [[ended({ done: 2, sent: 2 })]] });
     const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
-    const { encodeLine } = await import('../../src/bulk/journal-records.ts');
+    const { encodeLine } = await import('../../src/bulk/journal-format.ts');
     const shrunk = encodeLine({ ...JSON.parse(header.slice(9)), isShrunk: true });
     writeFileSync(path, `${shrunk}${lines.join('\n')}`);
 

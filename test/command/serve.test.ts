@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Stopped } from '../../src/errors.ts';
+import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
 import { sendHttp } from '../support/send-http.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

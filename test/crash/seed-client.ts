@@ -1,11 +1,11 @@
 /** `listctl apply` in the loop: how a session of it is started, what its state tells, and how it comes to rest. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJournal } from '../../src/bulk/journal-replay.ts';
-import { bootId } from '../../src/commands/many/run-record.ts';
-import { journalOf } from '../../src/seed/fold.ts';
-import type { State, StateItem } from '../../src/seed/state.ts';
-import { readState } from '../../src/seed/state-file.ts';
+import { journalOf } from '../../src/apply/recover.ts';
+import type { State, StateItem } from '../../src/apply/state.ts';
+import { readState } from '../../src/apply/state-file.ts';
+import { readJournal } from '../../src/bulk/journal-read.ts';
+import { bootId } from '../../src/bulk/record.ts';
 import { listctl } from '../support/listctl.ts';
 import { type Run, run } from '../support/test-host.ts';
 import { type Client, environmentOf, type RunRecorded, type SessionPlace } from './client.ts';

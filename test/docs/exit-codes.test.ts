@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exitCodes, stopSignals } from '../../src/errors.ts';
+import { exitCodes, stopSignals } from '../../src/core/errors.ts';
 
 test('docs/scripting.md has the exit codes of the program', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/scripting.md'), 'utf8');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ProgramNode } from '../../src/commands/help/command-node.ts';
+import type { ProgramNode } from '../../src/commands/help/help.ts';
 import { listctl } from '../support/listctl.ts';
 import { manPages } from './man-pages.ts';
 

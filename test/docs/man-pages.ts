@@ -5,7 +5,7 @@ import {
   type OptionNode,
   type ProgramNode,
   type TopicNode,
-} from '../../src/commands/help/command-node.ts';
+} from '../../src/commands/help/help.ts';
 
 /** A page, as it lies in a folder of pages. */
 export interface ManPage {

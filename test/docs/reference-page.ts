@@ -1,10 +1,5 @@
 /** `docs/reference.md`, of what `listctl help --json` tells; what was written by hand stays below it. */
-import {
-  allCommands,
-  type CommandNode,
-  type OptionNode,
-  type ProgramNode,
-} from '../../src/commands/help/command-node.ts';
+import { allCommands, type CommandNode, type OptionNode, type ProgramNode } from '../../src/commands/help/help.ts';
 
 /** What stands above this line is made, what stands below it is written by hand. */
 const border = '<!-- made by `npm run reference` up to here -->\n';

@@ -1,5 +1,5 @@
-import type { FailureKind } from '../../src/errors.ts';
-import { Failure } from '../../src/errors.ts';
+import type { FailureKind } from '../../src/core/errors.ts';
+import { Failure } from '../../src/core/errors.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 
 /** What is given damaged bytes: a reader of ours. */

@@ -2,8 +2,8 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileIo } from '../../src/bulk/journal-io.ts';
-import { Stopped } from '../../src/errors.ts';
+import { fileIo } from '../../src/bulk/journal-lines.ts';
+import { Stopped } from '../../src/core/errors.ts';
 import type { StateShown } from '../command/apply/apply-world.ts';
 import { type ItemRequest, type ItemService, itemService, type Script } from '../command/apply/item-service.ts';
 import { type Run, run } from '../support/test-host.ts';

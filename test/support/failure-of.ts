@@ -1,4 +1,4 @@
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/core/errors.ts';
 
 /** The failure that some work ends with; where it ends with anything else, or with nothing, the test does. */
 export function failureOf(work: () => unknown): Failure {

@@ -1,9 +1,9 @@
 /** The ways in which the whole program can be run against a fault server, and what holds of every run. */
 import { expect } from 'vitest';
+import type { Way as ServiceWay } from '../../src/api/connect.ts';
 import { httpTransport } from '../../src/api/http.ts';
 import type { Transport } from '../../src/api/transport.ts';
 import { undiciTransport } from '../../src/api/undici.ts';
-import type { Way as ServiceWay } from '../../src/api/way.ts';
 import { main } from '../../src/main.ts';
 import type { LoggedAttempt } from './fault-log.ts';
 import { type FaultServer, type FaultServerOptions, faultServer } from './fault-server.ts';

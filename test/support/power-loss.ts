@@ -3,7 +3,7 @@
  * in any mix, and names that were not synced with their folder may be gone.
  */
 import { dirname } from 'node:path';
-import type { JournalIo } from '../../src/bulk/journal-io.ts';
+import type { JournalIo } from '../../src/bulk/journal-lines.ts';
 import { type CutLimits, type Names, type StoredBytes, statesAfterCut } from './power-loss-states.ts';
 
 /** A disk in memory. */

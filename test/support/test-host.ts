@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import type { Host, Input, Output } from '../../src/host.ts';
+import type { Host, Input, Output } from '../../src/core/host.ts';
 import { main } from '../../src/main.ts';
 
 /** What a test may say about the world; the rest is an empty environment, no terminal and no input. */

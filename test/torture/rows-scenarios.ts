@@ -1,8 +1,8 @@
 /** Runs over many rows: no row is sent without its intent, none twice, and what was done is known (C6, C7, E3). */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-replay.ts';
-import { bootId } from '../../src/commands/many/run-record.ts';
+import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';
+import { bootId } from '../../src/bulk/record.ts';
 import { refusedTitle } from './list-service.ts';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';

@@ -1,9 +1,9 @@
 /** A seed and its state: the file is one version or the next, whole, and what was created is known (C7). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { journalRecords, readJournal } from '../../src/bulk/journal-replay.ts';
-import { bootId } from '../../src/commands/many/run-record.ts';
-import type { State } from '../../src/seed/state.ts';
-import { parseState } from '../../src/seed/state-json.ts';
+import type { State } from '../../src/apply/state.ts';
+import { parseState } from '../../src/apply/state-file.ts';
+import { journalRecords, readJournal } from '../../src/bulk/journal-read.ts';
+import { bootId } from '../../src/bulk/record.ts';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
 

@@ -1,8 +1,8 @@
 /** JSONTestSuite, as bytes, against our readers of answers and of rows (reliability, E2). */
 import { describe, expect, test } from 'vitest';
-import { jsonOf } from '../../src/api/answers.ts';
-import { Failure } from '../../src/errors.ts';
-import { type JsonValue, printJson } from '../../src/json.ts';
+import { jsonOf } from '../../src/api/response.ts';
+import { Failure } from '../../src/core/errors.ts';
+import { type JsonValue, printJson } from '../../src/core/json.ts';
 import { jsonSuite, type SuiteFile } from '../corpora/json-suite.ts';
 import { rowsFrom } from './rows/rows-from.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { errnoReason, isWrongPath } from '../../src/errno.ts';
+import { errnoReason, isWrongPath } from '../../src/core/errors.ts';
 
 describe('errnoReason', () => {
   test.each([

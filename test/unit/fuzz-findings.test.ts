@@ -2,16 +2,15 @@
 import { type AddressInfo, createServer } from 'node:net';
 import process from 'node:process';
 import { describe, expect, test, vi } from 'vitest';
+import type { Way } from '../../src/api/connect.ts';
 import { failureOf } from '../../src/api/failures.ts';
 import { httpTransport } from '../../src/api/http.ts';
 import type { Attempt, Transport } from '../../src/api/transport.ts';
 import { undiciTransport } from '../../src/api/undici.ts';
-import type { Way } from '../../src/api/way.ts';
 import { readHeader } from '../../src/bulk/journal-lines.ts';
-import { unknownName } from '../../src/rows/names.ts';
-import { credentialsFrom } from '../../src/settings/credentials.ts';
-import { profilesFrom } from '../../src/settings/profile.ts';
-import { parseYaml, YamlSyntaxError } from '../../src/yaml.ts';
+import { parseYaml, YamlSyntaxError } from '../../src/core/yaml.ts';
+import { unknownName } from '../../src/rows/columns.ts';
+import { credentialsFrom, profilesFrom } from '../../src/settings/read-settings.ts';
 import { powerLossDisk } from '../support/power-loss.ts';
 
 // On a busy machine it takes its time.

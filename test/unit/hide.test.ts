@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hiderOf } from '../../src/hide.ts';
+import { hiderOf } from '../../src/core/hide.ts';
 
 const token = 'Az9/+k=~"<x>&_-7f3a-canary.token';
 const base64 = (text: string) => Buffer.from(text).toString('base64');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRequest, getRequest } from '../../src/api/requests.ts';
-import { Failure } from '../../src/errors.ts';
+import { Failure } from '../../src/core/errors.ts';
 
 const list = { site: 'home', list: 'tasks' };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../../src/json.ts';
+import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../../src/core/json.ts';
 
 test.each(['12345678901234567890', '1.10', '1e400', '-0', '1E5', '0.1', '7', '-1.50e+10', '9007199254740993'])(
   'the number %s is printed as it was read, alone and inside',

@@ -3,9 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Stopped } from '../../src/errors.ts';
-import { isLocked, takeLock } from '../../src/lock.ts';
-import { entryOf, type Holder, thisHolder } from '../../src/lock-holder.ts';
+import { Stopped } from '../../src/core/errors.ts';
+import { entryOf, type Holder, isLocked, takeLock, thisHolder } from '../../src/core/lock.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { testHost } from '../support/test-host.ts';
 

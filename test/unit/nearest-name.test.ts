@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../src/nearest-name.ts';
+import { nearestName } from '../../src/core/text.ts';
 
 const names = ['prod', 'staging', 'dev', 'staging.eu'];
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { checkReplaceable, type FileIo, fileIo, replaceFile } from '../../src/replace-file.ts';
+import { checkReplaceable, type FileIo, fileIo, replaceFile } from '../../src/core/write-file.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 describe('a file', () => {

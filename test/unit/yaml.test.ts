@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JsonValue, NumberToken, objectFrom, printJson } from '../../src/json.ts';
-import { yamlDocument } from '../../src/output/yaml-text.ts';
-import { parseYaml, readYaml } from '../../src/yaml.ts';
+import { type JsonValue, NumberToken, objectFrom, printJson } from '../../src/core/json.ts';
+import { parseYaml, readYaml } from '../../src/core/yaml.ts';
+import { yamlDocument } from '../../src/output/yaml.ts';
 
 const json = (text: string) => printJson(parseYaml(text));
 const refusal = (text: string) => {

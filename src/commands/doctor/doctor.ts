@@ -1,21 +1,28 @@
 import type { Command } from 'commander';
-import { Failure } from '../../errors.ts';
-import type { Host } from '../../host.ts';
-import { doctorView } from '../../output/doctor-view.ts';
-import type { Address } from '../../settings/address.ts';
+import { addHelpNotes, type SetUp } from '../../cli/command.ts';
+import { noToken, tokenCommandRunner } from '../../cli/connect.ts';
+import type { Context } from '../../cli/context.ts';
+import { flagTexts, switches } from '../../cli/flags.ts';
+import { type Session, withSession } from '../../cli/session.ts';
+import { expiryOf, momentText } from '../../cli/token-expiry.ts';
+import { Failure } from '../../core/errors.ts';
+import type { Host } from '../../core/host.ts';
+import type { Address } from '../../settings/setting.ts';
 import { openSources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
-import { addHelpNotes, type SetUp } from '../command.ts';
-import { noToken, tokenCommandRunner } from '../connect.ts';
-import type { Context } from '../context.ts';
-import { flagTexts, switches } from '../options/shared.ts';
-import { type Session, withSession } from '../session.ts';
-import { type Diagnosis, diagnosed, type Found, skipped } from './diagnosis.ts';
-import { folderFindings } from './folder-findings.ts';
-import { programFindings } from './program-findings.ts';
-import { addressFinding, fileFindings, valueFindings } from './settings-findings.ts';
-import { expiryOf, momentText } from './token-expiry.ts';
-import { wayFindings } from './way-findings.ts';
+import {
+  addressFinding,
+  type Diagnosis,
+  diagnosed,
+  doctorView,
+  type Found,
+  fileFindings,
+  folderFindings,
+  programFindings,
+  skipped,
+  valueFindings,
+} from './checks.ts';
+import { wayFindings } from './connection-checks.ts';
 
 /** `listctl doctor` */
 export const setUpDoctor: SetUp = (command, context) => {

@@ -1,9 +1,74 @@
-import type { Command } from 'commander';
-import { Failure } from '../../errors.ts';
-import { addHelpNotes, type NewProgram, type SetUp } from '../command.ts';
-import type { Context } from '../context.ts';
-import { flagTexts } from '../options/shared.ts';
-import type { ProgramNode } from './command-node.ts';
+import type { Argument, Command, Option } from 'commander';
+import { addHelpNotes, declare, helpNotesOf, type NewProgram, type SetUp } from '../../cli/command.ts';
+import type { Context } from '../../cli/context.ts';
+import { flagTexts } from '../../cli/flags.ts';
+import { Failure } from '../../core/errors.ts';
+import { nearestName } from '../../core/text.ts';
+import { variablesOf } from './topics.ts';
+
+/** The program, as `listctl help --json` prints it. */
+export interface ProgramNode extends CommandNode {
+  readonly name: 'listctl';
+  readonly version: string;
+  readonly topics: readonly TopicNode[];
+}
+
+/** A page that teaches. */
+export interface TopicNode {
+  readonly name: string;
+  readonly summary: string;
+  readonly page: string;
+}
+
+/** A command, with those below it. Hidden ones are left out. */
+export interface CommandNode {
+  /** As it is typed, without the program's name: `items create`; empty for the program. */
+  readonly path: string;
+  readonly aliases: readonly string[];
+  readonly summary: string;
+  /** A whole command line: `listctl items get [options] [id...]`. */
+  readonly usage: string;
+  readonly arguments: readonly ArgumentNode[];
+  /** Its own; those that every command understands are the program's. */
+  readonly options: readonly OptionNode[];
+  readonly examples: readonly string[];
+  /** What it can end in, by exit code; a group has none. */
+  readonly exitCodes: Readonly<Record<number, string>>;
+  readonly commands: readonly CommandNode[];
+}
+
+/** What stands behind a command. */
+export interface ArgumentNode {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly repeatable: boolean;
+}
+
+/** A flag. */
+export interface OptionNode {
+  /** `-s, --site <id>` */
+  readonly flags: string;
+  /** `--site` */
+  readonly long: string;
+  readonly short?: string;
+  /** What stands behind it: `id`; without it the flag is a switch. */
+  readonly value?: string;
+  /** Whether the value may be left out. */
+  readonly valueOptional?: boolean;
+  readonly description: string;
+  /** What holds where it is not typed, in words. */
+  readonly default?: string;
+  /** The variables that say the same. */
+  readonly env?: readonly string[];
+  /** The heading that it stands under: `Output`. */
+  readonly group: string;
+}
+
+/** Every command of a tree, the first one before those below it. */
+export function allCommands(node: CommandNode): readonly CommandNode[] {
+  return [node, ...node.commands.flatMap(allCommands)];
+}
 
 /** `listctl help`: the page of a command or a topic; with `--json` what there is, for other programs. */
 export function setUpHelp(newProgram: NewProgram, writePage: (text: string) => void): SetUp {
@@ -36,10 +101,7 @@ async function topicPage(typed: readonly string[]): Promise<string | undefined> 
 
 /** The command or topic that is named, or everything. */
 async function describe(typed: readonly string[], newProgram: NewProgram, { version }: Context): Promise<string> {
-  const [{ commandTree, findCommand }, { topics }] = await Promise.all([
-    import('./command-tree.ts'),
-    import('./topics.ts'),
-  ]);
+  const [{ commandTree, findCommand }, { topics }] = await Promise.all([import('./help.ts'), import('./topics.ts')]);
   const whole = await commandTree(newProgram(['--help']));
   const pages = topics.map(({ name, summary, page }) => ({ name, summary, page: page() }));
   const program: ProgramNode = { name: 'listctl', version, ...whole, topics: pages };
@@ -76,7 +138,7 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
 }
 
 async function unknownFirstWord(word = '', program: Command): Promise<Failure> {
-  const [{ unknownWord }, { topics }] = await Promise.all([import('./unknown-word.ts'), import('./topics.ts')]);
+  const { topics } = await import('./topics.ts');
   const commands = program.createHelp().visibleCommands(program);
   return unknownWord(
     word,
@@ -98,4 +160,92 @@ class UnknownWord extends Error {
 
 function depthOf(command: Command): number {
   return command.parent === null ? 0 : depthOf(command.parent) + 1;
+}
+
+/**
+ * The failure for a word behind `help` that is none of these.
+ *
+ * @param topics empty where only a command may stand
+ */
+export function unknownWord(word: string, commands: readonly string[], topics: readonly string[]): Failure {
+  const kind = topics.length === 0 ? 'command' : 'command or topic';
+  const meant = nearestName(word, [...commands, ...topics]);
+  return new Failure('usage', `unknown ${kind} '${word.slice(0, 100)}'`, {
+    hint: meant === undefined ? 'listctl --help shows the commands and the topics' : `Did you mean ${meant}?`,
+  });
+}
+
+/** Declares every command below one, and describes them. */
+export async function commandTree(command: Command): Promise<CommandNode> {
+  const shared = command.options.map(({ long }) => long);
+  const describe = async (each: Command): Promise<CommandNode> => {
+    await declare(each);
+    const page = each.createHelp();
+    const commands: CommandNode[] = [];
+    for (const below of page.visibleCommands(each)) commands.push(await describe(below));
+    const { examples = [], exitCodes = {} } = helpNotesOf(each) ?? {};
+    return {
+      path: pathOf(each),
+      aliases: each.aliases(),
+      summary: each.parent === null ? each.description() : each.summary(),
+      usage: page.commandUsage(each),
+      arguments: each.registeredArguments.map(argumentNode),
+      options: page
+        .visibleOptions(each)
+        .filter(({ long }) => each === command || !(shared.includes(long) || long === '--help'))
+        .map(optionNode),
+      examples,
+      exitCodes,
+      commands,
+    };
+  };
+  return describe(command);
+}
+
+/**
+ * The command that words name, by its names or its aliases.
+ *
+ * @param topicNames what the first word may be, too: for who meant one of these
+ * @throws {Failure} usage, naming the first word that is no command
+ */
+export function findCommand(node: CommandNode, words: readonly string[], topicNames: readonly string[]): CommandNode {
+  const [word, ...rest] = words;
+  if (word === undefined) return node;
+  const nameOf = ({ path }: CommandNode) => path.split(' ').at(-1) ?? '';
+  const found = node.commands.find((each) => nameOf(each) === word || each.aliases.includes(word));
+  if (found !== undefined) return findCommand(found, rest, topicNames);
+  throw unknownWord(word, node.commands.map(nameOf), node.path === '' ? topicNames : []);
+}
+
+function pathOf(command: Command): string {
+  if (command.parent === null) return '';
+  return `${pathOf(command.parent)} ${command.name()}`.trim();
+}
+
+function argumentNode(argument: Argument): ArgumentNode {
+  return {
+    name: argument.name(),
+    description: argument.description,
+    required: argument.required,
+    repeatable: argument.variadic,
+  };
+}
+
+function optionNode(option: Option): OptionNode {
+  const { flags, description, short, long = '', helpGroupHeading = 'Options:' } = option;
+  const value = /[<[](.+)[>\]]$/.exec(flags)?.[1];
+  // A description ends with what holds where the flag is not typed, in brackets.
+  const fallback = / \(([^()]+)\)$/.exec(description)?.[1];
+  const env = variablesOf(long);
+  return {
+    flags,
+    long,
+    ...(short === undefined ? {} : { short }),
+    ...(value === undefined ? {} : { value }),
+    ...(option.optional ? { valueOptional: true } : {}),
+    description,
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(env.length === 0 ? {} : { env }),
+    group: helpGroupHeading.replace(/:$/, ''),
+  };
 }

@@ -1,14 +1,12 @@
 import { createRequest } from '../../api/requests.ts';
-import { Failure } from '../../errors.ts';
-import type { Fields, Item, ListRef } from '../../item.ts';
-import { itemView } from '../../output/item-view.ts';
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { showDryRun } from '../dry-run.ts';
-import { idempotencyKeyFor } from '../idempotency-key.ts';
-import { addFieldOptions, type FieldFlags, readFields } from '../options/fields.ts';
-import type { Print } from '../printing.ts';
-import { type Session, withSession } from '../session.ts';
-import { addFromOption, type FromFlags, runFrom } from './from.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
+import { idempotencyKeyFor } from '../../cli/idempotency-key.ts';
+import { type Print, type Session, showDryRun, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import type { Fields, Item, ListRef } from '../../core/item.ts';
+import { itemView } from '../../output/item.ts';
+import { addFromOption, type FromFlags, runFrom } from './select.ts';
 
 interface CreateFlags extends FieldFlags, FromFlags {
   readonly dryRun?: boolean;

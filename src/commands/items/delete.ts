@@ -1,14 +1,11 @@
 import type { ItemsApi } from '../../api/items.ts';
 import { deleteRequest } from '../../api/requests.ts';
-import { Failure } from '../../errors.ts';
-import type { ItemRef } from '../../item.ts';
-import { deletedView } from '../../output/item-view.ts';
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { showDryRun } from '../dry-run.ts';
-import { type Session, withSession } from '../session.ts';
-import { forEachItem } from './each.ts';
-import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
-import { itemRefs } from './refs.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { type Session, showDryRun, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import type { ItemRef } from '../../core/item.ts';
+import { deletedView } from '../../output/item.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
 interface DeleteFlags extends FromFlags {
   readonly dryRun?: boolean;
@@ -94,7 +91,7 @@ async function askBefore(refs: readonly ItemRef[], session: Session): Promise<vo
   const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
   const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await (await import('../prompts.ts')).confirm(question, session))) return;
+  if (session.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to delete without being asked',
   });

@@ -1,6 +1,6 @@
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { withSession } from '../session.ts';
-import { itemRefs } from './refs.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { withSession } from '../../cli/session.ts';
+import { itemRefs } from './select.ts';
 
 interface EditFlags {
   readonly dryRun?: boolean;

@@ -1,10 +1,29 @@
-import { addCommands, type SetUp } from '../command.ts';
+import { addCommands, type CommandSpec, type SetUp } from '../../cli/command.ts';
+import { Failure } from '../../core/errors.ts';
 import { createCommand } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { editCommand } from './edit.ts';
 import { getCommand } from './get.ts';
-import { listLesson } from './list.ts';
 import { updateCommand } from './update.ts';
+
+/** `items list` is what people try first; the service cannot do it, so the error says what there is. */
+export const listLesson: CommandSpec = {
+  name: 'list',
+  aliases: ['ls', 'query', 'find'],
+  summary: 'why there is no list',
+  isHidden: true,
+  setUp: (command) => {
+    command
+      .argument('[anything...]')
+      .helpOption(false)
+      .allowUnknownOption()
+      .action(() => {
+        throw new Failure('usage', 'the service cannot list or query items: it reads one item by its id', {
+          hint: 'keep the ids that create prints (-o id), and read them with: listctl items get ID…',
+        });
+      });
+  },
+};
 
 /** `listctl items`: the verbs on items, in the order of help. */
 export const setUpItems: SetUp = (items, context) =>

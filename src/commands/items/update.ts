@@ -1,12 +1,9 @@
 import { updateRequest } from '../../api/requests.ts';
-import { itemView } from '../../output/item-view.ts';
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { showDryRun } from '../dry-run.ts';
-import { addFieldOptions, collect, type FieldFlags, readFields } from '../options/fields.ts';
-import { withSession } from '../session.ts';
-import { forEachItem } from './each.ts';
-import { addFromOption, checkIdsOrFrom, type FromFlags, runFrom } from './from.ts';
-import { itemRefs } from './refs.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
+import { showDryRun, withSession } from '../../cli/session.ts';
+import { itemView } from '../../output/item.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
 interface UpdateFlags extends FieldFlags, FromFlags {
   readonly dryRun?: boolean;

@@ -1,19 +1,20 @@
 /** The run that a word of the command line names: its journal, who is at work on it, and its lock. */
-
 import { basename, resolve } from 'node:path';
-import { absolutePath } from '../../absolute-path.ts';
-import { fileIo } from '../../bulk/journal-io.ts';
-import { readHeader } from '../../bulk/journal-lines.ts';
-import type { JournalHeader } from '../../bulk/journal-records.ts';
-import { type Replay, readJournal } from '../../bulk/journal-replay.ts';
-import { findRun, isRunName, resolveRun } from '../../bulk/run-files.ts';
-import { Failure } from '../../errors.ts';
-import { resolveLinks } from '../../files.ts';
-import type { Host } from '../../host.ts';
-import { isLocked, type LockOptions, takeLock } from '../../lock.ts';
-import { shellWord } from '../../output/curl-line.ts';
+import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
+import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
+import { journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
+import { bootId, journalLock, runOrigin } from '../../bulk/record.ts';
+import { isWhollyDone } from '../../bulk/resume.ts';
+import { findRun, isRunName, resolveRun } from '../../bulk/runs.ts';
+import type { Session } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { absolutePath, resolveLinks } from '../../core/files.ts';
+import type { Host } from '../../core/host.ts';
+import { checkId, type ListRef } from '../../core/item.ts';
+import { isLocked, type LockOptions, takeLock } from '../../core/lock.ts';
+import { shellWord } from '../../output/request.ts';
+import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
-import { bootId, journalLock } from '../many/run-record.ts';
 
 /** What RUN is, on help pages. */
 export const runWords = 'its id, last, or the path of its journal';
@@ -90,5 +91,98 @@ export async function whileLocked<T>(
     return await work();
   } finally {
     lock.release();
+  }
+}
+
+/**
+ * The list that a run is of, for requests about its items: those of another service, or of another list, may have the
+ * same ids. Site and list need not be named; where flags do, they must be those of the run.
+ *
+ * @throws {Failure} usage, when this command line leads elsewhere, naming both places
+ */
+export function targetOf({ run, origin, site, list }: JournalHeader, session: Session): ListRef {
+  const here = runOrigin(session);
+  if (here !== origin) {
+    throw new Failure('usage', `run ${run} is of ${origin}, and this would go to ${here}`, {
+      hint: 'nothing was sent; choose the service of the run with -p or --base-url',
+    });
+  }
+  const { flags } = session.sources;
+  for (const [flag, its] of [['--site', site] as const, ['--list', list] as const]) {
+    const typed = flags[flag];
+    if (typed === undefined || typed === its) continue;
+    throw new Failure('usage', `run ${run} is of ${flag.slice(2)} "${its}", and ${flag} names "${typed}"`, {
+      hint: `nothing was sent; ${flag} need not be passed`,
+    });
+  }
+  return { site: checkId(site, 'site'), list: checkId(list, 'list') };
+}
+
+/** What is known of a run; of a damaged one its id alone. */
+export interface KnownRun {
+  readonly run: string;
+  readonly header?: JournalHeader | undefined;
+  readonly counts?: RowCounts | undefined;
+  readonly isRunning?: boolean;
+}
+
+/** A run as it is shown: of one that takes another back, that one stands for its input. */
+export function shownRun({ run, header, counts, isRunning = false }: KnownRun): RunShown {
+  return {
+    run,
+    action: header?.action,
+    site: header?.site,
+    list: header?.list,
+    file: header?.file ?? header?.of,
+    startedAt: header?.startedAt,
+    status: isRunning ? 'running' : statusOf(counts),
+    rows: header?.rows,
+    done: counts?.done,
+    failed: counts && counts.failed + counts.invalid,
+    inDoubt: counts?.inDoubt,
+    left: counts?.left,
+  };
+}
+
+function statusOf(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {
+  if (counts === undefined) return 'damaged';
+  if (counts.inDoubt > 0) return 'in-doubt';
+  return isWhollyDone(counts) ? 'done' : 'incomplete';
+}
+
+/** A row that a run did. */
+export interface DoneRow {
+  readonly row: number;
+  readonly id: string;
+  /** The entity tag that the item had then, where the service gave one. */
+  readonly etag: string | undefined;
+  /** What is wrong with the id, where it can be none: the service gave it like that, or somebody changed the journal. */
+  readonly problem: Failure | undefined;
+}
+
+/**
+ * The rows that a run did, those that a person said were done included, in the order of its journal: that in which
+ * they were done. Each is there once. Left out is what was settled without an id.
+ *
+ * @throws {Failure} local-file, when the journal is damaged
+ */
+export async function* doneRows(path: string): AsyncGenerator<DoneRow> {
+  for await (const { record } of journalRecords(path)) {
+    if (record[0] === 'D') yield doneRow(record[1], record[2], record[3] ?? undefined);
+    else if (record[0] === 'R' && record[2] === 'applied' && record[3] !== '') yield doneRow(record[1], record[3]);
+  }
+}
+
+function doneRow(row: number, id: string, etag?: string): DoneRow {
+  return { row, id, etag, problem: problemOf(id) };
+}
+
+function problemOf(id: string): Failure | undefined {
+  try {
+    checkId(id, 'item');
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
   }
 }

@@ -1,7 +1,149 @@
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { withSession } from '../session.ts';
-import { runWords } from './named-run.ts';
-import type { ResolveFlags } from './resolve-run.ts';
+import { reopenJournal } from '../../bulk/journal.ts';
+import type { JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
+import type { Replay } from '../../bulk/journal-read.ts';
+import { payloadHash } from '../../bulk/keys.ts';
+import { bootId } from '../../bulk/record.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { type Session, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { checkId } from '../../core/item.ts';
+import { objectFrom } from '../../core/json.ts';
+import { runView } from '../../output/runs.ts';
+import { pathOfRun, readRun, runWords, shownRun, targetOf, whileLocked, wordForHint } from './named-run.ts';
+
+/** The flags as they were typed. */
+export interface ResolveFlags {
+  readonly row?: string;
+  readonly all?: boolean;
+  /** True where no id was typed. */
+  readonly applied?: string | true;
+  readonly notApplied?: boolean;
+  readonly force?: boolean;
+}
+
+/** What is said, of which row: undefined for every one in doubt. */
+interface Verdict {
+  readonly row: number | undefined;
+  readonly isApplied: boolean;
+  readonly id: string | undefined;
+  readonly isForced: boolean;
+}
+
+/**
+ * Settles rows in doubt, and prints how the run stands then.
+ *
+ * @throws {Failure} usage, when the words make no sense, or a row is not in doubt; conflict, when the item is not what
+ *   was sent; locked; local-file; and as reading an item does
+ */
+async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
+  const { host } = session;
+  const verdict = verdictOf(flags);
+  const path = pathOfRun(word, host);
+  await session.printing(runView, false, (print) =>
+    whileLocked(path, { waitMs: 0 }, host, async () => {
+      const replay = await readRun(path);
+      const rows = rowsOf(verdict, replay, wordForHint(word, replay.header.run));
+      const { row, isApplied, id } = verdict;
+      if (isApplied && row !== undefined) await checkApplied(row, verdict, replay, session);
+      const records = rows.map(
+        (each): JournalRecord => (isApplied ? ['R', each, 'applied', id ?? ''] : ['R', each, 'not-applied']),
+      );
+      const counts = countsAfter(replay.counts, rows.length, isApplied);
+      if (rows.length === 0) await session.notice(`no row of run ${replay.header.run} is in doubt`);
+      else await write(path, replay, records, counts, session);
+      await print(shownRun({ run: replay.header.run, header: replay.header, counts }));
+      if (counts.left > 0) await session.notice('what is left is sent when the run is gone on with: --resume');
+    }),
+  );
+}
+
+/** @throws {Failure} usage */
+function verdictOf({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Verdict {
+  if ((row === undefined) === !all)
+    throw new Failure('usage', 'which rows? pass --row N, or --all for every one in doubt');
+  if ((applied === undefined) === !notApplied) {
+    throw new Failure('usage', 'what became of it? pass --applied ID, or --not-applied');
+  }
+  if (all && !notApplied) {
+    throw new Failure('usage', '--all goes with --not-applied: of each row that was applied, its item must be named', {
+      hint: 'pass --row N --applied ID for each of them; nothing was recorded',
+    });
+  }
+  if (row !== undefined && !/^[1-9]\d{0,14}$/.test(row)) {
+    throw new Failure('usage', `--row: expected the number of a row, not "${row.slice(0, 100)}"`);
+  }
+  const id = typeof applied === 'string' ? checkId(applied, 'item') : undefined;
+  return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
+}
+
+function rowsOf({ row }: Verdict, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
+  if (row === undefined) return [...doubts()];
+  if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
+  const state = row > header.input.rows ? `there are ${header.input.rows}` : `it is ${stateWords[stateOf(row)]}`;
+  throw new Failure('usage', `row ${row} of run ${header.run} is not in doubt: ${state}`, {
+    hint: `nothing was recorded; listctl runs show ${word} --in-doubt names those that are`,
+  });
+}
+
+const stateWords = {
+  pending: 'still to do',
+  done: 'done',
+  failed: 'failed',
+  invalid: 'invalid',
+  'in-doubt': 'in doubt',
+  skipped: 'skipped',
+} as const;
+
+/**
+ * Checks that the item is the one that the row was to make or change. What was sent is known by its hash alone; of a
+ * delete that is of the id.
+ */
+async function checkApplied(row: number, { id, isForced }: Verdict, replay: Replay, session: Session): Promise<void> {
+  const { header } = replay;
+  const { action, run } = header;
+  if (id === undefined) {
+    if (action !== 'create') return;
+    throw new Failure('usage', `--applied: which item did row ${row} make?`, {
+      hint: 'pass --applied ID; nothing was recorded',
+    });
+  }
+  const { hash } = replay.doubtOf(row) ?? {};
+  if (action === 'delete' || action === 'undo') {
+    if (isForced || hash === payloadHash(id, objectFrom([]))) return;
+    throw new Failure('conflict', `row ${row} of run ${run} is not of item "${id}"`, {
+      hint: 'nothing was recorded; --applied alone says that the item of the row is gone',
+    });
+  }
+  const target = targetOf(header, session);
+  const item = await (await session.api()).get({ ...target, id });
+  if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
+  throw new Failure('conflict', `item "${id}" has not just the fields that row ${row} of run ${run} was sent with`, {
+    hint: 'nothing was recorded: it is another item, was changed since, or the service adds fields of its own\nwhere you know that it is the one: --force',
+  });
+}
+
+function countsAfter(counts: RowCounts, rows: number, isApplied: boolean): RowCounts {
+  const settled = isApplied ? { done: counts.done + rows } : { left: counts.left + rows };
+  return { ...counts, ...settled, inDoubt: counts.inDoubt - rows };
+}
+
+/** A session in which nothing is sent. */
+async function write(
+  path: string,
+  replay: Replay,
+  records: readonly JournalRecord[],
+  { done, failed, invalid, inDoubt, skipped, left }: RowCounts,
+  { host, version }: Session,
+): Promise<void> {
+  const journal = reopenJournal(path, replay, { boot: bootId(), limit: 0, tool: version, at: host.clock.now() });
+  try {
+    for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
+    const totals = { done, failed, invalid, inDoubt, skipped, left, ms: 0, sent: 0, retries: 0, throttledMs: 0 };
+    journal.write([['E', totals]], 0);
+  } finally {
+    await journal.close();
+  }
+}
 
 /** `listctl runs resolve` */
 export const resolveCommand: CommandSpec = {
@@ -17,7 +159,6 @@ export const resolveCommand: CommandSpec = {
       .option('--force', 'do not compare the item with what was sent')
       .action((word: string, flags: ResolveFlags) =>
         withSession(context, command, async (session) => {
-          const { resolveRows } = await import('./resolve-run.ts');
           await resolveRows(word, flags, session);
         }),
       );

@@ -1,10 +1,162 @@
-import { addCommands, type SetUp } from '../command.ts';
-import { listCommand } from './list.ts';
-import { removeCommand } from './remove.ts';
+import { basename } from 'node:path';
+import { bootId, journalLock } from '../../bulk/record.ts';
+import { isWhollyDone } from '../../bulk/resume.ts';
+import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
+import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
+import { confirm } from '../../cli/prompts.ts';
+import { type Session, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import type { Host } from '../../core/host.ts';
+import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
+import { type RunShown, runView } from '../../output/runs.ts';
+import { runsDirectory } from '../../settings/directories.ts';
+import { headerOfRun, pathOfRun, readRun, runWords, shownRun } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
 
+/** `listctl runs list` */
+export const listCommand: CommandSpec = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'every run that is recorded, newest first',
+  setUp: (command, context) => {
+    command.action(() => withSession(context, command, showRuns));
+    addHelpNotes(command, {
+      examples: [
+        'listctl runs list',
+        'listctl runs list -o json -q "[?status==\'incomplete\'].run"',
+        'listctl runs list -o csv > runs.csv',
+      ],
+      exitCodes: {
+        0: 'listed, even where there is none, and damaged ones too',
+        1: '--query does not fit what came',
+        2: 'wrong usage',
+        10: 'the folder of runs can’t be read',
+      },
+    });
+  },
+};
+
+async function showRuns(session: Session): Promise<void> {
+  const { host } = session;
+  const folder = runsDirectory(host);
+  // Before there is a printer: that they can't be read is not that there is none.
+  const runs = await listRuns(folder, { boot: bootId() });
+  await session.printing(runView, true, async (print) => {
+    if (runs.length === 0) await session.notice('no run is recorded yet: --from makes one');
+    const seen = new Set<string>();
+    for (const run of runs) {
+      const isNewest = !seen.has(run.identityStart);
+      seen.add(run.identityStart);
+      const isRunning = isNewest && isLocked(runLock(folder, run.identityStart), host.processes);
+      await print(shownRun({ ...run, isRunning }));
+    }
+  });
+  await tellDamaged(runs, session);
+}
+
+async function tellDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
+  for (const { failure } of runs) if (failure !== undefined) await session.say(`listctl: ${failure.message}`);
+}
+
+/** `listctl runs remove` */
+export const removeCommand: CommandSpec = {
+  name: 'remove',
+  aliases: ['rm'],
+  summary: 'forget runs, and what they did',
+  setUp: (command, context) => {
+    command
+      .argument('<run...>', runWords)
+      .option('-y, --yes', 'those that are not wholly done, too, without being asked')
+      .action((words: readonly string[], { yes = false }: { readonly yes?: boolean }) =>
+        withSession(context, command, async (session) => {
+          await removeRuns(words, !yes, session);
+        }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl runs remove last',
+        'listctl runs remove 20261120-101530-k3f9 --yes',
+        'listctl runs list -q "[?status==\'done\'].run" -o id | xargs listctl runs remove',
+      ],
+      exitCodes: {
+        0: 'forgotten',
+        2: 'there is no such run, or one is not wholly done and nobody confirmed it: none was forgotten',
+        10: 'a journal can’t be removed',
+        11: 'another process is at work on one of them: none was forgotten',
+      },
+    });
+  },
+};
+
 /** `listctl runs` */
 export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand]);
+
+/** A run that is to be forgotten. */
+interface LeavingRun {
+  readonly path: string;
+  readonly shown: RunShown;
+  readonly isWhole: boolean;
+}
+
+/**
+ * Removes the journals of runs: all of them, or none.
+ *
+ * @param mayAsk whether those that are not wholly done must be confirmed
+ * @throws {Failure} usage, when there is no such run, or nobody confirmed it; locked, when a process is at work on one
+ */
+export async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
+  const { host } = session;
+  const paths = [...new Set(words.map((word) => pathOfRun(word, host)))];
+  // A file of somebody's own is removed where it surely is a journal, and none else.
+  for (const path of paths) if (!isInFolder(path, host)) headerOfRun(path);
+  await session.printing(runView, words.length > 1, async (print) => {
+    const locks: Lock[] = [];
+    try {
+      // Several runs of one input have one lock.
+      for (const lock of new Set(paths.map((path) => journalLock(path, host)))) {
+        locks.push(await takeLock(lock, { waitMs: 0 }, host));
+      }
+      const runs: LeavingRun[] = [];
+      for (const path of paths) runs.push(await leavingRun(path, host));
+      if (mayAsk) await askBefore(runs, session);
+      for (const { path, shown } of runs) {
+        removeRun(path);
+        await print(shown);
+      }
+    } finally {
+      for (const lock of locks) lock.release();
+    }
+  });
+}
+
+/** Whether its name says which run it is, whatever is in it. */
+function isInFolder(path: string, host: Host): boolean {
+  return journalLock(path, host) !== `${path}.lock`;
+}
+
+async function leavingRun(path: string, host: Host): Promise<LeavingRun> {
+  try {
+    const { header, counts } = await readRun(path);
+    return { path, shown: shownRun({ run: header.run, header, counts }), isWhole: isWhollyDone(counts) };
+  } catch (error) {
+    if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
+    const run = isInFolder(path, host) ? (basename(path).split('.')[0] ?? '') : headerOfRun(path).run;
+    return { path, shown: shownRun({ run }), isWhole: false };
+  }
+}
+
+/** @throws {Failure} usage */
+async function askBefore(runs: readonly LeavingRun[], session: Session): Promise<void> {
+  const rest = runs.filter(({ isWhole }) => !isWhole).map(({ shown }) => `${shown.run} (${shown.status})`);
+  if (rest.length === 0) return;
+  const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
+  const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
+  const question = `Forget ${what}? Rows that are not done can't be gone on with then.`;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
+  throw new Failure('usage', `not wholly done: ${what}; once forgotten, rows can't be gone on with`, {
+    hint: 'pass --yes to forget all the same; nothing was forgotten',
+  });
+}

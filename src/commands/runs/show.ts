@@ -1,16 +1,208 @@
-import type { Replay } from '../../bulk/journal-replay.ts';
-import { Failure } from '../../errors.ts';
-import { printable } from '../../output/printable.ts';
-import { rowResultView } from '../../output/row-result-view.ts';
-import { runDetailView } from '../../output/run-view.ts';
-import type { View } from '../../output/view.ts';
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { type Session, withSession } from '../session.ts';
-import { type DoneRow, doneRows } from './done-rows.ts';
-import { doubtView } from './doubt-view.ts';
-import { isAtWork, pathOfRun, readRun, runWords } from './named-run.ts';
-import { figuresOf } from './run-figures.ts';
-import { shownRun } from './run-shown.ts';
+import type { FailedRecord, JournalRecord, RunTotals } from '../../bulk/journal-format.ts';
+import { journalRecords, type Replay } from '../../bulk/journal-read.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { type Session, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { objectFrom } from '../../core/json.ts';
+import { printable } from '../../core/text.ts';
+import {
+  openPercentiles,
+  type RowResultShown,
+  type RunDetailShown,
+  type RunShown,
+  rowResultView,
+  runDetailView,
+  timePercentiles,
+} from '../../output/runs.ts';
+import type { Row, View } from '../../output/view.ts';
+import { type DoneRow, doneRows, isAtWork, pathOfRun, readRun, runWords, shownRun } from './named-run.ts';
+
+/** A row whose outcome is unknown, as it is shown. */
+export interface ShownDoubt {
+  readonly row: number;
+  /** The Idempotency-Key that it was sent with. */
+  readonly key: string | null;
+  /** Tells its payload from another one. */
+  readonly hash: string;
+  /** When it was first sent with that key: ISO 8601, in UTC. */
+  readonly since: string;
+  readonly cause: string;
+}
+
+/** Rows in doubt: always several. Each is named by its number, as `--row` takes it. */
+const doubtView: View<ShownDoubt> = {
+  pretty: async (doubts, screen) => {
+    const { drawRows } = await import('../../output/table.ts');
+    return drawRows(doubts.map(rowOf), screen, undefined, true);
+  },
+  printsNone: true,
+  json: (doubt) => objectFrom(rowOf(doubt)),
+  id: ({ row }) => String(row),
+  row: rowOf,
+};
+
+function rowOf({ row, key, hash, since, cause }: ShownDoubt): Row {
+  return new Map(Object.entries({ row, key, hash, since, cause }));
+}
+
+/** Rows over the time of a run, counted in steps of the same length: the longer it took, the longer they are. */
+export interface RateSteps {
+  /** A row ended, so long after the start. */
+  addRow(atMs: number): void;
+  /** The run waited, since it was throttled. */
+  addPause(fromMs: number, toMs: number): void;
+  /** The rate of each step, and whether any of it was throttled. */
+  end(totalMs: number): { readonly ratePerSecond: readonly number[]; readonly throttled: readonly boolean[] };
+}
+
+/** More steps than that say no more to a person, and fill the output of a run that took a day. */
+const stepsMax = 120;
+const firstStepMs = 100;
+
+/** Makes an empty count. */
+function openRateSteps(): RateSteps {
+  let stepMs = firstStepMs;
+  let rows: number[] = [];
+  let pauses: boolean[] = [];
+  const indexOf = (atMs: number) => {
+    while (Math.floor(atMs / stepMs) >= stepsMax) {
+      rows = inPairs(rows).map(([one = 0, other = 0]) => one + other);
+      pauses = inPairs(pauses).map(([one = false, other = false]) => one || other);
+      stepMs *= 2;
+    }
+    return Math.floor(atMs / stepMs);
+  };
+  return {
+    addRow: (atMs) => {
+      const index = indexOf(atMs);
+      rows[index] = (rows[index] ?? 0) + 1;
+    },
+    addPause: (fromMs, toMs) => {
+      // The last one first: it may make the steps longer.
+      const last = indexOf(toMs);
+      for (let index = indexOf(fromMs); index <= last; index += 1) pauses[index] = true;
+    },
+    end: (totalMs) => {
+      if (rows.length + pauses.length === 0) return { ratePerSecond: [], throttled: [] };
+      const last = indexOf(Math.max(0, totalMs - 1));
+      const count = Math.max(rows.length, pauses.length, last + 1);
+      const ratePerSecond = Array.from({ length: count }, (_, index) => {
+        // The last one is shorter; but a part of a step that is too short would look like a peak.
+        const lengthMs = Math.max(stepMs / 2, Math.min(stepMs, totalMs - index * stepMs));
+        return Number((((rows[index] ?? 0) * 1000) / lengthMs).toPrecision(3));
+      });
+      return { ratePerSecond, throttled: Array.from({ length: count }, (_, index) => pauses[index] === true) };
+    },
+  };
+}
+
+function inPairs<T>(values: readonly (T | undefined)[]): (readonly (T | undefined)[])[] {
+  return Array.from({ length: Math.ceil(values.length / 2) }, (_, index) => [values[2 * index], values[2 * index + 1]]);
+}
+
+/** What `runs show` tells of a run beside what a list does. */
+export type RunFigures = Omit<RunDetailShown, keyof RunShown>;
+
+/**
+ * Reads the figures of a run. Its sessions are told as if one had followed the other at once; of one that was killed,
+ * requests and retries are as many as its records tell of.
+ *
+ * @throws {Failure} local-file, when the journal is damaged
+ */
+async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): Promise<RunFigures> {
+  const figures = new Figures();
+  let session = 0;
+  for await (const placed of journalRecords(path)) {
+    if (placed.session !== session) figures.endSession();
+    session = placed.session;
+    figures.take(placed.record, placed.timeMs);
+  }
+  // In the other ones nothing was sent: a person settled rows.
+  const started = sessions.filter(({ limit }) => limit > 0).length;
+  return figures.told(Math.max(1, started));
+}
+
+class Figures {
+  readonly #times = openPercentiles();
+  readonly #steps = openRateSteps();
+  #sent = 0;
+  #retries = 0;
+  #throttledMs = 0;
+  /** When the session began, on the line of all of them, and what is known of it so far. */
+  #startMs = 0;
+  #lastMs = 0;
+  #answers = 0;
+  #again = 0;
+  #pauses: (readonly [fromMs: number, toMs: number])[] = [];
+  #ended: RunTotals | undefined;
+
+  take(record: JournalRecord, timeMs: number): void {
+    this.#lastMs = Math.max(this.#lastMs, timeMs);
+    switch (record[0]) {
+      case 'I':
+        // Behind it stood an attempt of the same session.
+        if (record[3] > 1) this.#again += 1;
+        break;
+      case 'D':
+        this.#answered(record[4], timeMs);
+        break;
+      case 'F':
+        this.#answered(record[5], timeMs);
+        break;
+      case 'U':
+        this.#answered(record[3], timeMs);
+        break;
+      case 'T':
+        this.#paused(timeMs, timeMs + record[1]);
+        break;
+      case 'E':
+        this.#ended = record[1];
+    }
+  }
+
+  endSession(): void {
+    const ms = Math.max(this.#lastMs, this.#ended?.ms ?? 0);
+    let pausedMs = 0;
+    for (const [fromMs, toMs] of this.#pauses) {
+      const endMs = Math.min(ms, toMs);
+      this.#steps.addPause(this.#startMs + fromMs, this.#startMs + Math.max(fromMs, endMs - 1));
+      pausedMs += Math.max(0, endMs - fromMs);
+    }
+    this.#sent += this.#ended?.sent ?? this.#answers + this.#again;
+    this.#retries += this.#ended?.retries ?? this.#again;
+    this.#throttledMs += this.#ended?.throttledMs ?? pausedMs;
+    this.#startMs += ms;
+    [this.#lastMs, this.#answers, this.#again, this.#pauses, this.#ended] = [0, 0, 0, [], undefined];
+  }
+
+  told(sessions: number): RunFigures {
+    this.endSession();
+    return {
+      sessions,
+      seconds: Math.round(this.#startMs) / 1000,
+      sent: this.#sent,
+      retries: this.#retries,
+      throttledMs: Math.round(this.#throttledMs),
+      answerTimes: timePercentiles(this.#times),
+      ...this.#steps.end(this.#startMs),
+    };
+  }
+
+  /** @param tookMs null where no answer was waited for to its end */
+  #answered(tookMs: number | null, timeMs: number): void {
+    if (tookMs === null) return;
+    this.#answers += 1;
+    this.#times.add(tookMs);
+    this.#steps.addRow(this.#startMs + timeMs);
+  }
+
+  /** One that begins in another one makes that longer. */
+  #paused(fromMs: number, toMs: number): void {
+    const last = this.#pauses.at(-1);
+    if (last === undefined || last[1] < fromMs) this.#pauses.push([fromMs, toMs]);
+    else this.#pauses[this.#pauses.length - 1] = [last[0], Math.max(last[1], toMs)];
+  }
+}
 
 interface ShowFlags {
   readonly inDoubt?: boolean;
@@ -87,7 +279,6 @@ function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void
 async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
   const { header } = replay;
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${shrunk}`);
-  const { rowOutcomes } = await import('./row-outcomes.ts');
   await session.printing(rowResultView, true, async (print) => {
     for await (const outcome of rowOutcomes(path, replay)) await print(outcome);
   });
@@ -123,5 +314,77 @@ async function showIds(path: string, { header }: Replay, session: Session): Prom
   if (unusable === 0) return;
   throw new Failure('incomplete', `${unusable} of the ids of run ${header.run} are not listed`, {
     hint: `no command could name those items; ${path} holds them as the service gave them, or was changed since`,
+  });
+}
+
+/** What the records of a row say beyond its state. */
+interface RowFacts {
+  readonly ids: ReadonlyMap<number, string>;
+  readonly failures: ReadonlyMap<number, FailedRecord>;
+}
+
+/**
+ * The rows of a run by their numbers, after any number of sessions. Of a failure its kind, status and code are known:
+ * what the service said in words may hold values of a row, and is in no journal.
+ *
+ * Rows of other shards are left out, and of an undo those that its run has not come to.
+ *
+ * @throws {Failure} local-file, when the journal is damaged
+ */
+async function* rowOutcomes(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
+  const { header } = replay;
+  const facts = await factsOf(path);
+  const [index = 1, count = 1] = header.shard?.split('/').map(Number) ?? [];
+  for (let row = index; row <= header.input.rows; row += count) {
+    if (header.action === 'undo' && replay.stateOf(row) === 'pending') continue;
+    yield outcomeOf(row, replay, facts);
+  }
+}
+
+async function factsOf(path: string): Promise<RowFacts> {
+  const ids = new Map<number, string>();
+  const failures = new Map<number, FailedRecord>();
+  for await (const { record } of journalRecords(path)) {
+    if (record[0] === 'D') ids.set(record[1], record[2]);
+    else if (record[0] === 'R' && record[2] === 'applied' && record[3] !== '') ids.set(record[1], record[3]);
+    else if (record[0] === 'F') failures.set(record[1], record);
+  }
+  return { ids, failures };
+}
+
+function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, failures }: RowFacts): RowResultShown {
+  const { action } = header;
+  const state = stateOf(row);
+  switch (state) {
+    case 'done':
+      return { row, action, status: 'done', id: ids.get(row) };
+    case 'failed':
+      return { row, action, status: 'failed', failure: refusal(row, failures.get(row)) };
+    case 'invalid':
+      return {
+        ...{ row, action, status: 'failed' },
+        failure: new Failure('usage', 'invalid row', { outcome: 'not-sent', about: { row } }),
+      };
+    case 'in-doubt': {
+      const { key, cause = 'listctl ended before the response came' } = doubtOf(row) ?? {};
+      const details = { outcome: 'unknown', idempotencyKey: key ?? undefined, about: { row } } as const;
+      return { row, action, status: 'in-doubt', failure: new Failure('in-doubt', cause, details) };
+    }
+    case 'pending':
+      return { row, action, status: 'left' };
+    case 'skipped':
+      return { row, action, status: 'skipped' };
+  }
+}
+
+function refusal(row: number, record: FailedRecord | undefined): Failure {
+  const [, , kind = 'refused', status, code] = record ?? [];
+  const parts = [...(status == null ? [] : [`HTTP ${status}`]), ...(code == null ? [] : [code])];
+  return new Failure(kind, parts.length === 0 ? kind : `${kind}: ${parts.join(', ')}`, {
+    // Without a status no response said no.
+    outcome: status == null ? undefined : 'refused',
+    status: status ?? undefined,
+    serviceCode: code ?? undefined,
+    about: { row },
   });
 }

@@ -1,12 +1,12 @@
 /** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
+import type { Exchange, Step, Wire } from '../../api/client.ts';
 import { getQuestion } from '../../api/items.ts';
-import type { Exchange, Step, Wire } from '../../api/wire.ts';
-import { payloadHash } from '../../bulk/payload-hash.ts';
-import type { RowStep, Sender } from '../../bulk/task.ts';
-import { Failure } from '../../errors.ts';
-import { type Item, type ListRef, strongTag } from '../../item.ts';
-import { objectFrom } from '../../json.ts';
-import { deletionOf, type Gone, isMissing } from '../many/deletion.ts';
+import { payloadHash } from '../../bulk/keys.ts';
+import type { RowStep, Sender } from '../../bulk/outcome.ts';
+import { deletionOf, type Gone, isMissing } from '../../bulk/senders.ts';
+import { Failure } from '../../core/errors.ts';
+import { type Item, type ListRef, strongTag } from '../../core/item.ts';
+import { objectFrom } from '../../core/json.ts';
 
 /** An item that a run created, as the row of the run that takes it back. */
 export interface CreatedRow {

@@ -1,9 +1,278 @@
-import { addHelpNotes, type CommandSpec } from '../command.ts';
-import { addPaceOptions } from '../many/flags.ts';
-import { addMaxDeleteOption } from '../many/max-delete.ts';
-import { withSession } from '../session.ts';
-import { runWords } from './named-run.ts';
-import type { UndoFlags } from './undo-run.ts';
+import { createHash } from 'node:crypto';
+import { addPaceOptions, type ManyFlags, type PaceFlags, readPaceFlags } from '../../bulk/flags.ts';
+import type { JournalHeader } from '../../bulk/journal-format.ts';
+import type { Replay } from '../../bulk/journal-read.ts';
+import type { Task } from '../../bulk/outcome.ts';
+import type { RowsPlan } from '../../bulk/plan.ts';
+import {
+  checkJournalPath,
+  identityOf,
+  isAmongRuns,
+  journalFiles,
+  openRecord,
+  type Recorded,
+  type RunRecord,
+  refuseSameFile,
+} from '../../bulk/record.ts';
+import { openRejectsFile, openRejectsOutput } from '../../bulk/rejects-file.ts';
+import { newCounts } from '../../bulk/resume.ts';
+import { isRunName } from '../../bulk/runs.ts';
+import { nextSteps, sendRows } from '../../bulk/send.ts';
+import { openSummary, type Summary } from '../../bulk/summary.ts';
+import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
+import { confirm } from '../../cli/prompts.ts';
+import { type Session, withSession } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { absolutePath, resolveLinks } from '../../core/files.ts';
+import type { Host } from '../../core/host.ts';
+import type { ListRef } from '../../core/item.ts';
+import { objectFrom, printJson } from '../../core/json.ts';
+import { countOf } from '../../core/text.ts';
+import type { OutputFile } from '../../core/write-file.ts';
+import { shellWord } from '../../output/request.ts';
+import { doneRows, pathOfRun, readRun, runWords, targetOf, whileLocked, wordForHint } from './named-run.ts';
+import { shrunk } from './show.ts';
+import { type CreatedRow, needsLook, undoSender } from './undo-sender.ts';
+
+/** The flags as they were typed. */
+export interface UndoFlags extends ManyFlags {
+  readonly yes?: boolean;
+  readonly force?: boolean;
+}
+
+/** A run that is to be taken back. */
+interface Undo {
+  /** As it was typed. */
+  readonly word: string;
+  readonly path: string;
+  /** What it did. */
+  readonly of: Replay;
+  readonly list: ListRef;
+  readonly created: Created;
+  readonly pace: PaceFlags;
+  readonly summary: Summary;
+  readonly isForced: boolean;
+  readonly mayAsk: boolean;
+  readonly maxDelete: number | undefined;
+  readonly rejects: OutputFile | undefined;
+}
+
+/** What the run created. */
+interface Created {
+  readonly count: number;
+  /** Tells it from what it created before it was gone on with. */
+  readonly sha256: string;
+  /** Whether an item must be read before it is deleted. */
+  readonly needsLooks: boolean;
+}
+
+/**
+ * Deletes what a run created; where that was begun before, goes on with it.
+ *
+ * @throws {Failure} usage, when it did not create, its ids are gone, it is of another service, or nobody confirmed it;
+ *   locked; local-file; what the rows ended in, as `sendRows` does
+ * @throws {Stopped} when it was told to stop
+ */
+async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
+  const { host, version } = session;
+  const pace = readPaceFlags(flags);
+  const maxDelete = readMaxDelete(flags);
+  const { lockWaitMs, breaksLock } = pace;
+  const path = pathOfRun(word, host);
+  const journal = undoJournal(path, word, flags, host);
+  const records = {
+    [word]: journalFiles(path),
+    '--journal': journal === undefined ? undefined : journalFiles(journal),
+  };
+  refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
+  const rejects = await openRejectsOutput(pace.rejects, false, session);
+  // The run itself must not go on meanwhile.
+  const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host, async () => {
+    const of = await readRun(path);
+    refuseOthers(of.header);
+    const list = targetOf(of.header, session);
+    const isForced = flags.force === true;
+    const created = await createdBy(path, isForced);
+    const { origin, site, list: name, run } = of.header;
+    const summarized = { action: 'undo', service: origin, ...list, shard: null };
+    const summary = await openSummary(pace.summaryJson, summarized, session);
+    const mayAsk = flags.yes !== true;
+    const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
+    const identity = identityOf('undo', origin, site, name, run);
+    const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
+    const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, locking, host);
+    try {
+      if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(journal);
+      await takeBack(undo, record, session);
+    } finally {
+      record.release();
+    }
+  });
+  await undone.finally(() => rejects?.close());
+}
+
+/**
+ * The file that an undo is recorded in: beside the journal of the run where that was named by its path, since the user
+ * may have no home to keep another one in; undefined for the directory of runs.
+ */
+function undoJournal(path: string, word: string, { journal }: UndoFlags, host: Host): string | undefined {
+  if (journal === 'none') {
+    throw new Failure('usage', '--journal none cannot be used with runs undo: its record says what is deleted already');
+  }
+  if (journal !== undefined) {
+    checkJournalPath(journal, host);
+    return resolveLinks(absolutePath(journal, host));
+  }
+  return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
+}
+
+function ofAnother(journal: string | undefined): Failure {
+  return new Failure('usage', `${journal} records another run`, {
+    hint: 'nothing was sent; name another file with --journal',
+  });
+}
+
+/** @throws {Failure} usage, where there is nothing to take back, or no way to know what */
+function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
+  if (action === 'undo') {
+    throw new Failure('usage', `run ${run} took back run ${of}, and has created nothing itself`, {
+      hint: `nothing was sent; listctl runs undo ${of} goes on with it`,
+    });
+  }
+  if (action !== 'create') {
+    throw new Failure('usage', `run ${run} is of ${action}: only what a create made can be taken back`, {
+      hint: 'nothing was sent',
+    });
+  }
+  if (isShrunk) throw new Failure('usage', `run ${run} ${shrunk}`, { hint: 'nothing was sent' });
+}
+
+async function createdBy(path: string, isForced: boolean): Promise<Created> {
+  const digest = createHash('sha256');
+  let count = 0;
+  let needsLooks = false;
+  for await (const row of doneRows(path)) {
+    count += 1;
+    digest.update(`${JSON.stringify([row.row, row.id])}\n`);
+    needsLooks ||= needsLook(row, isForced);
+  }
+  return { count, sha256: digest.digest('hex'), needsLooks };
+}
+
+async function takeBack(undo: Undo, record: RunRecord, session: Session): Promise<void> {
+  const { of, created, list, mayAsk } = undo;
+  const { run, startedAt } = of.header;
+  // What it created since is not in that journal.
+  const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
+  const left = created.count - (before?.counts.done ?? 0);
+  if (of.counts.inDoubt > 0) {
+    await session.say(
+      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: what they may have created is not taken back; ` +
+        `listctl runs show ${wordForHint(undo.word, run)} --in-doubt names them`,
+    );
+  }
+  if (left === 0) {
+    const what = created.count === 0 ? 'it has created nothing' : `run ${before?.header.run} took everything back`;
+    await session.say(`0 items to take back of run ${run}, begun ${startedAt}: ${what}`);
+    return;
+  }
+  checkMaxDelete(left, undo.maxDelete);
+  if (mayAsk) await askBefore(undo, left, session);
+  else if (undo.word === 'last') await session.say(`undoing run ${run}, begun ${startedAt}: ${countOf(left, 'item')}`);
+  await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
+  await sendRows(planOf(undo, before, record, session), session);
+}
+
+async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
+  const { run, startedAt } = of.header;
+  const what = `the ${countOf(left, 'item')} that run ${run}, begun ${startedAt}, created`;
+  const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
+  if (session.mayPrompt() && (await confirm(question, session))) return;
+  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
+    hint: 'pass --yes to delete without being asked',
+  });
+}
+
+function begin({ of, created, pace }: Undo, before: Replay | undefined, record: RunRecord, session: Session): Recorded {
+  if (before !== undefined) return record.reopen(pace.concurrency);
+  const { host, version, idempotency } = session;
+  const { run, origin, site, list, input } = of.header;
+  const header = {
+    ...({ tool: version, action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
+    // Its rows have the numbers that they have in that run.
+    input: { bytes: 0, sha256: created.sha256, rows: input.rows },
+    rows: created.count,
+    idempotency,
+    startedAt: new Date(host.clock.now()).toISOString(),
+  };
+  return record.create(header, pace.concurrency);
+}
+
+function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RowsPlan<CreatedRow> {
+  const { word, path, of, list, created, pace, summary, isForced } = undo;
+  const { words } = session;
+  const { run } = of.header;
+  const { ratePerSecond } = pace;
+  // Two requests are one row then, and at most so many requests were asked for.
+  const isHalved = created.needsLooks && ratePerSecond !== undefined;
+  return {
+    ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results', summary } as const),
+    begin: () => begin(undo, before, record, session),
+    counts: before === undefined ? newCounts(created.count) : { ...before.counts },
+    nextSeq: before?.nextSeq ?? 1,
+    tasks: tasksOf(path, of, before),
+    senderOver: (wire) => undoSender({ run, list, wire, isForced }),
+    pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
+    rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
+    nextSteps: nextSteps(goOnWith(words, word, run), false),
+  };
+}
+
+/** So many rows are handed on together. */
+const blockLength = 256;
+
+async function* tasksOf(
+  path: string,
+  of: Replay,
+  before: Replay | undefined,
+): AsyncGenerator<readonly Task<CreatedRow>[]> {
+  let block: Task<CreatedRow>[] = [];
+  for await (const { row: number, id, etag, problem } of doneRows(path)) {
+    const state = before?.stateOf(number) ?? 'pending';
+    if (state === 'done' || state === 'skipped') continue;
+    const row: CreatedRow = { number, id, etag, hash: of.hashOf(number) };
+    const was = statesBefore[state];
+    const doubt = before?.doubtOf(number);
+    if (problem !== undefined) block.push({ kind: 'invalid', row, was, failure: problem });
+    // Sent again, it leads to the same.
+    else if (doubt === undefined) block.push({ kind: 'send', row, was });
+    else block.push({ kind: 'send', row, was, sent: { key: null, msAgo: () => 0 } });
+    if (block.length < blockLength) continue;
+    yield block;
+    block = [];
+  }
+  if (block.length > 0) yield block;
+}
+
+const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'in-doubt': 'inDoubt' } as const;
+
+/** As JSONL, so that `items delete --from` takes it. */
+function rejectedRow({ number, id }: CreatedRow, error: string): string {
+  return `${printJson(
+    objectFrom([
+      ['row', number],
+      ['id', id],
+      ['listctl:error', error],
+    ]),
+  )}\n`;
+}
+
+/** The same command line; but `last` is another run now. */
+function goOnWith(words: readonly string[], word: string, run: string): string {
+  const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
+  return ['listctl', ...same.map(shellWord)].join(' ');
+}
 
 /** `listctl runs undo` */
 export const undoCommand: CommandSpec = {
@@ -22,7 +291,6 @@ export const undoCommand: CommandSpec = {
     addPaceOptions(command);
     command.action((word: string, flags: UndoFlags) =>
       withSession(context, command, async (session) => {
-        const { undoRun } = await import('./undo-run.ts');
         await undoRun(word, flags, session);
       }),
     );

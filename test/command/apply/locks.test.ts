@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { entryOf, thisHolder } from '../../../src/lock-holder.ts';
+import { entryOf, thisHolder } from '../../../src/core/lock.ts';
 import type { Run } from '../../support/test-host.ts';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeLock } from '../../../src/lock.ts';
+import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
 import { applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';

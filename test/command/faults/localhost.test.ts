@@ -3,7 +3,7 @@ import dns from 'node:dns';
 import { createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { isLoopbackAddress } from '../../../src/loopback.ts';
+import { isLoopbackAddress } from '../../../src/core/loopback.ts';
 import { answerBytes } from '../../support/fault-answer.ts';
 import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
 

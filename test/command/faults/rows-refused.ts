@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { wireOver } from '../../../src/api/client.ts';
 import { itemsApi } from '../../../src/api/items.ts';
-import { usualRetries } from '../../../src/api/retry.ts';
-import { wireOver } from '../../../src/api/wire.ts';
-import { Failure } from '../../../src/errors.ts';
-import { objectFrom } from '../../../src/json.ts';
+import { usualRetries } from '../../../src/api/outcome.ts';
+import { Failure } from '../../../src/core/errors.ts';
+import { objectFrom } from '../../../src/core/json.ts';
 import { type AnswerParts, answerBytes } from '../../support/fault-answer.ts';
 import { type AnswerStep, always, inOrder, type Plan } from '../../support/fault-plan.ts';
 import { row, rowElsewhere } from '../../support/fault-rows.ts';

@@ -447,7 +447,7 @@ test('a stop while stdin is still being read sends nothing and leaves nothing', 
   await using world = await manyWorld(service);
   execFileSync('mkfifo', [join(world.path, 'pipe')]);
   const stopping = new AbortController();
-  const { Stopped } = await import('../../../src/errors.ts');
+  const { Stopped } = await import('../../../src/core/errors.ts');
   const made = testHost({ cwd: world.path, env: world.env, signal: stopping.signal });
   const writer = writeFile(join(world.path, 'pipe'), '{"Title":"t1"}\n');
   const host = { ...made, stdin: { isTTY: false, stream: createReadStream(join(world.path, 'pipe')) } };

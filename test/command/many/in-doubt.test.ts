@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { encodeLine } from '../../../src/bulk/journal-records.ts';
-import { Stopped } from '../../../src/errors.ts';
+import { encodeLine } from '../../../src/bulk/journal-format.ts';
+import { Stopped } from '../../../src/core/errors.ts';
 import { listService, type Script } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
 

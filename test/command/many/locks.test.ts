@@ -105,7 +105,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
 
 /** An entry in a lock's folder, of a machine that is not this one. */
 async function leaveForeignLock(folder: string): Promise<void> {
-  const { entryOf, thisHolder } = await import('../../../src/lock-holder.ts');
+  const { entryOf, thisHolder } = await import('../../../src/core/lock.ts');
   const own = thisHolder({ own: process.pid, isRunning: () => true });
   writeFileSync(join(folder, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
 }

@@ -1,7 +1,7 @@
 /** A user's folder for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-records.ts';
+import { decodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { type Run, run, type World } from '../../support/test-host.ts';
 

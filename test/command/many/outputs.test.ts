@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { takeLock } from '../../../src/lock.ts';
+import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';

@@ -1,7 +1,7 @@
 /** Ctrl-C, a reader that goes away, a device that is full (reliability, P01, P02, P20, P21), in this process. */
 import { describe, expect, test } from 'vitest';
-import { Failure, Stopped } from '../../../src/errors.ts';
-import type { Output } from '../../../src/host.ts';
+import { Failure, Stopped } from '../../../src/core/errors.ts';
+import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { type ListRequest, listService } from './list-service.ts';

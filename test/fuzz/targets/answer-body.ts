@@ -1,5 +1,5 @@
 import { crc32, gzipSync } from 'node:zlib';
-import { answerReader } from '../../../src/api/answer-reader.ts';
+import { answerReader } from '../../../src/api/response.ts';
 import { type Attempt, answerBytesMax, errorBytesMax } from '../../../src/api/transport.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { answerWords, verbs } from './ask.ts';

@@ -1,11 +1,11 @@
+import { wireOver } from '../../../src/api/client.ts';
 import { createQuestion, deleteQuestion, getQuestion, updateQuestion } from '../../../src/api/items.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
-import { wireOver } from '../../../src/api/wire.ts';
-import { Failure } from '../../../src/errors.ts';
-import type { Item } from '../../../src/item.ts';
-import { parseJson, printJson } from '../../../src/json.ts';
-import { failureJson, failureText } from '../../../src/output/failure-text.ts';
-import { jsonText } from '../../../src/output/json-text.ts';
+import { Failure } from '../../../src/core/errors.ts';
+import type { Item } from '../../../src/core/item.ts';
+import { parseJson, printJson } from '../../../src/core/json.ts';
+import { failureJson, failureText } from '../../../src/output/failure.ts';
+import { jsonText } from '../../../src/output/layout.ts';
 import { plainStyle } from '../../../src/output/style.ts';
 import { failureWords, mustHold } from '../target.ts';
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { journalRecords, readJournal } from '../../../src/bulk/journal-replay.ts';
-import { listRuns } from '../../../src/bulk/run-files.ts';
+import { journalRecords, readJournal } from '../../../src/bulk/journal-read.ts';
+import { listRuns } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';

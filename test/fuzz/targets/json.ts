@@ -1,6 +1,6 @@
-import { isObject, type JsonValue, parseJson, printJson } from '../../../src/json.ts';
-import { jsonText } from '../../../src/output/json-text.ts';
-import { jsonFaultAt } from '../../../src/rows/json-fault.ts';
+import { isObject, type JsonValue, parseJson, printJson } from '../../../src/core/json.ts';
+import { jsonFaultAt } from '../../../src/core/json-scan.ts';
+import { jsonText } from '../../../src/output/layout.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 

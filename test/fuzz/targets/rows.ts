@@ -1,11 +1,10 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { printJson } from '../../../src/json.ts';
-import { checkRows } from '../../../src/rows/check-rows.ts';
+import { printJson } from '../../../src/core/json.ts';
+import { checkRows } from '../../../src/rows/check.ts';
 import type { Input } from '../../../src/rows/input.ts';
-import { openRows } from '../../../src/rows/open-rows.ts';
-import type { BadRow, Row } from '../../../src/rows/row.ts';
-import type { RowsOptions } from '../../../src/rows/rows-options.ts';
+import { openRows } from '../../../src/rows/read.ts';
+import type { BadRow, Row, RowsOptions } from '../../../src/rows/types.ts';
 import { Broken, type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { printJson } from '../../../src/json.ts';
-import { readSeed } from '../../../src/seed/read-seed.ts';
+import { readSeed } from '../../../src/apply/manifest.ts';
+import { printJson } from '../../../src/core/json.ts';
 import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 import { yamlWords } from './yaml.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { findProjectFile } from '../../../src/settings/project-file.ts';
-import { openUserSettings } from '../../../src/settings/user-settings.ts';
+import { openUserSettings } from '../../../src/settings/read-settings.ts';
+import { findProjectFile } from '../../../src/settings/sources.ts';
 import { type FuzzTarget, failureWords } from '../target.ts';
 import { jsonWords } from './words.ts';
 

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { printPlan, readPlan } from '../../../src/seed/plan-file.ts';
-import { readState } from '../../../src/seed/state-file.ts';
-import { parseState, printState } from '../../../src/seed/state-json.ts';
+import { printPlan, readPlan } from '../../../src/apply/plan-file.ts';
+import { parseState, printState, readState } from '../../../src/apply/state-file.ts';
 import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
 

@@ -1,6 +1,6 @@
-import { printJson } from '../../../src/json.ts';
-import { yamlDocument } from '../../../src/output/yaml-text.ts';
-import { parseYaml, YamlSyntaxError } from '../../../src/yaml.ts';
+import { printJson } from '../../../src/core/json.ts';
+import { parseYaml, YamlSyntaxError } from '../../../src/core/yaml.ts';
+import { yamlDocument } from '../../../src/output/yaml.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 
 export const yamlWords: readonly string[] = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorOf, itemOf, updatedItemOf } from '../../../src/api/answers.ts';
+import { errorOf, itemOf, updatedItemOf } from '../../../src/api/response.ts';
 import type { Answer } from '../../../src/api/transport.ts';
 
 const answer = (body: string | Uint8Array, headers = {}): Answer => ({ status: 400, headers, body: Buffer.from(body) });

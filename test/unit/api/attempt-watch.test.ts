@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
-import { AttemptWatches } from '../../../src/api/attempt-watch.ts';
+import { AttemptWatches } from '../../../src/api/deadlines.ts';
 
 test('a limit that passes while it is set is no negative delay, of which Node would warn on stderr', async () => {
   // Each look at the clock is a second later than the one before.

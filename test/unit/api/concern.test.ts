@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { concernOf, signOf } from '../../../src/api/concern.ts';
+import { concernOf, signOf } from '../../../src/api/outcome.ts';
 import type { Attempt, Method } from '../../../src/api/transport.ts';
 
 const answered = (status: number, headers = {}): Attempt => ({

@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { decodedAttempt } from '../../../src/api/decoding.ts';
+import { decodedAttempt } from '../../../src/api/response.ts';
 
 const text = '{"id":"1"}';
 const attempt = (status: number, encoding: string, body: Uint8Array) =>

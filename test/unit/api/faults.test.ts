@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { faultOf } from '../../../src/api/faults.ts';
+import { faultOf } from '../../../src/api/transport.ts';
 
 it('knows an aborted wait for a socket, whose code is a number', () => {
   const aborted = new DOMException('This operation was aborted', 'AbortError');

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { delayMs } from '../../../src/api/retry.ts';
-import { waitAskedMs } from '../../../src/api/retry-after.ts';
+import { delayMs, waitAskedMs } from '../../../src/api/outcome.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const asked = (headers: Record<string, string>) => waitAskedMs({ status: 429, headers }, nowMs);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { outcomeOf } from '../../../src/api/outcome.ts';
-import { delayMs, mayRepeat, usualRetries } from '../../../src/api/retry.ts';
+import { delayMs, mayRepeat, outcomeOf, usualRetries } from '../../../src/api/outcome.ts';
 import type { Attempt, FaultKind, Method } from '../../../src/api/transport.ts';
 
 const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });

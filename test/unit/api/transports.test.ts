@@ -3,10 +3,10 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
+import type { Way } from '../../../src/api/connect.ts';
 import { httpTransport } from '../../../src/api/http.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { undiciTransport } from '../../../src/api/undici.ts';
-import type { Way } from '../../../src/api/way.ts';
 import { scriptedService } from '../../support/scripted-service.ts';
 
 const read = { method: 'GET', path: '/x', headers: {} } as const;

@@ -1,8 +1,8 @@
 /** What a later answer, or one read, proves of a write that may have happened. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Look, Proof } from '../../../src/api/proof.ts';
 import type { Answer, Attempt } from '../../../src/api/transport.ts';
+import type { Look, Proof } from '../../../src/api/verify-write.ts';
 import { answered, lost, question, requestOf, unreadable, wireWith } from './wire-world.ts';
 
 describe('a delete', () => {

@@ -1,7 +1,7 @@
 /** One attempt at a time: what each of them tells, and under which limits it is made. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { AttemptReport } from '../../../src/api/wire.ts';
-import { Stopped } from '../../../src/errors.ts';
+import type { AttemptReport } from '../../../src/api/client.ts';
+import { Stopped } from '../../../src/core/errors.ts';
 import { answered, lost, page, question, requestOf, tookMs, unreadable, wireWith } from './wire-world.ts';
 
 describe('a step', () => {

@@ -1,6 +1,7 @@
 /** A wire over a transport of plain values. */
+
+import { type Question, type WireOptions, wireOver } from '../../../src/api/client.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
-import { type Question, type WireOptions, wireOver } from '../../../src/api/wire.ts';
 import { testHost } from '../../support/test-host.ts';
 
 /** How long each attempt takes. */

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Answer, Attempt } from '../../../src/api/transport.ts';
-import { Stopped } from '../../../src/errors.ts';
+import { Stopped } from '../../../src/core/errors.ts';
 import { testHost } from '../../support/test-host.ts';
 import { answered, lost, page, question, requestOf, unreadable, wireWith } from './wire-world.ts';
 

@@ -1,9 +1,9 @@
 /** Records in groups: one line for each turn, one sync for all that was written before it (reliability, C7). */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Commits, noJournal, type RunJournal } from '../../../src/bulk/commits.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Commits, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import { Failure } from '../../../src/core/errors.ts';
 
 const done = (row: number): JournalRecord => ['D', row, `id-${row}`, null, 1];
 

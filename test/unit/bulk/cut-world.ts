@@ -1,8 +1,8 @@
 /** What a run is sent to in memory, and by whom, for runs that are cut off. */
-import type { JournalIo } from '../../../src/bulk/journal-io.ts';
-import type { RowStep, Sender } from '../../../src/bulk/task.ts';
-import { Failure } from '../../../src/errors.ts';
-import type { Clock } from '../../../src/host.ts';
+import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
+import type { RowStep, Sender } from '../../../src/bulk/outcome.ts';
+import { Failure } from '../../../src/core/errors.ts';
+import type { Clock } from '../../../src/core/host.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
 import { hashFor } from './journal-samples.ts';
 

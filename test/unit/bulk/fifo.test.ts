@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Fifo } from '../../../src/bulk/fifo.ts';
+import { Fifo } from '../../../src/bulk/queues.ts';
 
 test('what came first leaves first, as from an array', () => {
   const steps = fc.array(

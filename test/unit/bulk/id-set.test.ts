@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IdSet } from '../../../src/bulk/id-set.ts';
+import { IdSet } from '../../../src/bulk/keys.ts';
 
 test.each([
   ['numbers', (index: number) => String(index)],

@@ -1,6 +1,6 @@
 /** What has the shape of a journal's line, member by member. */
 import { describe, expect, test } from 'vitest';
-import { isAnyHeader, isGroup, isHeader } from '../../../src/bulk/journal-checks.ts';
+import { isAnyHeader, isGroup, isHeader } from '../../../src/bulk/journal-format.ts';
 import { hashFor, sampleHeader, sampleSession, sampleTotals } from './journal-samples.ts';
 
 const hash = hashFor(1);

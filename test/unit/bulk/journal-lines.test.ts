@@ -2,9 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { fileIo, type JournalIo } from '../../../src/bulk/journal-io.ts';
-import { beginsAsJournal, readGroups, readHeader, readLastGroup } from '../../../src/bulk/journal-lines.ts';
-import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-records.ts';
+import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-format.ts';
+import {
+  beginsAsJournal,
+  fileIo,
+  type JournalIo,
+  readGroups,
+  readHeader,
+  readLastGroup,
+} from '../../../src/bulk/journal-lines.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 

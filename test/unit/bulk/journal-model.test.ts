@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createJournal, type Journal, reopenJournal } from '../../../src/bulk/journal.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
-import { readJournal } from '../../../src/bulk/journal-replay.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { hashFor, sampleHeader, sampleSession } from './journal-samples.ts';
 

@@ -1,9 +1,9 @@
 /** P07: what a power cut leaves, whatever it keeps, loses or tears of what was not synced. */
 import { describe, expect, test } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
-import type { JournalIo } from '../../../src/bulk/journal-io.ts';
-import { type Replay, readJournal } from '../../../src/bulk/journal-replay.ts';
-import { Failure } from '../../../src/errors.ts';
+import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { doneOf, intentOf, sampleHeader, sampleSession } from './journal-samples.ts';
 

@@ -2,8 +2,14 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isGroup, isHeader } from '../../../src/bulk/journal-checks.ts';
-import { decodeLine, encodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-records.ts';
+import {
+  decodeLine,
+  encodeLine,
+  isGroup,
+  isHeader,
+  type JournalGroup,
+  type JournalRecord,
+} from '../../../src/bulk/journal-format.ts';
 import { hashFor, sampleHeader, sampleSession, sampleTotals } from './journal-samples.ts';
 
 const row = fc.integer({ min: 1, max: 2 ** 40 });

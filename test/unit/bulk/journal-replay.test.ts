@@ -3,10 +3,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { reopenJournal } from '../../../src/bulk/journal.ts';
-import { fileIo, type JournalIo } from '../../../src/bulk/journal-io.ts';
-import { encodeLine, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-records.ts';
-import { journalRecords, type PlacedRecord, type Replay, readJournal } from '../../../src/bulk/journal-replay.ts';
-import { Failure } from '../../../src/errors.ts';
+import { encodeLine, type JournalRecord, type SessionStart } from '../../../src/bulk/journal-format.ts';
+import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { journalRecords, type PlacedRecord, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import {

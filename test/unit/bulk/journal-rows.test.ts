@@ -1,7 +1,7 @@
 /** What is remembered of a run's rows. */
 import { describe, expect, test } from 'vitest';
-import type { IntentRecord } from '../../../src/bulk/journal-records.ts';
-import { runRows } from '../../../src/bulk/journal-rows.ts';
+import type { IntentRecord } from '../../../src/bulk/journal-format.ts';
+import { runRows } from '../../../src/bulk/journal-read.ts';
 import { hashFor } from './journal-samples.ts';
 
 const intended = (row: number, seq: number, key: string | null = null): IntentRecord => {

@@ -1,7 +1,7 @@
 /** Journals to test with. */
 import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
-import type { JournalIo } from '../../../src/bulk/journal-io.ts';
-import type { JournalRecord, RunTotals, SessionStart } from '../../../src/bulk/journal-records.ts';
+import type { JournalRecord, RunTotals, SessionStart } from '../../../src/bulk/journal-format.ts';
+import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 
 /** A header for a run over so many rows. */
 export function sampleHeader(rows: number, more: Partial<NewHeader> = {}): NewHeader {

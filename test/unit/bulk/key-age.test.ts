@@ -1,6 +1,6 @@
 /** How old a key is, whichever clock is wrong. */
 import { expect, test } from 'vitest';
-import { keyAgeMs, type PresentMoment, type SentMoment } from '../../../src/bulk/key-age.ts';
+import { keyAgeMs, type PresentMoment, type SentMoment } from '../../../src/bulk/keys.ts';
 
 const hour = 3_600_000;
 const at = Date.UTC(2026, 10, 20);

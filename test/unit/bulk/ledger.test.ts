@@ -1,10 +1,10 @@
 /** What is said of rows: on disk first, then told; and the counts, which are all of the run's rows at any time. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { Ledger } from '../../../src/bulk/ledger.ts';
-import type { RowResult, RunningCounts, Sender, SendTask } from '../../../src/bulk/task.ts';
-import { Failure } from '../../../src/errors.ts';
+import type { RowResult, RunningCounts, Sender, SendTask } from '../../../src/bulk/outcome.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import type { TestRow } from './runner-world.ts';
 
 const hash = 'aaaaaaaaaaaaaaaa';

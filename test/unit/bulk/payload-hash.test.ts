@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { payloadHash } from '../../../src/bulk/payload-hash.ts';
-import { isObject, objectFrom, parseJson } from '../../../src/json.ts';
+import { payloadHash } from '../../../src/bulk/keys.ts';
+import { isObject, objectFrom, parseJson } from '../../../src/core/json.ts';
 
 function fieldsOf(text: string) {
   const value = parseJson(text);

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../../src/bulk/journal.ts';
-import { readJournal } from '../../../src/bulk/journal-replay.ts';
+import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { doneOf, hashFor, intentOf, sampleHeader, sampleSession } from './journal-samples.ts';
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ResultsInOrder } from '../../../src/bulk/results-in-order.ts';
+import { ResultsInOrder } from '../../../src/bulk/ledger.ts';
 
 describe('results', () => {
   test('leave in the order of their places, whatever order they come in, each once', async () => {

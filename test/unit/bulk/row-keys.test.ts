@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { derivedKey, rowKeys } from '../../../src/bulk/row-keys.ts';
+import { derivedKey, rowKeys } from '../../../src/bulk/keys.ts';
 
 test('a key is 26 letters of base32, and never the same one twice, however many are drawn', () => {
   const key = rowKeys();

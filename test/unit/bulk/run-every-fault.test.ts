@@ -1,12 +1,12 @@
 /** A run whose n-th call to the file system fails, for every n until none is hit (reliability, E4; P08, P10). */
 import { expect, test } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
-import type { JournalIo } from '../../../src/bulk/journal-io.ts';
-import { type Replay, readJournal } from '../../../src/bulk/journal-replay.ts';
+import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import type { Task } from '../../../src/bulk/outcome.ts';
 import { startPace } from '../../../src/bulk/pace.ts';
 import { startRun } from '../../../src/bulk/runner.ts';
-import type { Task } from '../../../src/bulk/task.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
 import { hurriedClock, type Row, Service, senderOf, type World } from './cut-world.ts';

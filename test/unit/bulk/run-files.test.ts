@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
-import { fileIo } from '../../../src/bulk/journal-io.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
-import { readJournal } from '../../../src/bulk/journal-replay.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import { fileIo } from '../../../src/bulk/journal-lines.ts';
+import { readJournal } from '../../../src/bulk/journal-read.ts';
 import {
   findRun,
   isRunName,
@@ -18,7 +18,7 @@ import {
   runLock,
   runPath,
   shrinkOldRuns,
-} from '../../../src/bulk/run-files.ts';
+} from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import {

@@ -1,12 +1,12 @@
 /** Runs over a service in memory that are killed, or whose power is cut, and are gone on with (reliability, E4). */
 import { createJournal, type Journal, reopenJournal } from '../../../src/bulk/journal.ts';
-import type { JournalIo } from '../../../src/bulk/journal-io.ts';
-import type { SessionStart } from '../../../src/bulk/journal-records.ts';
-import { journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-replay.ts';
+import type { SessionStart } from '../../../src/bulk/journal-format.ts';
+import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
+import { journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
+import type { Task } from '../../../src/bulk/outcome.ts';
 import { startPace } from '../../../src/bulk/pace.ts';
 import { startRun } from '../../../src/bulk/runner.ts';
-import type { Task } from '../../../src/bulk/task.ts';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { type SeededRandom, seededRandom } from '../../support/seeded-random.ts';
 import { hurriedClock, type Mutant, type Row, Service, senderOf, type World } from './cut-world.ts';

@@ -1,12 +1,12 @@
 /** What a run needs, made of plain values: a clock that jumps, a sender that answers as a test says, a journal to look at. */
 import { setImmediate } from 'node:timers/promises';
-import type { RunJournal } from '../../../src/bulk/commits.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
+import type { RunJournal } from '../../../src/bulk/journal.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import type { RowResult, RowStep, RunningCounts, Task } from '../../../src/bulk/outcome.ts';
 import { type Pace, startPace } from '../../../src/bulk/pace.ts';
 import { type RunEnd, type RunningRun, type RunOptions, startRun } from '../../../src/bulk/runner.ts';
-import type { RowResult, RowStep, RunningCounts, Task } from '../../../src/bulk/task.ts';
-import { Failure, type FailureKind } from '../../../src/errors.ts';
-import type { Clock } from '../../../src/host.ts';
+import { Failure, type FailureKind } from '../../../src/core/errors.ts';
+import type { Clock } from '../../../src/core/host.ts';
 
 /** A row of a test. */
 export interface TestRow {

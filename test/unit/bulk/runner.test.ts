@@ -1,9 +1,9 @@
 /** The loop of a run, with a clock that jumps, a sender and a journal that tests look into. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RowStep, Task } from '../../../src/bulk/outcome.ts';
 import { type Pace, startPace } from '../../../src/bulk/pace.ts';
-import type { RowStep, Task } from '../../../src/bulk/task.ts';
-import { Failure, Stopped } from '../../../src/errors.ts';
+import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
 
 /** A pace that never holds back. */

@@ -1,7 +1,7 @@
 /** What becomes of a row, and of the run, after an attempt that was no success: every row of C2 and C3. */
 import { describe, expect, test } from 'vitest';
-import { type RunSoFar, verdictOf } from '../../../src/bulk/verdict.ts';
-import { Failure, Stopped } from '../../../src/errors.ts';
+import { type RunSoFar, verdictOf } from '../../../src/bulk/outcome.ts';
+import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { notDone } from './runner-world.ts';
 
 /** In the middle of a run that goes well. */

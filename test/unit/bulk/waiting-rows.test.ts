@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WaitingRows } from '../../../src/bulk/waiting-rows.ts';
+import { WaitingRows } from '../../../src/bulk/queues.ts';
 
 test('the soonest comes first; of two for one moment the one that was added first', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 /** The flags of `--from`: words in, checked options out. */
 import { describe, expect, test } from 'vitest';
-import { type ManyFlags, readManyFlags } from '../../../src/commands/many/flags.ts';
+import { type ManyFlags, readManyFlags } from '../../../src/bulk/flags.ts';
 
 test('without a flag everything has its default', () => {
   expect(readManyFlags({})).toEqual({

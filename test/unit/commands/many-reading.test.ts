@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
-import { checkShown } from '../../../src/commands/many/reading.ts';
-import type { Session } from '../../../src/commands/session.ts';
+import { checkShown } from '../../../src/bulk/check-input.ts';
+import type { Session } from '../../../src/cli/session.ts';
 import { plainStyle } from '../../../src/output/style.ts';
-import type { Pass, RowsFile } from '../../../src/rows/open-rows.ts';
-import type { Row } from '../../../src/rows/row.ts';
+import type { Pass, RowsFile } from '../../../src/rows/read.ts';
+import type { Row } from '../../../src/rows/types.ts';
 import { testHost } from '../../support/test-host.ts';
 
 // Nothing here is about time: on a machine with much else to do, it takes as long as it takes.

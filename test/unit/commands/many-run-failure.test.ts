@@ -1,8 +1,8 @@
 /** What a run ends in (rulings, "Exit codes"): a signal before 10, before 8, before 6 or 7, before 3, before 9. */
 import { describe, expect, test } from 'vitest';
-import type { RunTotals } from '../../../src/bulk/journal-records.ts';
-import { nextSteps, runFailure } from '../../../src/commands/many/run-failure.ts';
-import { exitCodes, Failure, type FailureKind, Stopped } from '../../../src/errors.ts';
+import type { RunTotals } from '../../../src/bulk/journal-format.ts';
+import { nextSteps, runFailure } from '../../../src/bulk/send.ts';
+import { exitCodes, Failure, type FailureKind, Stopped } from '../../../src/core/errors.ts';
 
 const none: RunTotals = {
   ...{ done: 5, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { reportBug } from '../../../src/commands/report.ts';
+import { reportBug } from '../../../src/cli/report.ts';
 import { testHost } from '../../support/test-host.ts';
 
 test('a bug is reported with its version and stack, and nothing in it drives the terminal', async () => {

@@ -1,8 +1,8 @@
 /** A token command, in a real shell. */
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
-import { runTokenCommand } from '../../../src/commands/token-command.ts';
-import { Stopped } from '../../../src/errors.ts';
+import { runTokenCommand } from '../../../src/cli/token-command.ts';
+import { Stopped } from '../../../src/core/errors.ts';
 import { testHost, type World } from '../../support/test-host.ts';
 
 const path = { PATH: process.env['PATH'] ?? '' };

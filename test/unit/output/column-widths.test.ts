@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { columnWidths, gapWidth } from '../../../src/output/column-widths.ts';
+import { columnWidths, gapWidth } from '../../../src/output/table.ts';
 
 /** Needs, the first of them whole, as the id is. */
 const needs = (...widths: number[]) => widths.map((width, at) => ({ width, isWhole: at === 0 }));

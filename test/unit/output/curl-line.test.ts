@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseJson } from '../../../src/json.ts';
-import { curlLine } from '../../../src/output/curl-line.ts';
-import type { PlannedRequest } from '../../../src/output/item-view.ts';
+import { parseJson } from '../../../src/core/json.ts';
+import type { PlannedRequest } from '../../../src/output/item.ts';
+import { curlLine } from '../../../src/output/request.ts';
 
 const url = 'https://lists.example/v1/sites/home/lists/tasks/items';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cutText } from '../../../src/output/cut-text.ts';
+import { cutText } from '../../../src/core/text.ts';
 
 /** One column a character, two where it is an emoji or Chinese. */
 function widthOf(text: string): number {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NumberToken } from '../../../src/json.ts';
-import { compareNumbers } from '../../../src/output/exact-number.ts';
+import { NumberToken } from '../../../src/core/json.ts';
+import { compareNumbers } from '../../../src/output/query-functions.ts';
 
 const token = (digits: string) => new NumberToken(digits);
 

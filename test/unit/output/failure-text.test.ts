@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exitCodes, Failure, type FailureKind } from '../../../src/errors.ts';
-import { failureJson, failureObject, failureText } from '../../../src/output/failure-text.ts';
+import { exitCodes, Failure, type FailureKind } from '../../../src/core/errors.ts';
+import { failureJson, failureObject, failureText } from '../../../src/output/failure.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 
 test.each([

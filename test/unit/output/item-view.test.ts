@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Item } from '../../../src/item.ts';
-import { isObject, parseJson } from '../../../src/json.ts';
-import { deletedView, itemView, requestView } from '../../../src/output/item-view.ts';
+import type { Item } from '../../../src/core/item.ts';
+import { isObject, parseJson } from '../../../src/core/json.ts';
+import { deletedView, itemView, requestView } from '../../../src/output/item.ts';
 import { loadStyle } from '../../../src/output/style.ts';
 import type { PrintFormat, View } from '../../../src/output/view.ts';
 import { printed } from './printed.ts';

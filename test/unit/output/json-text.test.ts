@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JsonValue, parseJson, printJson } from '../../../src/json.ts';
-import { jsonText } from '../../../src/output/json-text.ts';
+import { type JsonValue, parseJson, printJson } from '../../../src/core/json.ts';
+import { jsonText } from '../../../src/output/layout.ts';
 
 test.each([
   ['DEL', '\x7f', '"\\u007f"'],

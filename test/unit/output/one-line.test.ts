@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { oneLine } from '../../../src/output/one-line.ts';
+import { oneLine } from '../../../src/core/text.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openPercentiles, timePercentiles } from '../../../src/output/percentiles.ts';
+import { openPercentiles, timePercentiles } from '../../../src/output/runs.ts';
 
 function percentilesOf(numbers: Iterable<number>) {
   const percentiles = openPercentiles();

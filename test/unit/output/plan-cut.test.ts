@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { cutBoth, cutMiddle } from '../../../src/output/plan-cut.ts';
+import { cutBoth, cutMiddle } from '../../../src/output/wrap.ts';
 import { forbidden } from './hostile-text.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz';

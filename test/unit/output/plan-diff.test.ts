@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { type JsonValue, NumberToken, printJson } from '../../../src/json.ts';
-import { type FieldChange, type StepShown, stepLines, untouchedLines } from '../../../src/output/plan-diff.ts';
+import { type JsonValue, NumberToken, printJson } from '../../../src/core/json.ts';
+import { type FieldChange, type StepShown, stepLines, untouchedLines } from '../../../src/output/plan.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 

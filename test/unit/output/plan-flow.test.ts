@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { flowLines, wordsOf } from '../../../src/output/plan-flow.ts';
+import { flowLines, wordsOf } from '../../../src/output/wrap.ts';
 
 const shout = (text: string) => `<${text}>`;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type JsonValue, parseJson, printJson } from '../../../src/json.ts';
-import { exactText, idText, looksSame, nameText, valueText } from '../../../src/output/plan-value.ts';
+import { type JsonValue, parseJson, printJson } from '../../../src/core/json.ts';
+import { exactText, idText, looksSame, nameText, valueText } from '../../../src/output/plan.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 
 test.each(['Buy milk', '2026-01-01', '1.2.3', 'a: b', 'it is true', '007a', 'Grüße', '日本語', 'x="1"', '-'])(

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import type { StepShown } from '../../../src/output/plan-diff.ts';
+import type { StepShown } from '../../../src/output/plan.ts';
 import {
   applyQuestion,
   type PlanCountsShown,
   type PlanShown,
   planLines,
   planSummary,
-} from '../../../src/output/plan-view.ts';
+} from '../../../src/output/plan.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import type { Screen } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';

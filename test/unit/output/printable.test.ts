@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hiddenCharacters, printable } from '../../../src/output/printable.ts';
+import { hiddenCharacters, printable } from '../../../src/core/text.ts';
 
 /** Every code point that O01, O02 and O04 name; written down here a second time, from the design and not the code. */
 const forbiddenRanges = [

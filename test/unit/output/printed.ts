@@ -1,5 +1,5 @@
+import type { PrinterOptions } from '../../../src/output/layout.ts';
 import { openPrinter } from '../../../src/output/printer.ts';
-import type { PrinterOptions } from '../../../src/output/printer-options.ts';
 import { plainStyle } from '../../../src/output/style.ts';
 import type { View } from '../../../src/output/view.ts';
 

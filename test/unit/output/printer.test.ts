@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
-import { deletedView } from '../../../src/output/item-view.ts';
+import { Failure } from '../../../src/core/errors.ts';
+import { deletedView } from '../../../src/output/item.ts';
 import { openPrinter } from '../../../src/output/printer.ts';
 import { dryRunFormats, outputFormats, type View } from '../../../src/output/view.ts';
 import { pipe, printed, recorder, terminal } from './printed.ts';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Output } from '../../../src/host.ts';
+import type { Output } from '../../../src/core/host.ts';
 import { openProgressBar } from '../../../src/output/progress-bar.ts';
 import { canRedraw, type RunProgressShown } from '../../../src/output/progress-text.ts';
 import { loadStyle } from '../../../src/output/style.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countOf, countText, rateText, roughTimeText, timeText } from '../../../src/output/quantity-text.ts';
+import { countOf, countText, rateText, roughTimeText, timeText } from '../../../src/core/text.ts';
 
 test.each([
   [0, '0'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseJson, printJson } from '../../../src/json.ts';
+import { parseJson, printJson } from '../../../src/core/json.ts';
 import { compileQuery } from '../../../src/output/query.ts';
 
 /** Asks the query of what the JSON text says. */

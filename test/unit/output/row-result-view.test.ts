@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
-import { type RowResultShown, rowResultView } from '../../../src/output/row-result-view.ts';
+import { Failure } from '../../../src/core/errors.ts';
+import { type RowResultShown, rowResultView } from '../../../src/output/runs.ts';
 import { loadStyle } from '../../../src/output/style.ts';
 import type { PrintFormat } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type RunDetailShown, type RunShown, runDetailView, runView } from '../../../src/output/run-view.ts';
+import { type RunDetailShown, type RunShown, runDetailView, runView } from '../../../src/output/runs.ts';
 import { plainStyle } from '../../../src/output/style.ts';
 import type { PrintFormat } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';

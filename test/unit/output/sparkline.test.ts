@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sparkline } from '../../../src/output/sparkline.ts';
+import { sparkline } from '../../../src/output/runs.ts';
 
 const levels = '▁▂▃▄▅▆▇█';
 

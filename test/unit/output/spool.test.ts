@@ -1,6 +1,6 @@
 import { readdirSync, readlinkSync, statSync, writeSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
-import { linesInMemoryMax, openSpool } from '../../../src/output/spool.ts';
+import { linesInMemoryMax, openSpool } from '../../../src/core/spool.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { printed } from './printed.ts';
 import { jsonView } from './views.ts';

@@ -1,4 +1,4 @@
-import { type JsonValue, parseJson } from '../../../src/json.ts';
+import { type JsonValue, parseJson } from '../../../src/core/json.ts';
 import type { View } from '../../../src/output/view.ts';
 
 /** JSON values, looked at as they are. */

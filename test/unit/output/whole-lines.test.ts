@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wholeLines } from '../../../src/output/whole-lines.ts';
+import { wholeLines } from '../../../src/output/layout.ts';
 
 test('what is drawn meanwhile is taken away before each write, and stands below whole lines alone', async () => {
   const screen: string[] = [];

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type JsonValue, objectFrom, parseJson } from '../../../src/json.ts';
-import { yamlDocument, yamlElement } from '../../../src/output/yaml-text.ts';
-import { parseYaml } from '../../../src/yaml.ts';
+import { type JsonValue, objectFrom, parseJson } from '../../../src/core/json.ts';
+import { parseYaml } from '../../../src/core/yaml.ts';
+import { yamlDocument, yamlElement } from '../../../src/output/yaml.ts';
 
 const yaml = (json: string) => yamlDocument(parseJson(json));
 /** Readers of YAML 1.2 and 1.1; the second takes `yes`, `0o7`, `1:20` and dates for something else. */

@@ -2,8 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvCutter } from '../../../src/rows/csv-cutter.ts';
-import { csvRecords } from '../../../src/rows/csv-records.ts';
+import { csvCutter, csvRecords } from '../../../src/rows/csv.ts';
 import { rowsFrom, told } from './rows-from.ts';
 
 describe('what is a row', () => {

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodedText } from '../../../src/rows/decoded-text.ts';
+import { decodedText } from '../../../src/rows/decode.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();

@@ -1,9 +1,9 @@
 /** Rows out of JSON, in lines and in one array. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type JsonObject, NumberToken, printJson } from '../../../src/json.ts';
-import { elementsOf } from '../../../src/rows/json-elements.ts';
-import { jsonFaultAt } from '../../../src/rows/json-fault.ts';
+import { type JsonObject, NumberToken, printJson } from '../../../src/core/json.ts';
+import { jsonFaultAt } from '../../../src/core/json-scan.ts';
+import { elementsOf } from '../../../src/rows/json-rows.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 /** The same texts as a file of that format. */

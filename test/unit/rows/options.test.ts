@@ -1,9 +1,9 @@
 /** What the options of --from say of columns, cells and shares. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NumberToken } from '../../../src/json.ts';
-import { badRowFailure, badRowsFailure } from '../../../src/rows/check-rows.ts';
-import type { CellType, EmptyCell, RowsOptions } from '../../../src/rows/rows-options.ts';
+import { NumberToken } from '../../../src/core/json.ts';
+import { badRowFailure, badRowsFailure } from '../../../src/rows/check.ts';
+import type { CellType, EmptyCell, RowsOptions } from '../../../src/rows/types.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 const types = (...all: readonly (readonly [string, CellType])[]) => ({ types: new Map(all) });

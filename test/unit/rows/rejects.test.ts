@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openRejects } from '../../../src/rows/rejects.ts';
-import type { RowsOptions } from '../../../src/rows/rows-options.ts';
+import type { RowsOptions } from '../../../src/rows/types.ts';
 import { idsOf, type Outcome, rowsFrom, told } from './rows-from.ts';
 
 /** A rejects file of every row, each with this error or, of a bad one, its problem. */

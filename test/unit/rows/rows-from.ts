@@ -1,11 +1,10 @@
 /** Rows out of a text, as a run would read them from a file of that name. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Check, checkRows } from '../../../src/rows/check-rows.ts';
+import { type Check, checkRows } from '../../../src/rows/check.ts';
 import { openInput } from '../../../src/rows/input.ts';
-import { openRows, type RowsFile } from '../../../src/rows/open-rows.ts';
-import type { BadRow, Row } from '../../../src/rows/row.ts';
-import type { RowsOptions } from '../../../src/rows/rows-options.ts';
+import { openRows, type RowsFile } from '../../../src/rows/read.ts';
+import type { BadRow, Row, RowsOptions } from '../../../src/rows/types.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { testHost } from '../../support/test-host.ts';
 

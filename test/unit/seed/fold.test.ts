@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
+import type { SeedItem } from '../../../src/apply/manifest.ts';
+import { planOf } from '../../../src/apply/plan.ts';
 import {
   type AppliedJournal,
   beginRun,
@@ -9,11 +9,11 @@ import {
   fold,
   journalIdentity,
   readApplied,
-} from '../../../src/seed/fold.ts';
-import { planOf } from '../../../src/seed/plan.ts';
-import type { SeedItem } from '../../../src/seed/seed.ts';
-import type { KnownItem, State, StateItem } from '../../../src/seed/state.ts';
-import { type Step, stepHash } from '../../../src/seed/step.ts';
+} from '../../../src/apply/recover.ts';
+import type { KnownItem, State, StateItem } from '../../../src/apply/state.ts';
+import { type Step, stepHash } from '../../../src/apply/state.ts';
+import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { sampleHeader, sampleSession, startedAt } from '../bulk/journal-samples.ts';

@@ -1,14 +1,14 @@
 /** apply as the command does it, with a disk and a service in memory, and ways for it to go wrong. */
+
+import { createKey } from '../../../src/apply/execute.ts';
+import type { SeedItem } from '../../../src/apply/manifest.ts';
+import { type Observed, type Plan, planOf } from '../../../src/apply/plan.ts';
+import { beginRun, checkJournal, fold, journalIdentity, readApplied, withLearned } from '../../../src/apply/recover.ts';
+import { newState, type State, type Step, stepHash } from '../../../src/apply/state.ts';
+import { parseState, printState } from '../../../src/apply/state-file.ts';
 import { createJournal, type Journal } from '../../../src/bulk/journal.ts';
-import type { JournalRecord } from '../../../src/bulk/journal-records.ts';
-import type { Fields } from '../../../src/item.ts';
-import { createKey } from '../../../src/seed/create-key.ts';
-import { beginRun, checkJournal, fold, journalIdentity, readApplied, withLearned } from '../../../src/seed/fold.ts';
-import { type Observed, type Plan, planOf } from '../../../src/seed/plan.ts';
-import type { SeedItem } from '../../../src/seed/seed.ts';
-import { newState, type State } from '../../../src/seed/state.ts';
-import { parseState, printState } from '../../../src/seed/state-json.ts';
-import { type Step, stepHash } from '../../../src/seed/step.ts';
+import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import type { Fields } from '../../../src/core/item.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { sampleHeader, sampleSession, startedAt } from '../bulk/journal-samples.ts';
 import { type Answer, ModelService } from './model-service.ts';

@@ -1,6 +1,6 @@
 /** A list in memory, with others at work on it, that watches over what apply does. */
-import type { Fields } from '../../../src/item.ts';
-import { objectFrom } from '../../../src/json.ts';
+import type { Fields } from '../../../src/core/item.ts';
+import { objectFrom } from '../../../src/core/json.ts';
 
 /** An item as the model has it. */
 export interface ModelItem {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { looksLikePlan, type PlanFile, printPlan, readPlan, refuseMoved } from '../../../src/seed/plan-file.ts';
-import type { Step } from '../../../src/seed/step.ts';
+import { looksLikePlan, type PlanFile, printPlan, readPlan, refuseMoved } from '../../../src/apply/plan-file.ts';
+import type { Step } from '../../../src/apply/state.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { anySteps, fieldsOf, sampleRun, sampleState, target } from './seed-samples.ts';
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { payloadHash } from '../../../src/bulk/payload-hash.ts';
-import { parseJson } from '../../../src/json.ts';
-import { withLearned } from '../../../src/seed/fold.ts';
-import { type Observed, type PlanInput, planOf } from '../../../src/seed/plan.ts';
-import { isSameValue } from '../../../src/seed/same-value.ts';
-import type { StateItem } from '../../../src/seed/state.ts';
+import { type Observed, type PlanInput, planOf } from '../../../src/apply/plan.ts';
+import { withLearned } from '../../../src/apply/recover.ts';
+import type { StateItem } from '../../../src/apply/state.ts';
+import { payloadHash } from '../../../src/bulk/keys.ts';
+import { isSameValue } from '../../../src/core/item.ts';
+import { parseJson } from '../../../src/core/json.ts';
 import { anyFields, fieldsOf, sampleDoubt, sampleState, seedOf } from './seed-samples.ts';
 
 const known = (id: string, json: string, etag?: string): StateItem => ({

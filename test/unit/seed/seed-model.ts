@@ -3,10 +3,10 @@
  * between, the list ends as the seed says, no key is made twice, and nothing of anybody else is touched.
  */
 import fc from 'fast-check';
-import { objectFrom, parseJson } from '../../../src/json.ts';
-import { holdsFields } from '../../../src/seed/same-value.ts';
-import type { SeedItem } from '../../../src/seed/seed.ts';
-import { forgetItem, importItem, resolveItem } from '../../../src/seed/state-edits.ts';
+import type { SeedItem } from '../../../src/apply/manifest.ts';
+import { forgetItem, importItem, resolveItem } from '../../../src/apply/state.ts';
+import { holdsFields } from '../../../src/core/item.ts';
+import { objectFrom, parseJson } from '../../../src/core/json.ts';
 import { startedAt } from '../bulk/journal-samples.ts';
 import { type Call, type Fate, ModelWorld, quiet } from './model-apply.ts';
 

@@ -1,10 +1,10 @@
 /** States, steps and values to test with. */
 import fc from 'fast-check';
-import type { Fields } from '../../../src/item.ts';
-import { type JsonValue, objectFrom, parseJson } from '../../../src/json.ts';
-import type { SeedItem } from '../../../src/seed/seed.ts';
-import { newState, type State, type StateItem } from '../../../src/seed/state.ts';
-import type { CreateInDoubt, Step } from '../../../src/seed/step.ts';
+import type { SeedItem } from '../../../src/apply/manifest.ts';
+import type { CreateInDoubt, Step } from '../../../src/apply/state.ts';
+import { newState, type State, type StateItem } from '../../../src/apply/state.ts';
+import type { Fields } from '../../../src/core/item.ts';
+import { type JsonValue, objectFrom, parseJson } from '../../../src/core/json.ts';
 
 export const target = { origin: 'https://lists.example', site: 'demo', list: 'tasks' };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { forgetItem, importItem, resolveItem } from '../../../src/seed/state-edits.ts';
+import { forgetItem, importItem, resolveItem } from '../../../src/apply/state.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fieldsOf, sampleDoubt, sampleState } from './seed-samples.ts';
 

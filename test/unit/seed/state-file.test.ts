@@ -2,10 +2,9 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Failure } from '../../../src/errors.ts';
-import { checkTarget, newState, type State } from '../../../src/seed/state.ts';
-import { backupOf, readState, writeState } from '../../../src/seed/state-file.ts';
-import { parseState, printState } from '../../../src/seed/state-json.ts';
+import { checkTarget, newState, type State } from '../../../src/apply/state.ts';
+import { backupOf, parseState, printState, readState, writeState } from '../../../src/apply/state-file.ts';
+import type { Failure } from '../../../src/core/errors.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { anyItems, anySteps, fieldsOf, sampleDoubt, sampleRun, sampleState, target } from './seed-samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type BadDay, onBadDay } from '../../../src/service/bad-day.ts';
+import { type BadDay, onBadDay } from '../../../src/service/fault-injection.ts';
 import type { ServiceRequest } from '../../../src/service/handle.ts';
 
 const request: ServiceRequest = { method: 'POST', path: '/', headers: {}, body: new Uint8Array() };

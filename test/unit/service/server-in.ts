@@ -1,4 +1,4 @@
-import type { UnsteadyService } from '../../../src/service/bad-day.ts';
+import type { UnsteadyService } from '../../../src/service/fault-injection.ts';
 import { listItemService } from '../../../src/service/handle.ts';
 import { type ServerOptions, startServer } from '../../../src/service/server.ts';
 import { openStore } from '../../../src/service/store.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../../src/errors.ts';
+import { Failure } from '../../../src/core/errors.ts';
 import type { ServiceAnswer } from '../../../src/service/handle.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
 import { createOf, headOf, serverIn, serving, tasks, token } from './server-in.ts';

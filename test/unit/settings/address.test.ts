@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isLoopback } from '../../../src/loopback.ts';
-import { parseAddress } from '../../../src/settings/address.ts';
+import { isLoopback } from '../../../src/core/loopback.ts';
+import { parseAddress } from '../../../src/settings/setting.ts';
 
 test.each([
   { text: 'http://127.0.0.1', is: true },

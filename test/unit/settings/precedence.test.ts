@@ -2,8 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addressSetting } from '../../../src/settings/address.ts';
-import { findSetting } from '../../../src/settings/setting.ts';
+import { addressSetting, findSetting } from '../../../src/settings/setting.ts';
 import { openSources } from '../../../src/settings/sources.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { testHost } from '../../support/test-host.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findProjectFile } from '../../../src/settings/project-file.ts';
+import { findProjectFile } from '../../../src/settings/sources.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const uid = process.geteuid?.();

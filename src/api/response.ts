@@ -1,0 +1,273 @@
+/** Answers: bytes that a stranger sent, checked once and typed after. */
+import { isUtf8 } from 'node:buffer';
+import { headerValue, type Item } from '../core/item.ts';
+import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
+import {
+  type Answer,
+  type AnswerHead,
+  type Attempt,
+  answerBytesMax,
+  errorBytesMax,
+  type ResponseConnection,
+} from './transport.ts';
+
+/** What an error answer says, cleaned by whoever prints it. */
+export interface ServiceError {
+  readonly text: string | undefined;
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+/**
+ * Reads the body as JSON.
+ *
+ * @throws {SyntaxError} with a reason for people, when it is not JSON in UTF-8
+ */
+export function jsonOf(answer: Answer): JsonValue {
+  if (answer.unreadable !== undefined) throw new SyntaxError(answer.unreadable);
+  const text = textOf(answer);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    // Newer Nodes quote a piece of the text, which may be anything: a piece of the token too.
+    const reason = (error instanceof SyntaxError ? error.message : String(error)).replace(/, (\.\.\.)?".*$/s, '');
+    throw new SyntaxError(`the answer is not usable JSON (${reason})`, { cause: error });
+  }
+}
+
+/** Whether the body is JSON, whatever it holds. */
+export function isJson(answer: Answer): boolean {
+  try {
+    jsonOf(answer);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+/** The response is about another item than the one that was requested: it may belong to another request. */
+export class ForeignResponse extends SyntaxError {}
+
+/**
+ * Reads the body as an item.
+ *
+ * @param ref the item that was requested
+ * @throws {SyntaxError} with a reason for people, when there is no item in it
+ * @throws {ForeignResponse} when its id is not that of `ref`
+ */
+export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
+  const members = readMembers(answer);
+  const id = idOf(members['id']);
+  if (id === undefined) throw new SyntaxError('the answer has no "id"');
+  if (ref !== undefined && id !== ref.id) {
+    throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
+  }
+  return itemFrom(members, id, answer);
+}
+
+/**
+ * Reads the response to an update: the item, of which the id may be missing.
+ *
+ * @throws {SyntaxError} as `itemOf`, and when it has neither id nor fields, or an error
+ */
+export function updatedItemOf(answer: Answer, ref: { readonly id: string }): Item {
+  const members = readMembers(answer);
+  refuseError(members);
+  if (idOf(members['id']) !== undefined) return itemOf(answer, ref);
+  if (!isObject(members['fields'])) throw new SyntaxError('the response has neither "id" nor "fields"');
+  return itemFrom(members, ref.id, answer);
+}
+
+/**
+ * Reads the response to a deletion: empty, or any JSON that names no error.
+ *
+ * @throws {SyntaxError} with a reason for people
+ */
+export function checkDeleted(answer: Answer): void {
+  if (answer.body.length === 0) return;
+  const value = jsonOf(answer);
+  if (isObject(value)) refuseError(value);
+}
+
+/** Some services report an error with status 200. */
+function refuseError(members: JsonObject): void {
+  const error = members['error'];
+  if (error !== undefined && error !== null && error !== false) throw new SyntaxError('the response has an "error"');
+}
+
+function itemFrom(members: JsonObject, id: string, answer: Answer): Item {
+  const fields = members['fields'];
+  return {
+    id,
+    fields: isObject(fields) ? fields : objectFrom([]),
+    members: members['id'] === id ? members : withId(members, id),
+    etag: headerValue(answer.headers['etag']),
+  };
+}
+
+/** An item of which only the id is known. */
+export function bareItem(id: string, etag?: string): Item {
+  return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
+}
+
+/**
+ * What the service says of an error: its own text, in the order of the rulings, else the first line of the body.
+ *
+ * @param hide takes the token out of a text; before that is cut, because half a token is one too many
+ */
+export function errorOf(answer: Answer, hide: (text: string) => string = (text) => text): ServiceError {
+  const requestId = answer.headers['request-id'] ?? answer.headers['x-request-id'];
+  const body = membersOrNothing(answer);
+  if (body === undefined) return { text: firstLineOf(answer, hide), code: undefined, requestId };
+  const { error } = body;
+  const nested = isObject(error) ? error : body;
+  const text = [error, nested['message'], body['message'], body['detail'], body['title']].find(isText);
+  const code = [nested['code'], body['code']].find(isText);
+  return { text: text && hide(text).slice(0, 500), code, requestId };
+}
+
+function readMembers(answer: Answer): JsonObject {
+  const value = jsonOf(answer);
+  if (!isObject(value)) throw new SyntaxError('the answer is not a JSON object');
+  return value;
+}
+
+function membersOrNothing(answer: Answer): JsonObject | undefined {
+  try {
+    return readMembers(answer);
+  } catch {
+    // Not JSON: then its first line is all there is to show.
+    return undefined;
+  }
+}
+
+function textOf({ body }: Answer): string {
+  // Strict: a replacement character must never be taken for what was stored.
+  if (!isUtf8(body)) throw new SyntaxError('the answer is not UTF-8');
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+function firstLineOf(answer: Answer, hide: (text: string) => string): string | undefined {
+  if (isHtml(answer)) return undefined;
+  const [line = ''] = hide(Buffer.from(answer.body).toString().trim()).split(/\r?\n/, 1);
+  return line === '' ? undefined : line.slice(0, 500);
+}
+
+/** Whether the answer is a page for people: a login, a gateway's error, a captive portal. */
+export function isHtml({ headers }: Pick<Answer, 'headers'>): boolean {
+  return /html/i.test(headers['content-type'] ?? '');
+}
+
+/** An id may come as a number; its digits are the id (rulings, "Responses"). */
+function idOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'number') return String(value);
+  if (value instanceof NumberToken) return value.digits;
+  return isText(value) ? value : undefined;
+}
+
+function withId(members: JsonObject, id: string): JsonObject {
+  if (!Object.hasOwn(members, 'id')) return objectFrom([['id', id], ...Object.entries(members)]);
+  return objectFrom(Object.entries(members).map(([name, value]) => [name, name === 'id' ? id : value]));
+}
+
+function isText(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
+export function isPlain({ answer }: Attempt): boolean {
+  return answer?.headers['content-encoding'] === undefined;
+}
+
+/**
+ * The attempt with the body of its answer decoded: one gzip coding, up to 8 MiB, though none was asked for. Any other
+ * coding, several, and a body that is cut or damaged leave an answer with its status and headers alone.
+ */
+export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
+  const { answer } = attempt;
+  const coding = answer?.headers['content-encoding']?.trim().toLowerCase();
+  if (!answer || !coding || coding === 'identity' || answer.body.length === 0) return attempt;
+  const decoded = /^(x-)?gzip$/.test(coding)
+    ? await (await import('./gunzip.ts')).gunzip(answer.body, limitOf(answer))
+    : 'it is compressed in a way that is not taken';
+  if (decoded === 'too-large' && isGood(answer)) {
+    const head = { status: answer.status, headers: answer.headers };
+    return { fault: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
+  }
+  if (typeof decoded !== 'string') return { answer: { ...answer, headers: plain(answer), body: decoded } };
+  const unreadable = `the answer can't be read: ${decoded}`;
+  return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
+}
+
+/** The headers without the coding, which is off. */
+function plain({ headers }: Answer): Answer['headers'] {
+  const { 'content-encoding': _, ...rest } = headers;
+  return rest;
+}
+
+/** How many bytes are taken: a small body may stand for a huge one. */
+function limitOf(answer: Answer): number {
+  return isGood(answer) ? answerBytesMax : errorBytesMax;
+}
+
+function isGood({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Puts one answer together from its pieces. */
+export interface AnswerReader {
+  readonly head: AnswerHead;
+  /** Takes a piece: `enough` once the rest is not wanted, `too-large` once it is more than anybody may send. */
+  add(piece: Uint8Array): 'more' | 'enough' | 'too-large';
+  /** The answer, of what came on this connection. */
+  answer(connection: ResponseConnection): Answer;
+}
+
+/**
+ * Reads the body of a 2xx up to 8 MiB. Of any other answer only the first 64 KiB are kept: there is an error in it to
+ * show, and its status is known already.
+ */
+export function answerReader(head: AnswerHead): AnswerReader {
+  return new PieceReader(head);
+}
+
+class PieceReader implements AnswerReader {
+  readonly head: AnswerHead;
+  readonly #isGood: boolean;
+  #first: Uint8Array | undefined;
+  #more: Uint8Array[] | undefined;
+  #sizeBytes = 0;
+
+  constructor(head: AnswerHead) {
+    this.head = head;
+    this.#isGood = head.status >= 200 && head.status < 300;
+  }
+
+  add(piece: Uint8Array): 'more' | 'enough' | 'too-large' {
+    this.#sizeBytes += piece.length;
+    if (this.#isGood && this.#sizeBytes > answerBytesMax) return 'too-large';
+    // Mostly there is one.
+    if (this.#first === undefined) this.#first = piece;
+    else if (this.#more === undefined) this.#more = [piece];
+    else this.#more.push(piece);
+    return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
+  }
+
+  answer(connection: ResponseConnection): Answer {
+    const { status, headers, statusText, isEarly } = this.head;
+    const answer = { status, headers, statusText, body: this.#body(), connection };
+    return isEarly ? { ...answer, isEarly } : answer;
+  }
+
+  #body(): Uint8Array {
+    if (this.#first === undefined) return new Uint8Array();
+    return this.#more === undefined ? this.#first : Buffer.concat([this.#first, ...this.#more]);
+  }
+}
+
+/** Whether the head declares a body that is larger than 8 MiB: then not a byte of it need be read. */
+export function declaresTooMuch({ status, headers }: AnswerHead): boolean {
+  return status >= 200 && status < 300 && Number(headers['content-length'] ?? 0) > answerBytesMax;
+}

@@ -1,0 +1,105 @@
+/** Reads that prove what became of a write that may have happened. */
+import { checkId, type Fields, type Item, type ItemRef, type ListRef } from '../core/item.ts';
+import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
+import { getRequest } from './requests.ts';
+import { itemOf } from './response.ts';
+import type { Answer, AnswerHead, ApiRequest } from './transport.ts';
+
+/** How one read can prove that a write was applied. */
+export interface Proof<T> {
+  /**
+   * The read, where this head of an answer to the write leads to one.
+   *
+   * @param address where requests go: an address elsewhere proves nothing
+   */
+  readonly look: (head: AnswerHead, address: string) => Look<T> | undefined;
+  /** Whether an item that does not show it proves that the write was not applied. */
+  readonly mayDisprove: boolean;
+}
+
+/** A read, and what its answer shows. */
+export interface Look<T> {
+  readonly request: ApiRequest;
+  /** What the write would have given, if this answer shows that it was applied. Throws a SyntaxError for what is no answer to the read. */
+  readonly read: (answer: Answer) => T | undefined;
+}
+
+/**
+ * A create whose 2xx has no usable body: its `Location`, if that is one item of the same list, leads to the item; and
+ * with the fields that were sent it is the one.
+ *
+ * @param given ids that belong to other items
+ */
+export function createProof(list: ListRef, fields: Fields, given?: { add(id: string): boolean }): Proof<Item> {
+  return {
+    look: ({ status, headers }, address) => {
+      const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
+      if (id === undefined) return undefined;
+      const { request, read } = lookAt({ ...list, id }, fields);
+      return { request, read: (answer) => unlessGiven(read(answer), given) };
+    },
+    mayDisprove: false,
+  };
+}
+
+/**
+ * An update that only an unchanged item takes, and that was refused (412) after an attempt whose outcome is unknown:
+ * where the item has the fields that were sent, that attempt was the change.
+ */
+export function updateProof(ref: ItemRef, fields: Fields): Proof<Item> {
+  return {
+    look: ({ status }) => (status === 412 ? lookAt(ref, fields) : undefined),
+    mayDisprove: true,
+  };
+}
+
+/** The id in a `Location` (RFC 9110, section 10.2.2) that is exactly one segment below the list's items. */
+function idIn(location: string | undefined, address: string, list: ListRef): string | undefined {
+  if (location === undefined) return undefined;
+  // The path of any item of the list, cut before its id.
+  const items = address + getRequest({ ...list, id: 'x' }).path.slice(0, -1);
+  try {
+    // It counts from the address of the request, which ends before the slash.
+    const { href } = new URL(location, items.slice(0, -1));
+    const base = new URL(items).href;
+    const segment = href.startsWith(base) ? href.slice(base.length) : '';
+    return /^[^/?#]+$/.test(segment) ? checkId(decodeURIComponent(segment), 'item') : undefined;
+  } catch {
+    // No address, or one that nobody could have meant.
+    return undefined;
+  }
+}
+
+function unlessGiven(item: Item | undefined, given: { add(id: string): boolean } | undefined): Item | undefined {
+  return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
+}
+
+/** A read of an item, which shows a write if the item has these fields. */
+function lookAt(ref: ItemRef, fields: Fields): Look<Item> {
+  return { request: getRequest(ref), read: (answer) => ifHolds(itemOf(answer, ref), fields) };
+}
+
+function ifHolds(item: Item, fields: Fields): Item | undefined {
+  const isHeld = ([name, value]: [string, JsonValue]) =>
+    // What was cleared is gone, or null.
+    isSame(value, Object.hasOwn(item.fields, name) ? item.fields[name] : null);
+  return Object.entries(fields).every(isHeld) ? item : undefined;
+}
+
+/** Whether two values are the same, with the digits that they came with; the order of members is none. */
+function isSame(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  if (one instanceof NumberToken || other instanceof NumberToken) return digitsOf(one) === digitsOf(other);
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((element, index) => isSame(element, other[index]));
+  }
+  if (!isObject(one) || !isObject(other)) return one === other;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
+  );
+}
+
+function digitsOf(value: JsonValue | undefined): unknown {
+  return value instanceof NumberToken ? value.digits : value;
+}

@@ -1,0 +1,404 @@
+/** Making a list match a seed: read, compare, show, ask, do. To be loaded late. */
+import { readFileSync } from 'node:fs';
+import { keyWindowMs } from '../api/outcome.ts';
+import { type PaceFlags, readPaceFlags } from '../bulk/flags.ts';
+import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
+import { presentMoment, refuseSameFile } from '../bulk/record.ts';
+import { openRejectsOutput } from '../bulk/rejects-file.ts';
+import { noSummary, openSummary, refuseSummary, type Summary } from '../bulk/summary.ts';
+import { readMaxDelete } from '../cli/guards.ts';
+import { askText, confirm } from '../cli/prompts.ts';
+import type { Session } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { absolutePath } from '../core/files.ts';
+import type { Output } from '../core/host.ts';
+import { objectFrom, parseJson } from '../core/json.ts';
+import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
+import { jsonView } from '../output/layout.ts';
+import {
+  applyQuestion,
+  type FieldChange,
+  type PlanCountsShown,
+  planLines,
+  type StepShown,
+  type UntouchedShown,
+} from '../output/plan.ts';
+import { nameOf } from '../rows/input.ts';
+import { carryOut, type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './execute.ts';
+import { type NamedSeed, openSeed, readSettled, type SeedFlags, stateFiles, withState } from './open.ts';
+import { type Plan, planOf } from './plan.ts';
+import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from './plan-file.ts';
+import { observe } from './refresh.ts';
+import { type CreateInDoubt, checkTarget, newState, type State, type Step } from './state.ts';
+
+/** Text is written in pieces of about so many characters. */
+const pieceLength = 65_536;
+
+/**
+ * Prints a plan on stdout: a diff for a person, its own JSON for a program.
+ *
+ * @param notes what is to be said above it, a sentence each
+ * @throws {Failure} usage, when it is too large for the format that was asked for, or has no such form
+ */
+export async function showPlan(
+  plan: PlanFile,
+  state: State,
+  notes: readonly string[],
+  session: Session,
+): Promise<void> {
+  const format = session.format(false);
+  if (format === 'none') return;
+  if (format === 'pretty' && !session.hasQuery) await drawPlan(plan, state, notes, session.host.stdout, session);
+  else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session.host.stdout);
+  else await session.printing(jsonView, false, async (print) => print(planValue(plan)));
+}
+
+/** Draws a plan for a person, on stdout or where questions are asked. */
+export async function drawPlan(
+  plan: PlanFile,
+  state: State,
+  notes: readonly string[],
+  output: Output,
+  session: Session,
+): Promise<void> {
+  const { site, list } = plan.target;
+  const screen = output === session.host.stdout ? await session.screen() : await session.errorScreen();
+  const place = `list "${list}" of site "${site}" at ${session.address()}`;
+  const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
+  await writeAll(linesOf(planLines(shown, screen)), output);
+}
+
+/** What a query is asked of, and what other formats print. */
+function planValue(plan: PlanFile) {
+  try {
+    return parseJson([...printPlan(plan)].join(''));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure('usage', `the plan is too large for that (${error.message})`, {
+      hint: 'print it with -o json, which has no limit',
+      cause: error,
+    });
+  }
+}
+
+/** The counts of a plan as they are shown. */
+export function countsOf({ counts, steps }: Pick<PlanFile, 'counts' | 'steps'>): PlanCountsShown {
+  let driftedDeletes = 0;
+  for (const step of steps) if (step.action === 'delete' && step.drift) driftedDeletes += 1;
+  return { ...counts, driftedDeletes };
+}
+
+function* stepsOf({ steps }: PlanFile): Generator<StepShown> {
+  for (const step of steps) {
+    const { action, key, id } = step;
+    yield { action, key, id, why: step.drift ? 'drift' : step.why, changes: changesOf(step) };
+  }
+}
+
+function changesOf(step: Step): readonly FieldChange[] {
+  if (step.action === 'delete') return Object.entries(step.before).map(([field, before]) => ({ field, before }));
+  const before = new Map(Object.entries(step.before ?? objectFrom([])));
+  return Object.entries(step.fields).map(([field, after]) => ({ field, before: before.get(field), after }));
+}
+
+function* untouchedOf({ conflicts, inDoubt, orphaned }: PlanFile, { items }: State): Generator<UntouchedShown> {
+  for (const { key, id, found } of conflicts) yield { why: 'conflict', key, id, found };
+  for (const key of inDoubt) yield { why: 'in-doubt', key };
+  for (const key of orphaned) yield { why: 'orphaned', key, id: items.get(key)?.id };
+}
+
+function* linesOf(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield `${line}\n`;
+}
+
+async function writeAll(pieces: Iterable<string>, output: Output): Promise<void> {
+  let text = '';
+  for (const piece of pieces) {
+    text += piece;
+    if (text.length < pieceLength) continue;
+    await output.write(text);
+    text = '';
+  }
+  if (text !== '') await output.write(text);
+}
+
+/** The flags of `apply`, as they were typed. */
+export interface ApplyFlags extends SeedFlags {
+  readonly init?: boolean;
+  readonly dryRun?: boolean;
+  readonly prune?: boolean;
+  readonly yes?: boolean;
+  /** False where `--no-refresh` was typed. */
+  readonly refresh?: boolean;
+  readonly detailedExitcode?: boolean;
+  readonly out?: string;
+}
+
+/** How a plan is made and carried out. */
+interface Applying {
+  readonly named: NamedSeed;
+  readonly pace: PaceFlags;
+  /** How many items may be deleted; undefined where nobody said. */
+  readonly maxDelete: number | undefined;
+  readonly prunes: boolean;
+  readonly refreshes: boolean;
+  readonly flags: ApplyFlags;
+  readonly summary: Summary;
+  /** The plan that must come out; undefined where any may. */
+  readonly saved: PlanFile | undefined;
+  readonly outputs: Outputs;
+}
+
+interface Outputs {
+  readonly rejects: OutputFile | undefined;
+  readonly out: OutputFile | undefined;
+}
+
+/** A plan, and what it was made from. */
+interface Planned {
+  readonly state: State;
+  readonly plan: Plan;
+  readonly file: PlanFile;
+  /** Tells the present, where keys in doubt were judged by it. */
+  readonly present: (() => PresentMoment) | undefined;
+}
+
+/**
+ * Makes a list hold what a seed says, or carries out a saved plan.
+ *
+ * @throws {Failure} usage, when the seed can't be used, nobody confirmed the plan, or no state is there and nobody said
+ *   that there is to be none; conflict, when a saved plan has been overtaken; locked; local-file; what the steps ended in
+ * @throws {Stopped} when it was told to stop
+ */
+export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
+  const pace = readPaceFlags(flags);
+  const maxDelete = readMaxDelete(flags);
+  if (flags.detailedExitcode && !flags.dryRun && flags.out === undefined) {
+    throw new Failure(
+      'usage',
+      '--detailed-exitcode goes with --dry-run or --out: what is applied is no change any more',
+      {
+        hint: 'nothing was sent',
+      },
+    );
+  }
+  refuseIds(flags, session);
+  if (flags.dryRun || flags.out !== undefined) refuseSummary(flags.summaryJson);
+  const saved = savedPlan(name, session);
+  const named = await openSeed(
+    saved?.seed.file ?? name,
+    saved === undefined ? flags : { ...flags, key: saved.key },
+    session,
+  );
+  if (named.seed.isBlank) throw blankManifest(named);
+  const { rejects, out, summaryJson } = flags;
+  const records = { 'the state': stateFiles(named.statePath) };
+  const inputs = { 'the seed': named.name === '-' ? undefined : named.name, 'the plan': saved && name };
+  const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
+  refuseSameFile({ inputs, records, outputs: paths }, session.host);
+  const { origin: service, site, list } = named.target;
+  const of = { action: 'apply', service, site, list, shard: null };
+  const summary = flags.dryRun || out !== undefined ? noSummary : await openSummary(summaryJson, of, session);
+  const prunes = saved?.prunes ?? flags.prune === true;
+  const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
+  const outputs = await openOutputs(flags, session);
+  try {
+    const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved, outputs };
+    await applyHeld(applying, session);
+  } finally {
+    await outputs.rejects?.close();
+    await outputs.out?.close();
+  }
+}
+
+/** What is only shown needs no lock, so that it works where nothing may be written. A plan that is saved is of one version. */
+async function applyHeld(applying: Applying, session: Session): Promise<void> {
+  const { named, pace, flags } = applying;
+  const isShown = flags.dryRun && flags.out === undefined;
+  if (isShown) await applyTo(await readSettled(named.statePath, session), applying, session);
+  else await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+}
+
+/** Before the first request: afterwards it is too late to name another file. */
+async function openOutputs({ rejects, out, dryRun }: ApplyFlags, session: Session): Promise<Outputs> {
+  const isCarriedOut = !dryRun && out === undefined;
+  if (out !== undefined && descriptorNamed(out, session.host) === 1) session.claimStdout('--out', false);
+  return {
+    rejects: isCarriedOut ? await openRejectsOutput(rejects, false, session) : undefined,
+    out: out === undefined ? undefined : await openOutput(out, '--out', session.host),
+  };
+}
+
+/** @throws {Failure} usage, where a plan is asked for as ids: what is yet to be created has none */
+function refuseIds({ dryRun, out }: ApplyFlags, session: Session): void {
+  if (session.format(false) !== 'id' || session.hasQuery || (!dryRun && out === undefined)) return;
+  throw new Failure('usage', `--output id cannot be used with ${dryRun ? '--dry-run' : '--out'}`, {
+    hint: "pass -o json, or -q 'steps[].id' for the items that are to be changed or deleted; nothing was sent",
+  });
+}
+
+/** What a command leaves that failed to write its output: taken for an empty list, a prune would delete every item. */
+function blankManifest({ name, seed }: NamedSeed): Failure {
+  const what = seed.sizeBytes === 0 ? 'it is empty' : 'it holds no items, and is no empty list either';
+  return new Failure('usage', `cannot apply ${nameOf(name)}: ${what}`, {
+    hint: 'check what writes it; nothing was sent\nfor a list that is to be empty, write [] as JSON or items: [] as YAML',
+  });
+}
+
+/** The plan that stands in a file; undefined where it is a seed. */
+function savedPlan(name: string, { host }: Session): PlanFile | undefined {
+  if (!/\.json$/i.test(name)) return undefined;
+  const path = absolutePath(name, host);
+  try {
+    const text = readFileSync(path, 'utf8');
+    return looksLikePlan(text.slice(0, 200)) ? readPlan(text, name) : undefined;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    // What can't be read is said by who reads it as a seed.
+    return undefined;
+  }
+}
+
+async function applyTo(known: State | undefined, applying: Applying, session: Session): Promise<void> {
+  const { flags, saved } = applying;
+  const state = known ?? stateFor(applying, session);
+  if (known !== undefined) checkKnown(known, applying);
+  const planned = await makePlan(state, applying, session);
+  if (saved !== undefined) refuseMoved(saved, state, planned.file);
+  const isNew = known === undefined;
+  await show(planned, isNew, applying, session);
+  const deletes = { count: planned.plan.counts.delete, managed: managedBy(state) };
+  const isGuarded = needsTypedConfirmation(deletes, applying.maxDelete);
+  if (flags.dryRun || flags.out !== undefined) {
+    if (isGuarded) await session.say(guardNotice(deletes));
+    await keepPlan(planned, applying, session);
+    return;
+  }
+  if (planned.plan.steps.length > 0) {
+    await confirmPlan(planned, isGuarded ? deletes : undefined, applying, session);
+  }
+  await carryOutPlan(planned, applying, session);
+}
+
+/** Shows a plan that is not carried out as what was asked for; else to a person, who may be asked about it. */
+async function show({ file, state }: Planned, isNew: boolean, applying: Applying, session: Session): Promise<void> {
+  const { named, flags, saved } = applying;
+  const { host } = session;
+  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
+  const notes = isNew ? [noStateNote(named)] : [];
+  const isOnlyShown = flags.dryRun || flags.out !== undefined;
+  if (isOnlyShown) await showPlan(file, state, notes, session);
+  else if (saved !== undefined) return;
+  else if (session.format(true) === 'pretty' && !session.hasQuery)
+    await drawPlan(file, state, notes, host.stdout, session);
+  else if (file.steps.length > 0 && !flags.yes && session.mayPrompt()) {
+    await drawPlan(file, state, notes, host.stderr, session);
+  }
+}
+
+/** @param deletes those that must be confirmed by themselves, --yes or not */
+async function confirmPlan(
+  planned: Planned,
+  deletes: Deletes | undefined,
+  { named, flags, saved }: Applying,
+  session: Session,
+): Promise<void> {
+  if (deletes !== undefined) await askForDeletes(planned, deletes, session);
+  else if (saved === undefined && !flags.yes) await askBefore(planned, session);
+  const { site, list } = named.target;
+  await session.confirmWrites(`list "${list}" of site "${site}"`);
+}
+
+/** What is left of a plan that is not carried out. */
+async function keepPlan({ file, plan }: Planned, { outputs, flags }: Applying, session: Session): Promise<void> {
+  await outputs.out?.write(printPlan(file));
+  if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
+}
+
+async function carryOutPlan({ state, plan, present }: Planned, applying: Applying, session: Session): Promise<void> {
+  const { named, pace, outputs, summary } = applying;
+  await carryOut({ named, state, plan, present, pace, rejects: outputs.rejects, summary }, session);
+}
+
+/** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */
+function checkKnown(state: State, { named, flags }: Applying): void {
+  checkTarget(state, named.statePath, named.target, named.seed.key);
+  if (!flags.init) return;
+  throw new Failure('usage', `--init: ${named.statePath} is there already`, {
+    hint: 'nothing was sent; leave the flag out: it is for the first time alone, so that a lost state is noticed',
+  });
+}
+
+/** A new state, where somebody has said that there is none, or sees it. */
+function stateFor({ named, flags, saved }: Applying, session: Session): State {
+  const { statePath, target, seed } = named;
+  // A plan that was saved before there was a state is the first version of one.
+  if (saved?.state.serial === 0) return { ...newState(target, seed.key), lineage: saved.state.lineage };
+  const isSeen = session.mayPrompt() && (showsOnTerminal(session) || !session.isQuiet);
+  if (flags.init || (saved === undefined && isSeen)) return newState(target, seed.key);
+  throw new Failure('usage', `there is no state at ${statePath}`, {
+    hint: 'nothing was sent: every item of the seed would be created, also those that are there from an earlier run\nput the state back; where this is the first time, pass --init',
+  });
+}
+
+/** Whether what stands above the plan is read by a person; else it is to be said on stderr. */
+function showsOnTerminal(session: Session): boolean {
+  return session.format(false) === 'pretty' && session.host.stdout.isTTY;
+}
+
+function noStateNote({ statePath }: NamedSeed): string {
+  return `There is no state at ${statePath} yet: every item of the seed is new.`;
+}
+
+async function makePlan(state: State, applying: Applying, session: Session): Promise<Planned> {
+  const { named, pace, prunes, refreshes } = applying;
+  const { seed, target, name } = named;
+  const observed = refreshes ? await observe(state, pace, session) : new Map();
+  const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
+  const isAsked = hasKeys && session.idempotency === 'honoured';
+  const present = isAsked ? await presentMoment(target, session) : undefined;
+  const plan = planOf({
+    ...{ seed, state, observed, prunes },
+    mayResend: (doubt) => doubt.idempotencyKey !== null && present !== undefined && isKeyKnown(doubt, present()),
+  });
+  const { lineage, serial } = state;
+  const from = { target, state: { lineage, serial }, key: seed.key, seed: { file: name, sha256: seed.sha256 } };
+  return { state, plan, present, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
+}
+
+/** Whether a service that honors keys still knows this one. */
+function isKeyKnown(doubt: CreateInDoubt, present: PresentMoment): boolean {
+  const ageMs = keyAgeMs(doubt, present);
+  return ageMs !== undefined && ageMs < keyWindowMs;
+}
+
+/** How many items a state knows by their ids. */
+function managedBy({ items }: State): number {
+  let count = 0;
+  for (const { id } of items.values()) if (id !== undefined) count += 1;
+  return count;
+}
+
+function guardNotice(deletes: Deletes): string {
+  return `the plan deletes ${deletesText(deletes)}: to carry it out, pass --max-delete ${deletes.count} or confirm it on a terminal`;
+}
+
+/** Asks for what --yes is not enough for. */
+async function askForDeletes({ file }: Planned, deletes: Deletes, session: Session): Promise<void> {
+  const { list } = file.target;
+  const asked = `${questionBefore(file)} Type ${deletes.count} or "${list}" to delete ${deletesText(deletes)}:`;
+  const typed = session.mayPrompt() ? await askText(asked, {}, session) : '';
+  if (typed === String(deletes.count) || typed === list) return;
+  throw unconfirmedDeletes(deletes);
+}
+
+function questionBefore(file: PlanFile): string {
+  const { site, list, origin } = file.target;
+  return applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
+}
+
+async function askBefore({ file }: Planned, session: Session): Promise<void> {
+  const question = questionBefore(file);
+  if (session.mayPrompt() && (await confirm(question, session))) return;
+  throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
+}

@@ -1,0 +1,95 @@
+/** What the service has now of the items that a state knows. */
+import type { Wire } from '../api/client.ts';
+import { getQuestion } from '../api/items.ts';
+import type { PaceFlags } from '../bulk/flags.ts';
+import { noJournal } from '../bulk/journal.ts';
+import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
+import { startPace } from '../bulk/pace.ts';
+import { openProgress } from '../bulk/progress.ts';
+import { newCounts } from '../bulk/resume.ts';
+import { startRun } from '../bulk/runner.ts';
+import { twoStageStop } from '../bulk/send.ts';
+import { doneIfMissing } from '../bulk/senders.ts';
+import type { Session } from '../cli/session.ts';
+import type { Failure } from '../core/errors.ts';
+import { type Item, type ListRef, strongTag } from '../core/item.ts';
+import type { Observed } from './plan.ts';
+import type { State } from './state.ts';
+
+/** An item that a state knows. */
+interface KnownRow {
+  readonly number: number;
+  readonly key: string;
+  readonly id: string;
+}
+
+/**
+ * Reads every item that a state knows, at the pace that the service allows.
+ *
+ * @throws {Failure} what the first read ended in that says neither that the item is there nor that it is gone
+ * @throws {Stopped} when it was told to stop
+ */
+export async function observe(state: State, pace: PaceFlags, session: Session): Promise<ReadonlyMap<string, Observed>> {
+  const rows = knownRows(state);
+  const observed = new Map<string, Observed>();
+  if (rows.length === 0) return observed;
+  const { host } = session;
+  const stops = twoStageStop(host, true);
+  const report = { settled: 0, failed: 0, inDoubt: 0 };
+  let refused: Failure | undefined;
+  const take = (result: RowResult<KnownRow, Item | undefined>) => {
+    report.settled += 1;
+    if (result.status === 'done') observed.set(result.row.key, observedOf(result.value));
+    else if (result.status === 'failed') refused ??= result.failure;
+    return undefined;
+  };
+  try {
+    const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
+    const { retries, maxWaitMs } = session.retryPolicy('many');
+    const { concurrency: limitMax, ratePerSecond } = pace;
+    const found = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const running = startRun({
+      ...{ tasks: tasksOf(rows), sender: reader(state, wire), journal: noJournal },
+      ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
+      ...{ clock: host.clock, signal: stops.signal, onResult: take, tellsLeft: false },
+    });
+    const progress = openProgress({ running, pace: found, report, toDo: rows.length }, session);
+    const { stoppedBy } = await running.ended.finally(() => progress.end());
+    if (refused !== undefined) throw refused;
+    if (stoppedBy !== undefined) throw stoppedBy;
+    return observed;
+  } finally {
+    stops.end();
+  }
+}
+
+function knownRows({ items }: State): readonly KnownRow[] {
+  const rows: KnownRow[] = [];
+  for (const [key, { id }] of items) if (id !== undefined) rows.push({ number: rows.length + 1, key, id });
+  return rows;
+}
+
+async function* tasksOf(rows: readonly KnownRow[]): AsyncGenerator<readonly Task<KnownRow>[]> {
+  for (let at = 0; at < rows.length; at += 1000) {
+    yield rows.slice(at, at + 1000).map((row) => ({ kind: 'send', row, was: 'left' }));
+  }
+}
+
+/** Reads items; one that is not there is an answer. */
+function reader({ site, list }: ListRef, wire: Wire): Sender<KnownRow, Item | undefined> {
+  return {
+    isRead: true,
+    newKey: () => null,
+    hashOf: () => '0'.repeat(16),
+    begin: ({ id }) => {
+      const exchange = wire.begin(getQuestion({ site, list, id }));
+      return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
+    },
+    keptOf: ({ id }) => ({ id, etag: undefined }),
+  };
+}
+
+function observedOf(item: Item | undefined): Observed {
+  if (item === undefined) return { kind: 'gone' };
+  return { kind: 'there', fields: item.fields, etag: strongTag(item.etag) };
+}

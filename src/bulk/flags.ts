@@ -1,0 +1,251 @@
+/** The flags of `--from`: words in, checked options out. */
+import type { Command } from 'commander';
+import { collect } from '../cli/field-flags.ts';
+import { perSecond, rateExpected } from '../cli/flags.ts';
+import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/guards.ts';
+import { Failure } from '../core/errors.ts';
+import { type CellType, cellTypes, type EmptyCell, type RowAction, type RowFormat, type Shard } from '../rows/types.ts';
+import { parseNames } from '../settings/setting.ts';
+import { type KeySource, parseKeySource } from './keys.ts';
+
+/** The flags as they were typed. */
+export interface ManyFlags extends MaxDeleteFlag {
+  readonly inputFormat?: string;
+  readonly delimiter?: string;
+  readonly encoding?: string;
+  readonly rename?: readonly string[];
+  readonly only?: string;
+  readonly type?: readonly string[];
+  readonly empty?: string;
+  readonly idColumn?: string;
+  readonly rows?: string;
+  readonly concurrency?: string;
+  readonly rate?: string;
+  readonly maxErrors?: string;
+  readonly failFast?: boolean;
+  readonly rejects?: string;
+  readonly summaryJson?: string;
+  readonly skipInvalid?: boolean;
+  readonly resume?: boolean;
+  readonly restart?: boolean;
+  readonly journal?: string;
+  readonly inDoubt?: string;
+  readonly lockTimeout?: string;
+  readonly breakLock?: boolean;
+  readonly shard?: string;
+  readonly idempotencyKeyFrom?: string;
+}
+
+/** How the rows are read. */
+export interface ReadingOptions {
+  readonly format: RowFormat | undefined;
+  readonly delimiter: string | undefined;
+  readonly encoding: string | undefined;
+  readonly rename: ReadonlyMap<string, string>;
+  readonly only: readonly string[] | undefined;
+  readonly types: ReadonlyMap<string, CellType>;
+  readonly empty: EmptyCell;
+  readonly idColumn: string;
+  readonly rows: 'auto' | 'items' | 'fields';
+}
+
+/** How fast, and for how long, a run sends. */
+export interface PaceFlags {
+  readonly concurrency: number;
+  readonly ratePerSecond: number | undefined;
+  readonly maxErrors: number;
+  readonly rejects: string | undefined;
+  /** The file for the summary; `-` is stdout. */
+  readonly summaryJson: string | undefined;
+  readonly lockWaitMs: number;
+  readonly breaksLock: boolean;
+}
+
+/** What a run over a file was asked to do: checked, with every default filled in. */
+export interface ManyOptions extends ReadingOptions, PaceFlags {
+  readonly skipsInvalid: boolean;
+  readonly resumes: boolean;
+  readonly restarts: boolean;
+  readonly journal: string | undefined;
+  /** False for `--journal none`. */
+  readonly keepsRecord: boolean;
+  /** What is done about rows in doubt; undefined for what suits the verb. */
+  readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
+  readonly shard: Shard | undefined;
+  /** What the keys of creates are derived from; undefined for random ones. */
+  readonly keysFrom: KeySource | undefined;
+  /** How many items may be deleted; undefined for any number. */
+  readonly maxDelete: number | undefined;
+}
+
+/** Declares the flags that `--from` brings. */
+export function addManyOptions(command: Command, action: RowAction): void {
+  command.optionsGroup('The file of --from:');
+  addReadingOptions(command);
+  command
+    .option('--id-column <name>', 'where the id is (id)')
+    .option('--rows <kind>', 'what a JSON row is: auto, items, fields (auto)');
+  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
+  command.option('--shard <I/N>', 'take only this share of the rows, for N jobs side by side');
+  command.optionsGroup('Many items:').option('--skip-invalid', 'send the good rows of a file with bad ones');
+  if (action === 'delete') addMaxDeleteOption(command);
+  addPaceOptions(command);
+  command
+    .option('--resume', 'resume the run of these rows; without one, send nothing')
+    .option('--restart', 'start a new run, from the first row')
+    .option('--journal <file>', 'journal file of the run, or none (default: in the state directory)')
+    .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
+  if (action !== 'create') return;
+  command.option(
+    '--idempotency-key-from <what>',
+    'derive the key of each row, rather than draw it: row, content, or a column',
+  );
+}
+
+/** Declares how the text of a file is read. */
+export function addReadingOptions(command: Command): void {
+  command
+    .option('--input-format <format>', `${formats.join(', ')}; otherwise by its name`)
+    .option('--delimiter <character>', 'of CSV; otherwise taken from its first line')
+    .option('--encoding <name>', 'utf-8 (default), windows-1252 and what else TextDecoder knows');
+}
+
+/** Declares how columns become fields. */
+export function addFieldReadingOptions(command: Command): void {
+  command
+    .option('--rename <Column=Field>', 'a column under another field name; repeatable', collect)
+    .option('--only <names>', 'take just these columns: A,B')
+    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all; repeatable`, collect)
+    .option('--empty <meaning>', `what an empty cell means: ${empties.join(', ')} (omit)`);
+}
+
+/** Declares how fast to go, when to stop, and whom to wait for. */
+export function addPaceOptions(command: Command): void {
+  command
+    .option('--concurrency <n>', 'at most so many requests at once (32)')
+    .option('--rate <n/s>', 'at most so many requests: 10, 10/s, 600/m')
+    .option('--max-errors <n>', 'stop after so many failed rows')
+    .option('--fail-fast', 'stop after the first failed row')
+    .option('--rejects <file>', 'the rows that were not done, with what went wrong')
+    .option('--summary-json <file>', 'write the summary of the run as JSON; - for stdout, with -o none')
+    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
+    .option('--break-lock', 'take the lock of a host that is gone');
+}
+
+const formats = ['csv', 'tsv', 'jsonl', 'json', 'ids'] as const;
+const empties = ['omit', 'string', 'null'] as const;
+const doubts = ['hold', 'retry', 'skip'] as const;
+
+/**
+ * Checks the flags.
+ *
+ * @throws {Failure} usage, naming the first one that is wrong
+ */
+export function readManyFlags(flags: ManyFlags): ManyOptions {
+  if (flags.resume && flags.restart) throw new Failure('usage', '--resume and --restart: pass one of them');
+  const keepsRecord = flags.journal !== 'none';
+  const continues = flags.resume ? '--resume' : flags.restart && '--restart';
+  if (!keepsRecord && continues) {
+    throw new Failure('usage', `${continues} cannot be used with --journal none: there is no record of a run`);
+  }
+  return {
+    ...readReadingFlags(flags),
+    ...readPaceFlags(flags),
+    skipsInvalid: flags.skipInvalid === true,
+    resumes: flags.resume === true,
+    restarts: flags.restart === true,
+    journal: keepsRecord ? flags.journal : undefined,
+    keepsRecord,
+    inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
+    shard: flags.shard === undefined ? undefined : readShard(flags.shard),
+    keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),
+    maxDelete: readMaxDelete(flags),
+  };
+}
+
+/** As `readManyFlags`, of how the file is read. */
+export function readReadingFlags(flags: ManyFlags): ReadingOptions {
+  const { inputFormat, only, idColumn = 'id' } = flags;
+  if (idColumn === '') throw new Failure('usage', '--id-column: expected a name, not ""');
+  return {
+    format: oneOf('--input-format', ['csv', 'tsv', 'jsonl', 'json', 'ids'], inputFormat && formatWord(inputFormat)),
+    delimiter: flags.delimiter,
+    encoding: flags.encoding,
+    rename: pairs('--rename', 'Column=Field', flags.rename),
+    only: only === undefined ? undefined : parseNames(only),
+    types: typesOf(flags.type),
+    empty: oneOf('--empty', empties, flags.empty) ?? 'omit',
+    idColumn,
+    rows: oneOf('--rows', ['auto', 'items', 'fields'], flags.rows) ?? 'auto',
+  };
+}
+
+/** As `readManyFlags`, of how fast to go. */
+export function readPaceFlags(flags: ManyFlags): PaceFlags {
+  const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson } = flags;
+  const errorsMax = maxErrors === undefined ? Number.POSITIVE_INFINITY : whole('--max-errors', maxErrors, 1e9);
+  return {
+    concurrency: concurrency === undefined ? 32 : whole('--concurrency', concurrency, 1024),
+    ratePerSecond: rate === undefined ? undefined : readRate(rate),
+    maxErrors: flags.failFast ? 1 : errorsMax,
+    ...{ rejects, summaryJson },
+    lockWaitMs: lockTimeout === undefined ? 0 : seconds('--lock-timeout', lockTimeout),
+    breaksLock: flags.breakLock === true,
+  };
+}
+
+/** NDJSON is another name of the same format. */
+function formatWord(word: string): string {
+  return word === 'ndjson' ? 'jsonl' : word;
+}
+
+function oneOf<T extends string>(flag: string, values: readonly T[], text: string | undefined): T | undefined {
+  const value = values.find((each) => each === text);
+  if (value !== undefined || text === undefined) return value;
+  throw new Failure('usage', `${flag}: expected ${values.join(', ')}, not "${text}"`);
+}
+
+function pairs(flag: string, form: string, texts: readonly string[] = []): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const text of texts) {
+    // The last one: a column may have any name, and what stands behind is ours or a field's.
+    const at = text.lastIndexOf('=');
+    const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+    if (at < 1 || value === '') throw new Failure('usage', `${flag}: expected ${form}, not "${text}"`);
+    if (found.has(name)) throw new Failure('usage', `${flag}: "${name}" is named twice`);
+    found.set(name, value);
+  }
+  return found;
+}
+
+function typesOf(texts: readonly string[] | undefined): ReadonlyMap<string, CellType> {
+  const typed = [...pairs('--type', 'Field=type', texts)];
+  return new Map(typed.map(([name, word]) => [name, oneOf('--type', cellTypes, word) ?? 'string']));
+}
+
+function whole(flag: string, text: string, max: number): number {
+  const value = Number(text);
+  if (/^\d{1,10}$/.test(text) && value >= 1 && value <= max) return value;
+  throw new Failure('usage', `${flag}: expected a whole number from 1 to ${max}, not "${text}"`);
+}
+
+function seconds(flag: string, text: string): number {
+  if (/^\d{1,7}(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  throw new Failure('usage', `${flag}: expected seconds, not "${text}"`);
+}
+
+function readRate(text: string): number {
+  const value = perSecond(text);
+  if (value !== undefined) return value;
+  throw new Failure('usage', `--rate: expected ${rateExpected}, not "${text}"`);
+}
+
+/** A lone share is every row: the run is the one without shares. */
+function readShard(text: string): Shard | undefined {
+  const [, index = '', count = ''] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
+  const shard = { index: Number(index), count: Number(count) };
+  if (shard.index >= 1 && shard.index <= shard.count) return shard.count === 1 ? undefined : shard;
+  throw new Failure('usage', `--shard: expected I/N with I from 1 to N, such as 2/4, not "${text}"`, {
+    hint: 'where jobs are counted from 0, add 1',
+  });
+}

@@ -1,0 +1,321 @@
+/** How old a key is, by every clock that can be asked: one that is wrong must not make an expired key look young. */
+import { hash, randomFillSync } from 'node:crypto';
+import { Failure } from '../core/errors.ts';
+import type { Fields, ListRef } from '../core/item.ts';
+import { isObject, type JsonValue, objectFrom, printJson } from '../core/json.ts';
+import { columnName, unknownName } from '../rows/columns.ts';
+import type { RowsFile } from '../rows/read.ts';
+import type { RowSource } from '../rows/types.ts';
+import type { SessionStart } from './journal-format.ts';
+
+/** When a request was first sent with its key. */
+export interface SentMoment {
+  /** By the clock of the machine: milliseconds since the Unix epoch. */
+  readonly sentAt: number;
+  /** By the clock of the service; undefined where no response of that session said its time. */
+  readonly serviceAt?: number | undefined;
+  /** The session that sent it, by whose clocks `sentAt` is. */
+  readonly session?: Pick<SessionStart, 'boot' | 'at' | 'monotonicMs'> | undefined;
+}
+
+/** The present, by the same clocks. */
+export interface PresentMoment {
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+  readonly boot: string;
+  /** Undefined where the service has not said its time: then no age is known. */
+  readonly serviceMs: number | undefined;
+}
+
+/**
+ * The age of a key in milliseconds: the greatest that the wall clock, the service's clock and, on the same boot, the
+ * monotonic clock say. Undefined where it is unknown, or below 0 by all of them.
+ */
+export function keyAgeMs({ sentAt, serviceAt, session }: SentMoment, present: PresentMoment): number | undefined {
+  if (present.serviceMs === undefined) return undefined;
+  const ages = [present.nowMs - sentAt, present.serviceMs - (serviceAt ?? sentAt)];
+  if (session?.monotonicMs !== undefined && session.boot !== '' && session.boot === present.boot) {
+    ages.push(present.monotonicMs - session.monotonicMs - (sentAt - session.at));
+  }
+  const ms = Math.max(...ages);
+  return ms < 0 ? undefined : ms;
+}
+
+/** Of base32 (RFC 4648, section 6), in lower case. */
+const alphabet = Buffer.from('abcdefghijklmnopqrstuvwxyz234567');
+
+const keyLength = 26;
+
+/** Makes idempotency keys: 26 letters, 130 random bits. Many at once are drawn ahead. */
+export function rowKeys(): () => string {
+  const letters = Buffer.alloc(keyLength * 1024);
+  let at = letters.length;
+  return () => {
+    if (at === letters.length) {
+      randomFillSync(letters);
+      toLetters(letters);
+      at = 0;
+    }
+    at += keyLength;
+    return letters.toString('latin1', at - keyLength, at);
+  };
+}
+
+/** The list that derived keys are for. */
+export interface KeyScope extends ListRef {
+  /** The address of the service, as `runOrigin` gives it: each spelling of one address is the same. */
+  readonly origin: string;
+}
+
+/**
+ * Derives an idempotency key: the same parts in the same list give the same key, on every machine and without any
+ * record. It has the shape of a random one, 26 letters that hold 130 bits of a SHA-256.
+ *
+ * A service that honors keys replays its first response for as long as it remembers the key, also when the item was
+ * deleted since. Where an item may be created again on purpose, `parts` must say which time it is.
+ *
+ * @param parts what the key stands for; the first one says of which kind the others are
+ */
+export function derivedKey({ origin, site, list }: KeyScope, ...parts: readonly (string | number)[]): string {
+  const digest = hash('sha256', JSON.stringify(['listctl key', origin, site, list, ...parts]), 'buffer');
+  return toLetters(digest).toString('latin1', 0, keyLength);
+}
+
+/** Turns each byte into a letter, by its last five bits; in place. */
+function toLetters(bytes: Buffer): Buffer {
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = alphabet[(bytes[index] ?? 0) & 31] ?? 0;
+  return bytes;
+}
+
+/** The first 16 hex digits of `payloadDigest`: enough to tell the payloads of one row from each other. */
+export function payloadHash(id: string | undefined, fields: Fields): string {
+  return payloadDigest(id, fields).slice(0, 16);
+}
+
+/**
+ * 64 hex digits that tell one payload from any other one: of an item's id and fields, whatever the order of the members.
+ * Digits of numbers count.
+ */
+function payloadDigest(id: string | undefined, fields: Fields): string {
+  const parts: (string | number | boolean | null)[] = [id ?? null];
+  for (const name of orderOf(Object.keys(fields))) {
+    const value = fields[name] ?? null;
+    // Behind what no name is behind, so that a text of the same letters is another value.
+    if (typeof value === 'object' && value !== null) parts.push(name, null, printJson(sorted(value)));
+    else parts.push(name, value);
+  }
+  return hash('sha256', JSON.stringify(parts), 'hex');
+}
+
+/** Of the last names, and those in order: the rows of a file have mostly the same ones. */
+let last: { readonly names: readonly string[]; readonly ordered: readonly string[] } = { names: [], ordered: [] };
+
+function orderOf(names: readonly string[]): readonly string[] {
+  if (!isSame(names, last.names)) last = { names, ordered: [...names].sort() };
+  return last.ordered;
+}
+
+function isSame(names: readonly string[], others: readonly string[]): boolean {
+  if (names.length !== others.length) return false;
+  for (let at = 0; at < names.length; at += 1) if (names[at] !== others[at]) return false;
+  return true;
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).sort();
+  return objectFrom(names.map((name) => [name, sorted(value[name] ?? null)]));
+}
+
+/**
+ * A set of ids that takes 16 to 32 bytes for each, however long it is. It holds 63 bits of a hash of each: of a million
+ * ids, two different ones are taken for the same in one of eighteen million runs.
+ */
+export class IdSet {
+  #slots = new Uint32Array(2 * 1024);
+  #size = 0;
+
+  /** Adds an id; returns false if it was there already. */
+  add(id: string): boolean {
+    const [high, low] = hashOf(id);
+    if (!this.#put(high, low)) return false;
+    this.#size += 1;
+    // Two slots for each keep the search short.
+    if (this.#size * 4 > this.#slots.length) this.#grow();
+    return true;
+  }
+
+  #put(high: number, low: number): boolean {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let at = (low - 1) & mask; ; at = (at + 2) & mask) {
+      if (slots[at] === high && slots[at + 1] === low) return false;
+      if (slots[at] !== 0 || slots[at + 1] !== 0) continue;
+      slots[at] = high;
+      slots[at + 1] = low;
+      return true;
+    }
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#slots = new Uint32Array(2 * before.length);
+    for (let at = 0; at < before.length; at += 2) {
+      const [high = 0, low = 0] = [before[at], before[at + 1]];
+      if (high !== 0 || low !== 0) this.#put(high, low);
+    }
+  }
+}
+
+/** Two multiplicative hashes of 32 bits, never both zero; the low one is mixed so that each bit of it counts. */
+function hashOf(id: string): readonly [high: number, low: number] {
+  let [one, two] = [0xdeadbeef, 0x41c6ce57];
+  for (let at = 0; at < id.length; at += 1) {
+    const code = id.charCodeAt(at);
+    one = Math.imul(one ^ code, 0x9e3779b1);
+    two = Math.imul(two ^ code, 0x5f356495);
+    one ^= one >>> 15;
+    two ^= two >>> 13;
+  }
+  return [mixed(one ^ two) >>> 0, (mixed(two) | 1) >>> 0];
+}
+
+/** The end of MurmurHash3. */
+function mixed(hash: number): number {
+  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
+}
+
+/** What the key of a row is derived from: its number and content, its content, or the value of one column. */
+export type KeySource =
+  | { readonly kind: 'row' }
+  | { readonly kind: 'content' }
+  | { readonly kind: 'column'; readonly name: string };
+
+/** A row, as far as its key depends on it. */
+export interface KeyedRow {
+  readonly number: number;
+  readonly line: number;
+  readonly fields?: Fields;
+  readonly source: RowSource;
+}
+
+const flag = '--idempotency-key-from';
+const columnPrefix = 'column:';
+
+/**
+ * Parses `--idempotency-key-from`. `column:row` is the column that has the name of another value.
+ *
+ * @throws {Failure} usage
+ */
+export function parseKeySource(text: string): KeySource {
+  if (text === 'row' || text === 'content') return { kind: text };
+  const name = text.startsWith(columnPrefix) ? text.slice(columnPrefix.length) : text;
+  if (name !== '') return { kind: 'column', name };
+  throw new Failure('usage', `invalid ${flag} "${text}": expected row, content or the name of a column`);
+}
+
+/** The flag's value in one spelling, as a journal records it. */
+export function formatKeySource(source: KeySource): string {
+  return source.kind === 'column' ? columnPrefix + source.name : source.kind;
+}
+
+/**
+ * Makes the function that derives the key of a row. That throws a Failure (usage) for a row without a value in the
+ * column.
+ *
+ * @throws {Failure} usage, when there is no such column
+ */
+export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): (row: KeyedRow) => string {
+  if (source.kind === 'row') {
+    return ({ number, fields = {} }) => derivedKey(scope, 'row', number, payloadDigest(undefined, fields));
+  }
+  if (source.kind === 'content') {
+    return ({ fields = {} }) => derivedKey(scope, 'content', payloadDigest(undefined, fields));
+  }
+  const { name } = source;
+  const readColumn = columnReader(name, file);
+  return (row) => {
+    const value = readColumn(row.source);
+    if (value !== undefined) return derivedKey(scope, 'column', name, value);
+    throw new Failure('usage', `row ${row.number} (line ${row.line}) has no value in column "${name}"`, {
+      hint: `nothing was sent; ${flag} needs one in every row`,
+    });
+  };
+}
+
+/** The text of a column's value; undefined where a row has none. */
+function columnReader(name: string, { header }: RowsFile): (source: RowSource) => string | undefined {
+  const names = header.map(columnName);
+  const at = names.indexOf(name);
+  if (at === -1 && names.length > 0) throw unknownName(flag, 'column', name, names);
+  return (source) => {
+    if (source.kind === 'cells') return source.cells[at] || undefined;
+    return source.kind === 'json' ? textOf(memberOf(source.value, name)) : undefined;
+  };
+}
+
+/** A member of the row itself, or of the fields of an item. */
+function memberOf(value: JsonValue, name: string): JsonValue {
+  if (!isObject(value)) return null;
+  if (Object.hasOwn(value, name)) return value[name] ?? null;
+  return Object.hasOwn(value, 'fields') ? memberOf(value['fields'] ?? null, name) : null;
+}
+
+function textOf(value: JsonValue): string | undefined {
+  if (value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : printJson(value);
+}
+
+/**
+ * The same file, of which the reading over every shard ends at the first row that has the key of an earlier one: a
+ * service that honors keys would create one item of the two.
+ */
+export function refusingTwins(file: RowsFile, source: KeySource, keyOf: (row: KeyedRow) => string): RowsFile {
+  return {
+    ...file,
+    async *blocks(pass = {}) {
+      const seen = new IdSet();
+      for await (const block of file.blocks(pass)) {
+        if (pass.everyShard) await refuseTwins(block.filter(isGood), seen, file, source, keyOf);
+        yield block;
+      }
+    },
+  };
+}
+
+function isGood({ problem }: { readonly problem?: string | undefined }): boolean {
+  return problem === undefined;
+}
+
+async function refuseTwins(
+  block: readonly KeyedRow[],
+  seen: IdSet,
+  file: RowsFile,
+  source: KeySource,
+  keyOf: (row: KeyedRow) => string,
+): Promise<void> {
+  for (const row of block) {
+    const key = keyOf(row);
+    // Two rows differ by their numbers.
+    if (source.kind === 'row' || seen.add(key)) continue;
+    const twin = await firstWith(key, file, keyOf);
+    // The set knows a part of each key: two different ones may look alike to it.
+    if (twin === undefined || twin.number === row.number) continue;
+    const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
+    const places = `rows ${twin.number} and ${row.number} (lines ${twin.line} and ${row.line})`;
+    throw new Failure('usage', `${places} have the same ${what}, and so the same key`, {
+      hint: `nothing was sent: a service that honors keys would create one item of the two\nmake them different, or pass ${flag} row`,
+    });
+  }
+}
+
+async function firstWith(key: string, file: RowsFile, keyOf: (row: KeyedRow) => string): Promise<KeyedRow | undefined> {
+  for await (const block of file.blocks({ everyShard: true })) {
+    for (const row of block) if (row.problem === undefined && keyOf(row) === key) return row;
+  }
+  return undefined;
+}

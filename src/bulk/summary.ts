@@ -1,0 +1,125 @@
+/** What a run over many rows says at its end: on stderr, and in the file of `--summary-json`. */
+import type { Session } from '../cli/session.ts';
+import { exitCodes, Failure, Stopped } from '../core/errors.ts';
+import { printJson } from '../core/json.ts';
+import { descriptorNamed, openOutput } from '../core/write-file.ts';
+import type { FailureGroup } from '../output/failure.ts';
+import { runSummary, type SummarizedRun, summaryObject } from '../output/run-summary.ts';
+import type { RowCounts, RunTotals } from './journal-format.ts';
+
+/** How a run ended. */
+export interface EndedRun {
+  /** Its id and its journal, where it is recorded. */
+  readonly run: string | undefined;
+  readonly journal: string | undefined;
+  readonly totals: RunTotals;
+  /** The rows of this session. */
+  readonly settled: Readonly<Record<'settled' | 'failed' | 'inDoubt', number>>;
+  readonly groups: readonly FailureGroup[];
+  /** What to say below the summary. */
+  readonly notes: readonly string[];
+}
+
+/** Takes what is to be summarized. */
+export interface Summary {
+  ended(run: EndedRun): void;
+}
+
+/** The summary of what sends nothing. */
+export const noSummary: Summary = { ended: () => {} };
+
+/** @throws {Failure} usage, where a summary of a dry run is wanted */
+export function refuseSummary(file: string | undefined): void {
+  if (file !== undefined) throw new Failure('usage', '--summary-json cannot be used with --dry-run');
+}
+
+/**
+ * Begins a summary, before anything is sent. It is told when the command ends, however that is, so that it knows the
+ * exit status.
+ *
+ * @param file as it was typed; `-` is stdout
+ * @throws {Failure} usage, where stdout is taken by results; local-file, when the file cannot be written
+ */
+export async function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Promise<Summary> {
+  const write = file === undefined ? undefined : await summaryFile(file, session);
+  let ended: EndedRun | undefined;
+  session.atEnd(async (error, exit) => {
+    const unwritten = await write?.(`${printJson(objectOf(of, ended, { error, exit }), 2)}\n`);
+    // What the command ended in before is what it ends in.
+    if (unwritten !== undefined && error !== undefined) await session.report(unwritten);
+    const end = unwritten === undefined || error !== undefined ? { error, exit } : endedIn(unwritten);
+    if (ended !== undefined) await tell(of, ended, end, session);
+    if (unwritten !== undefined && error === undefined) throw unwritten;
+  });
+  return {
+    ended: (run) => {
+      ended = run;
+    },
+  };
+}
+
+interface End {
+  readonly error: unknown;
+  readonly exit: number;
+}
+
+function endedIn(error: Failure): End {
+  return { error, exit: exitCodes[error.kind] };
+}
+
+async function tell(of: SummarizedRun, ended: EndedRun, end: End, session: Session): Promise<void> {
+  const { totals, groups, notes } = ended;
+  // A list that is as its manifest says was told by the plan.
+  if (of.action === 'apply' && rowsOf(totals) === 0) return;
+  const facts = { ...totals, action: of.action, failed: failedOf(totals), rows: rowsOf(totals), groups };
+  const lines = () => session.errorScreen().then((screen) => runSummary(facts, screen));
+  await session.summarize(objectOf(of, ended, end), lines);
+  for (const note of notes) await session.say(note);
+}
+
+function objectOf(of: SummarizedRun, ended: EndedRun | undefined, { error, exit }: End) {
+  const failure = error instanceof Failure ? error : undefined;
+  const signal = error instanceof Stopped ? error.signal : undefined;
+  if (ended === undefined) return summaryObject({ ...of, exit, failure, signal });
+  const { run, journal, totals, settled, groups } = ended;
+  const { ms: durationMs, sent, retries, throttledMs } = totals;
+  const { settled: rows, failed, inDoubt } = settled;
+  return summaryObject({
+    ...{ run, journal, ...of, exit, failure, signal, groups },
+    total: {
+      ...{ rows: rowsOf(totals), done: totals.done, failed: failedOf(totals) },
+      ...{ inDoubt: totals.inDoubt, skipped: totals.skipped, left: totals.left },
+    },
+    session: { rows, done: rows - failed - inDoubt, failed, inDoubt, sent, retries, throttledMs, durationMs },
+  });
+}
+
+function failedOf({ failed, invalid }: RowCounts): number {
+  return failed + invalid;
+}
+
+function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): number {
+  return done + failed + invalid + inDoubt + skipped + left;
+}
+
+/** Opens the file; what it gives writes the text, and gives why it cannot, once the work is done. */
+async function summaryFile(file: string, session: Session): Promise<(text: string) => Promise<Failure | undefined>> {
+  const { host } = session;
+  if (descriptorNamed(file, host) === 1 && session.format(true) !== 'none') {
+    throw new Failure('usage', `--summary-json ${file} cannot be used without -o none: results are on stdout`, {
+      hint: 'pass -o none, or name a file; nothing was sent',
+    });
+  }
+  const output = await openOutput(file, '--summary-json', host);
+  return async (text) => {
+    try {
+      await output.write([text]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    } finally {
+      await output.close();
+    }
+  };
+}

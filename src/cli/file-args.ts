@@ -1,0 +1,94 @@
+/** Files that are named on the command line: `-` is stdin. */
+import { isUtf8 } from 'node:buffer';
+import { Failure } from '../core/errors.ts';
+import { absolutePath, firstBadByte, readAtMost, tooLarge, unreadable } from '../core/files.ts';
+import type { Host, Input } from '../core/host.ts';
+import { type JsonValue, parseJson } from '../core/json.ts';
+
+/**
+ * Reads a file as text, exactly as it is.
+ *
+ * @throws {Failure} usage, when it is not UTF-8 or stdin is a terminal; local-file, when it can't be read
+ */
+export async function readTextFile(file: string, host: Host): Promise<string> {
+  const bytes = await readBinaryFile(file, host);
+  if (isUtf8(bytes)) return bytes.toString();
+  throw new Failure('usage', `${nameOf(file)} is not UTF-8 text: its byte ${firstBadByte(bytes)} is not`, {
+    hint: 'convert it to UTF-8 first; nothing was sent',
+  });
+}
+
+/**
+ * Reads a file as one JSON value, digits kept.
+ *
+ * @throws {Failure} usage, when it is not JSON, or as `readTextFile`
+ */
+export async function readJsonFile(file: string, host: Host): Promise<JsonValue> {
+  const text = await readTextFile(file, host);
+  try {
+    return parseJson(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new Failure('usage', `${nameOf(file)} is not JSON: ${error.message}`, {
+      hint: 'nothing was sent',
+      cause: error,
+    });
+  }
+}
+
+/** More than any service takes as one item or one request, and few enough to be held in memory. */
+const bytesMax = 67_108_864;
+
+function readBytes(file: string, host: Host): Buffer {
+  try {
+    return readAtMost(absolutePath(file, host), bytesMax);
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/**
+ * Reads a file as the bytes that it is.
+ *
+ * @throws {Failure} as `readTextFile`, but for what is in it
+ */
+export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
+  return file === '-' ? readStdin(host) : readBytes(file, host);
+}
+
+/** The inputs that were read to their end: a second reader would take an empty text for what was piped in. */
+const taken = new WeakSet<Input>();
+
+/**
+ * Says that standard input is read from now on.
+ *
+ * @throws {Failure} usage, when something else has read it
+ */
+export function takeStdin({ stdin }: Host): void {
+  if (taken.has(stdin)) {
+    throw new Failure('usage', 'standard input is named twice', {
+      hint: 'only one value can come from it; put the other in a file',
+    });
+  }
+  taken.add(stdin);
+}
+
+async function readStdin(host: Host): Promise<Buffer> {
+  takeStdin(host);
+  const { stdin } = host;
+  if (stdin.isTTY) {
+    throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin.stream as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw unreadable(nameOf('-'), tooLarge(bytesMax));
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : file;
+}

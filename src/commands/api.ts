@@ -1,0 +1,212 @@
+import { jsonOf } from '../api/response.ts';
+import { type Answer, type ApiRequest, isRead, type Method } from '../api/transport.ts';
+import { addHelpNotes, type SetUp } from '../cli/command.ts';
+import { collect, readMembers } from '../cli/field-flags.ts';
+import { readBinaryFile } from '../cli/file-args.ts';
+import { idempotencyKeyFor } from '../cli/idempotency-key.ts';
+import { type Print, type Session, showDryRun, withSession } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import type { Output } from '../core/host.ts';
+import { type JsonValue, printJson } from '../core/json.ts';
+import { printable } from '../core/text.ts';
+import { jsonView } from '../output/layout.ts';
+
+/**
+ * Prints an answer: JSON in the format that was asked for, anything else as the bytes that came.
+ *
+ * @param head printed before it
+ */
+export async function showAnswer(answer: Answer, head: string, print: Print<JsonValue>, stdout: Output): Promise<void> {
+  if (head !== '') await stdout.write(head);
+  if (answer.body.length === 0) return;
+  const value = jsonOrNothing(answer);
+  if (value !== undefined) return print(value);
+  await stdout.write(stdout.isTTY ? safeLines(answer.body) : answer.body);
+}
+
+/**
+ * The status line and the headers, as curl -i prints them. Node has refused control characters in them.
+ *
+ * @param hide takes the token out of a text
+ */
+export function headOf({ status, headers }: Answer, hide: (text: string) => string): string {
+  const lines = Object.entries(headers).map(([name, value]) => printable(hide(`${name}: ${value ?? ''}`)));
+  return [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\n');
+}
+
+function jsonOrNothing(answer: Answer): JsonValue | undefined {
+  try {
+    return jsonOf(answer);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Text that a stranger sent, line by line, for a terminal that it must not drive. */
+function safeLines(body: Uint8Array): string {
+  const lines = Buffer.from(body)
+    .toString()
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/);
+  return `${lines.map(printable).join('\n')}\n`;
+}
+
+const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * Reads an HTTP method, in capitals or not.
+ *
+ * @throws {Failure} usage
+ */
+export function readMethod(text: string): Method {
+  const method = methods.find((each) => each === text.toUpperCase());
+  if (method !== undefined) return method;
+  throw new Failure('usage', `"${text}" is not a method`, { hint: `it is one of ${methods.join(', ')}` });
+}
+
+/**
+ * Reads a path below the base address, with its query: what is in it stays as it is encoded.
+ *
+ * @returns the path, beginning with `/`, in ASCII
+ * @throws {Failure} usage, when it names another origin, or has dot segments (encoded ones too: a URL parser removes
+ *   them, and the request would reach something else), a fragment, a backslash or control characters
+ */
+export function readPath(text: string): string {
+  const reason = reasonAgainst(text);
+  if (reason !== undefined) {
+    throw new Failure('usage', `the path ${reason}`, {
+      hint: 'it is relative to the base address, such as sites/home/lists/tasks/items/17?expand=fields',
+    });
+  }
+  const path = text.startsWith('/') ? text : `/${text}`;
+  return path.replace(/[^\x21-\x7e]|["<>^`{|}]/gu, encodeURIComponent);
+}
+
+function reasonAgainst(text: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text) || text.startsWith('//')) return 'names an origin of its own';
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(text)) return 'has control characters';
+  if (/[\ud800-\udfff]/u.test(text)) return 'has half a character (a lone surrogate)';
+  if (text.includes('\\')) return 'has a backslash';
+  if (text.includes('#')) return 'has a fragment';
+  const [path = ''] = text.split('?', 1);
+  if (path === '' || path === '/') return 'is empty';
+  // %25 is a percent sign as it was meant; any other that is no escape would be guessed at.
+  if (/%(?![0-9a-f]{2})/i.test(text)) return 'has a % that is no escape';
+  const isDots = (segment: string) => /^(\.|%2e){1,2}$/i.test(segment);
+  return path.split('/').some(isDots) ? 'has a . or .. segment' : undefined;
+}
+
+/** Headers that are the transport's own: they decide where a message goes and where it ends. */
+const reserved =
+  /^(authorization|host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/;
+
+/**
+ * Reads headers that were typed as `Name: value`.
+ *
+ * @returns them by lower-case name
+ * @throws {Failure} usage, when one is malformed, typed twice, or not for a user to set
+ */
+export function readHeaders(texts: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const text of texts) {
+    const { name, value } =
+      /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?<value>[\x20-\x7e]*)$/.exec(text)?.groups ?? {};
+    if (name === undefined || value === undefined) {
+      // It may hold a secret, so it is not repeated.
+      throw new Failure('usage', '--header: expected Name: value, in printable ASCII');
+    }
+    const key = name.toLowerCase();
+    if (reserved.test(key)) throw new Failure('usage', `--header: ${name} is listctl's own to set`);
+    if (Object.hasOwn(headers, key)) throw new Failure('usage', `--header: ${name} is set twice`);
+    headers[key] = value.trimEnd();
+  }
+  return headers;
+}
+
+interface ApiFlags {
+  readonly field?: readonly string[];
+  readonly input?: string;
+  readonly header?: readonly string[];
+  readonly include?: boolean;
+  readonly dryRun?: boolean;
+  readonly idempotencyKey?: string;
+}
+
+/** `listctl api METHOD PATH`: any other request, with the same token and care. */
+export const setUpApi: SetUp = (command, context) => {
+  command
+    .argument('<method>', 'GET, POST, PATCH, PUT, DELETE, HEAD or OPTIONS')
+    .argument('<path>', 'relative to the base address, with its query')
+    .optionsGroup('Request:')
+    .option('-f, --field <key=value>', 'a member of a JSON body, as for items create; repeatable', collect)
+    .option('--input <file>', 'the body, - for stdin')
+    .option('--header <name:value>', 'one more header; repeatable', collect)
+    .option('--idempotency-key <key>', 'send what was in doubt again, with its own key')
+    .option('--include', 'print the status and the headers of the answer too')
+    .option('--dry-run', 'show what would be sent, and change nothing')
+    .action((method: string, path: string, flags: ApiFlags) =>
+      withSession(context, command, async (session) => {
+        const request = await readRequest(method, path, flags, session);
+        if (flags.dryRun) return showDryRun([request], session);
+        return sendRequest(request, flags.include === true, session);
+      }),
+    );
+  addHelpNotes(command, {
+    examples: [
+      "listctl api GET 'sites/home/lists/tasks/items/17?expand=fields'",
+      'listctl api POST sites/home/lists/tasks/items --input item.json --include',
+      'listctl api PATCH sites/home/lists/tasks/items/17 -f fields:=\'{"Title":"x"}\'',
+    ],
+    exitCodes: {
+      0: 'done',
+      1: 'refused',
+      2: 'wrong usage, nothing sent',
+      3: 'credentials',
+      4: 'not found',
+      5: 'conflict',
+      6: 'throttled or unavailable',
+      7: 'not reached, or no complete answer to a read',
+      8: 'in doubt: a write may have happened',
+    },
+  });
+};
+
+function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session): Promise<void> {
+  const { method, path } = request;
+  const send = async (print: Print<JsonValue>) => {
+    const wire = await session.wire();
+    const target = `${method} ${path}`;
+    const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
+    const answer = await wire.ask({ request, purpose: () => purpose, read: (whole) => whole });
+    const head = isIncluded ? headOf(answer, wire.hide) : '';
+    await showAnswer(answer, head, print, session.host.stdout);
+  };
+  return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');
+}
+
+async function readRequest(method: string, path: string, flags: ApiFlags, session: Session): Promise<ApiRequest> {
+  const verb = readMethod(method);
+  const request = { method: verb, path: readPath(path) };
+  const body = await readBody(flags, session);
+  if (body !== undefined && isRead(verb))
+    throw new Failure('usage', `${verb} has no body`, { hint: 'put it in the query' });
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const key = verb === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys) : undefined;
+  const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
+  const headers = { accept: 'application/json', ...type, ...keyed, ...readHeaders(flags.header ?? []) };
+  return { ...request, headers, ...(body === undefined ? {} : { body }) };
+}
+
+async function readBody({ input, field }: ApiFlags, session: Session): Promise<string | Uint8Array | undefined> {
+  if (input !== undefined && field !== undefined)
+    throw new Failure('usage', '--input and --field: only one makes the body');
+  if (input !== undefined) return readBinaryFile(input, session.host);
+  return field === undefined ? undefined : printJson(await readMembers({ field }, session));
+}
+
+/** The key as it was sent, for the message of a request in doubt. */
+function keyOf({ headers }: ApiRequest): string | undefined {
+  return headers['idempotency-key']?.replace(/^"(.*)"$/, '$1');
+}

@@ -1,0 +1,323 @@
+import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
+import { noToken, tokenCommandRunner } from '../cli/connect.ts';
+import { readTextFile } from '../cli/file-args.ts';
+import { askSecret } from '../cli/prompts.ts';
+import { type Session, withSession } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { objectFrom } from '../core/json.ts';
+import { printable } from '../core/text.ts';
+import type { View } from '../output/view.ts';
+import { checkProfileName, type ProfileValues } from '../settings/read-settings.ts';
+import {
+  type Address,
+  addressSetting,
+  addressText,
+  findSetting,
+  originOf,
+  refuseOpenHttp,
+} from '../settings/setting.ts';
+import { checkToken, endOf, findToken, problemWithToken, type Token } from '../settings/token.ts';
+import { misfit, putProfile, settingsExitCodes, typedValues } from './profile.ts';
+
+/** A profile with its service, and the token for that. */
+export interface Login {
+  readonly profile: string;
+  readonly address: Address;
+  /** What the profile is to set; `baseUrl` where it does not yet. */
+  readonly values: ProfileValues;
+  /** Undefined for the embedded service, which takes none. */
+  readonly token: string | undefined;
+}
+
+/** What was kept. */
+export interface KeptLogin {
+  readonly profile: string;
+  readonly origin: string;
+  /** The file that the token is in; undefined where there is none. */
+  readonly file: string | undefined;
+  /** Whether the profile is the one that is used where none is named. */
+  readonly isCurrent: boolean;
+}
+
+/**
+ * Keeps a login, both files in one change, and says where the token is now.
+ *
+ * @throws {Failure} usage, when the address would show the token to the network; as `changeSettings`
+ */
+export async function storeLogin({ profile, address, values, token }: Login, session: Session): Promise<KeptLogin> {
+  refuseOpenHttp(address, values['allowHttp'] === true);
+  const origin = originOf(address);
+  const { changeSettings } = await import('../settings/write-settings.ts');
+  const { result: current, files } = await changeSettings(session.host, (draft) => {
+    putProfile(draft, profile, { values, removed: [] });
+    if (token !== undefined) draft.tokens.set(profile, { origin, token });
+    return draft.current;
+  });
+  if (token !== undefined) {
+    await session.say(`the token is stored in clear in ${files.credentials}, which only you can read`);
+  }
+  if (current !== profile) {
+    await session.say(
+      `profile ${profile} is not the one in use: pass -p ${profile}, or: listctl profile use ${profile}`,
+    );
+  }
+  return { profile, origin, file: token === undefined ? undefined : files.credentials, isCurrent: current === profile };
+}
+
+/** The failure for an address that takes no token. */
+export function needsNoToken(): Failure {
+  return new Failure('usage', 'the embedded service needs no token', {
+    hint: 'pass --base-url with the address of the service that the token is for',
+  });
+}
+
+interface LoginFlags {
+  readonly withToken?: boolean;
+}
+
+/** `listctl auth login` */
+export const loginCommand: CommandSpec = {
+  name: 'login',
+  summary: 'store the token of a profile',
+  setUp: (command, context) => {
+    command
+      .optionsGroup('Token:')
+      .option('--with-token', 'read the token from stdin, rather than ask for it')
+      .action((flags: LoginFlags) =>
+        withSession(context, command, (session) => login(flags, session), { makesProfile: true }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl auth login --base-url https://lists.example/v1.0',
+        'listctl auth login -p prod --with-token < token.txt',
+      ],
+      exitCodes: { 0: 'stored', ...settingsExitCodes },
+    });
+  },
+};
+
+const keptView: View<KeptLogin> = {
+  pretty: (logins) =>
+    logins.map(({ profile, origin }) => `stored the token of profile ${profile}, for ${origin}`).join('\n'),
+  json: ({ profile, origin, file = '' }) => ({ profile, origin, file }),
+  id: ({ profile }) => profile,
+};
+
+async function login({ withToken = false }: LoginFlags, session: Session): Promise<void> {
+  const { profile, address, values } = loginTarget(session);
+  if (address.kind === 'local') throw needsNoToken();
+  await session.printing(keptView, false, async (print) => {
+    const token = withToken ? await readToken(session) : await askForToken(address, session);
+    await print(await storeLogin({ profile, address, values, token }, session));
+  });
+}
+
+interface LoginTarget {
+  readonly profile: string;
+  readonly address: Address;
+  readonly values: ProfileValues;
+}
+
+/** The profile that the token is for: the named one; with an address `default`; else the one in use. */
+function loginTarget({ sources, host, allowsHttp }: Session): LoginTarget {
+  const { '--profile': named, '--base-url': typed } = sources.flags;
+  const inUse = typed === undefined ? sources.profile()?.name : undefined;
+  const profile = checkProfileName(named ?? inUse ?? 'default');
+  const known = sources.user.profiles().byName.get(profile) ?? {};
+  const knownUrl = typeof known['baseUrl'] === 'string' ? known['baseUrl'] : undefined;
+  // What the profile says of its own service comes first: the token is for that, whatever the environment says.
+  const url = typed ?? knownUrl ?? host.env['LISTCTL_BASE_URL'];
+  if (url === undefined || url === '') {
+    throw new Failure('usage', `profile ${profile} has no address, and a token is only kept for one`, {
+      hint: 'pass --base-url with the address of the service',
+    });
+  }
+  const { site, list } = typedValues(sources.flags, {}, host.cwd);
+  const address = parseTyped(url, profile);
+  const isKnown = knownUrl !== undefined && originOf(parseTyped(knownUrl, profile)) === originOf(address);
+  return {
+    profile,
+    address,
+    values: {
+      baseUrl: url,
+      ...(site === undefined ? {} : { site }),
+      ...(list === undefined ? {} : { list }),
+      ...(allowsHttp || (isKnown && known['allowHttp'] === true) ? { allowHttp: true } : {}),
+    },
+  };
+}
+
+/** An address, wherever it came from, with the usual words for a malformed one. */
+function parseTyped(url: string, profile: string): Address {
+  const found = findSetting(addressSetting, {
+    flags: {},
+    env: {},
+    named: () => ({ source: `the address of profile ${profile}`, text: () => url }),
+  });
+  if (found === undefined) throw new Failure('usage', `profile ${profile} has no address`);
+  return found.value;
+}
+
+/** The token from stdin, as a script passes it. */
+async function readToken({ host }: Session): Promise<string> {
+  return checkToken(await readTextFile('-', host), 'standard input').value;
+}
+
+async function askForToken(address: Address, session: Session): Promise<string> {
+  if (!session.mayPrompt()) {
+    throw new Failure('usage', 'auth login asks for the token, and may not ask here', {
+      hint: 'pipe it in: listctl auth login --with-token < token.txt',
+    });
+  }
+  const answer = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
+  return checkToken(answer, 'the prompt').value;
+}
+
+/** `listctl auth logout` */
+export const logoutCommand: CommandSpec = {
+  name: 'logout',
+  summary: 'forget the stored token of a profile',
+  setUp: (command, context) => {
+    command.action(() => withSession(context, command, logout));
+    addHelpNotes(command, {
+      examples: ['listctl auth logout', 'listctl auth logout -p prod'],
+      exitCodes: { 0: 'forgotten, or there was none', ...settingsExitCodes },
+    });
+  },
+};
+
+interface Logout {
+  readonly profile: string;
+  readonly hadToken: boolean;
+}
+
+const logoutView: View<Logout> = {
+  pretty: (logouts) =>
+    logouts
+      .map(({ profile, hadToken }) =>
+        hadToken ? `forgot the token of profile ${profile}` : `no token is stored for profile ${profile}`,
+      )
+      .join('\n'),
+  json: ({ profile, hadToken }) => ({ profile, hadToken }),
+  id: ({ profile }) => profile,
+};
+
+function logout(session: Session): Promise<void> {
+  const profile = session.sources.profile()?.name;
+  if (profile === undefined) {
+    throw new Failure('usage', 'no profile is in use, and tokens are stored for profiles', {
+      hint: 'name one with -p; listctl profile list shows what there is',
+    });
+  }
+  return session.printing(logoutView, false, async (print) => {
+    const { changeSettings } = await import('../settings/write-settings.ts');
+    const { result: hadToken } = await changeSettings(session.host, ({ tokens }) => tokens.delete(profile));
+    await print({ profile, hadToken });
+  });
+}
+
+/** What looking for the token may end in, but 0. */
+export const tokenExitCodes = {
+  1: misfit,
+  2: 'wrong usage',
+  3: 'there is none for this address',
+  10: 'the settings, or a file with a token, can’t be read',
+} as const;
+
+/** The token that a request would be sent with, and where it would go; no address is needed to know it. */
+export interface CurrentToken {
+  readonly token: Token;
+  readonly address: Address | undefined;
+}
+
+/**
+ * Finds the token of this run; undefined for the embedded service, which takes none.
+ *
+ * @throws {Failure} credentials, when there is none; and as `findToken`
+ */
+export async function currentToken({ sources, host, say, isJsonWanted }: Session): Promise<CurrentToken | undefined> {
+  const address = findSetting(addressSetting, sources)?.value;
+  if (address?.kind === 'local') return undefined;
+  const token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
+  if (token === undefined) throw noToken(sources.flags['--profile']);
+  if (token.warning !== undefined) await say(token.warning);
+  return { token, address };
+}
+
+/** `listctl auth status` */
+export const statusCommand: CommandSpec = {
+  name: 'status',
+  summary: 'where the token comes from',
+  setUp: (command, context) => {
+    command.action(() => withSession(context, command, showStatus));
+    addHelpNotes(command, {
+      examples: ['listctl auth status', 'listctl auth status -p prod -o json'],
+      exitCodes: { 0: 'there is one, or none is needed', ...tokenExitCodes },
+    });
+  },
+};
+
+/** What can be told of a token without telling it. */
+type Status = Readonly<Record<'profile' | 'address' | 'source' | 'ending', string | undefined>>;
+
+const statusView: View<Status> = {
+  pretty: (statuses) => statuses.flatMap((status) => members(status).map(lineOf)).join('\n'),
+  json: (status) => objectFrom(members(status)),
+  id: ({ source }) => source,
+};
+
+function showStatus(session: Session): Promise<void> {
+  return session.printing(statusView, false, async (print) => {
+    const found = await currentToken(session);
+    const profile = session.sources.profile()?.name;
+    if (found === undefined) {
+      return print({
+        profile,
+        address: session.address(),
+        source: 'the embedded service needs no token',
+        ending: undefined,
+      });
+    }
+    const { token, address } = found;
+    return print({ profile, address: address && addressText(address), source: token.source, ending: endOf(token) });
+  });
+}
+
+function members(status: Status): [string, string][] {
+  return Object.entries(status).filter((entry): entry is [string, string] => entry[1] !== undefined);
+}
+
+function lineOf([name, value]: [string, string]): string {
+  return `${name.padEnd('profile'.length)}  ${printable(name === 'ending' ? `…${value}` : value)}`;
+}
+
+/** `listctl auth token` */
+export const tokenCommand: CommandSpec = {
+  name: 'token',
+  summary: 'print the token, for a script',
+  setUp: (command, context) => {
+    command.action(() =>
+      withSession(context, command, (session) =>
+        session.printing(tokenView, false, async (print) => {
+          const found = await currentToken(session);
+          if (found === undefined) throw needsNoToken();
+          await print(found.token.value);
+        }),
+      ),
+    );
+    addHelpNotes(command, {
+      examples: ['LISTCTL_TOKEN=$(listctl auth token) ./nightly.sh'],
+      exitCodes: { 0: 'printed', ...tokenExitCodes },
+    });
+  },
+};
+
+const tokenView: View<string> = {
+  pretty: (tokens) => tokens.join('\n'),
+  json: (token) => ({ token }),
+  id: (token) => token,
+};
+
+/** `listctl auth` */
+export const setUpAuth: SetUp = (auth, context) =>
+  addCommands(auth, context, [loginCommand, logoutCommand, statusCommand, tokenCommand]);

@@ -1,0 +1,141 @@
+/** `--from FILE`: the same verb over many rows. What that needs is loaded when it is typed. */
+import type { Command } from 'commander';
+import type { ItemsApi } from '../../api/items.ts';
+import type { ManyFlags } from '../../bulk/flags.ts';
+import type { ManyVerb } from '../../bulk/import.ts';
+import type { Context } from '../../cli/context.ts';
+import { type FieldFlags, readCommonFields } from '../../cli/field-flags.ts';
+import type { Print, Session } from '../../cli/session.ts';
+import { Failure, Stopped } from '../../core/errors.ts';
+import { checkId, type ItemRef } from '../../core/item.ts';
+import type { View } from '../../output/view.ts';
+import type { RowAction } from '../../rows/types.ts';
+
+/** The flags of a verb that takes `--from`. */
+export interface FromFlags extends ManyFlags {
+  readonly from?: string;
+}
+
+/** Declares `--from`; the flags that go with it where it was typed, or a page is to show them. */
+export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
+  command.optionsGroup('Many items:').option('--from <file>', 'rows of CSV, TSV, JSONL, JSON or ids; - for stdin');
+  const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
+  if (isWanted) (await import('../../bulk/flags.ts')).addManyOptions(command, action);
+}
+
+/** Works on the rows of the file. */
+export async function runFrom(
+  verb: Omit<ManyVerb, 'common'>,
+  flags: FromFlags & FieldFlags & { readonly dryRun?: boolean },
+  session: Session,
+): Promise<void> {
+  const { readManyFlags } = await import('../../bulk/flags.ts');
+  const many = readManyFlags(flags);
+  const common = await readCommonFields(flags, session);
+  const { runMany } = await import('../../bulk/import.ts');
+  await runMany({ ...verb, common, isDryRun: flags.dryRun }, many, session);
+}
+
+/** @throws {Failure} usage, when items are named in two ways, or in none */
+export function checkIdsOrFrom(ids: readonly string[], from: string | undefined): void {
+  if (ids.length > 0 && from !== undefined) {
+    throw new Failure('usage', 'items are named twice: by their ids, and with --from', { hint: 'pass one of them' });
+  }
+  if (ids.length === 0 && from === undefined) {
+    throw new Failure('usage', "missing required argument 'id'", {
+      hint: 'name items, or a file of them with --from; --help shows what else there is',
+    });
+  }
+}
+
+/**
+ * The items that were typed, of the session's list.
+ *
+ * @throws {Failure} usage, for the first id that can't be one, before anything is sent
+ */
+export function itemRefs(ids: readonly string[], session: Session): readonly ItemRef[] {
+  const list = session.list();
+  return ids.map((id) => ({ ...list, id: checkId(id, 'item') }));
+}
+
+/** How many typed items are worked on at once. */
+const atOnceMax = 8;
+
+/** One request for each item that was typed. */
+export interface EachItem<T> {
+  readonly refs: readonly ItemRef[];
+  /** What is done to each: `read`, `deleted`. */
+  readonly done: string;
+  readonly view: View<T>;
+  readonly act: (ref: ItemRef, api: ItemsApi) => Promise<T>;
+}
+
+/**
+ * Works on one item, or on several at once, and prints what came of it in the order in which they were typed. Every
+ * one is tried, whatever becomes of the others.
+ *
+ * @throws {Failure} what the one item ended in; of several, in-doubt if one of them is, else incomplete
+ */
+export async function forEachItem<T>(each: EachItem<T>, session: Session): Promise<void> {
+  const { refs, done, view, act } = each;
+  const [only] = refs;
+  const failures: Failure[] = [];
+  const work = async (print: Print<T>) => {
+    const api = await session.api();
+    if (refs.length === 1 && only) return print(await act(only, api));
+    for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
+      const ended = await result;
+      if ('value' in ended) await print(ended.value);
+      else if (isOneItems(ended.error)) failures.push(ended.error);
+      // Told to stop: what was done before is printed first.
+      else if (!(ended.error instanceof Stopped)) throw ended.error;
+    }
+  };
+  await session.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
+  await reportAll(failures, each, session);
+  session.host.signal.throwIfAborted();
+}
+
+/** Whether a failure is about its item alone. That nobody confirmed the writes is said once, and nothing was sent. */
+function isOneItems(error: unknown): error is Failure {
+  return error instanceof Failure && error.kind !== 'usage';
+}
+
+type Result<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Starts all, some at once, in their order; none of the promises rejects. */
+function startAll<T>(
+  refs: readonly ItemRef[],
+  act: (ref: ItemRef) => Promise<T>,
+  signal: AbortSignal,
+): readonly Promise<Result<T>>[] {
+  const slots: Promise<unknown>[] = Array.from({ length: atOnceMax }, () => Promise.resolve());
+  return refs.map((ref, index) => {
+    const started = Promise.resolve(slots[index % atOnceMax]).then(() => {
+      signal.throwIfAborted();
+      return act(ref);
+    });
+    const result = started.then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    );
+    slots[index % atOnceMax] = result;
+    return result;
+  });
+}
+
+async function reportAll(
+  failures: readonly Failure[],
+  { refs, done }: Pick<EachItem<unknown>, 'refs' | 'done'>,
+  session: Session,
+): Promise<void> {
+  for (const failure of failures) await session.report(failure);
+  if (failures.length === 0) return;
+  const inDoubtCount = failures.filter(({ kind }) => kind === 'in-doubt').length;
+  const failedCount = failures.length - inDoubtCount;
+  const doubt = inDoubtCount > 0 ? `, ${inDoubtCount} in doubt` : '';
+  throw new Failure(
+    inDoubtCount > 0 ? 'in-doubt' : 'incomplete',
+    `${failedCount} of ${refs.length} items could not be ${done}${doubt}`,
+  );
+}

@@ -1,0 +1,311 @@
+import { isAbsolute, resolve } from 'node:path';
+import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
+import { collect } from '../cli/field-flags.ts';
+import { settings } from '../cli/flags.ts';
+import { type Session, withSession } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { objectFrom } from '../core/json.ts';
+import { nearestName } from '../core/text.ts';
+import type { View } from '../output/view.ts';
+import {
+  checkProfileName,
+  noSuchProfile,
+  type Profile,
+  type ProfileValues,
+  profileKeys,
+} from '../settings/read-settings.ts';
+import { type Definition, type FlagTexts, findSetting, keyOf, parseAddress } from '../settings/setting.ts';
+import type { SettingsDraft } from '../settings/write-settings.ts';
+
+/** A profile, as it is shown. */
+export interface ShownProfile extends Profile {
+  /** Whether it is the one that is used where none is named. */
+  readonly isCurrent: boolean;
+}
+
+/** One profile as a list of what it sets, several as a table. No token is in a profile. */
+export const profileView: View<ShownProfile> = {
+  pretty: async (profiles, screen) => {
+    const { drawRows } = await import('../output/table.ts');
+    return drawRows(profiles.map(rowOf), screen, undefined);
+  },
+  json: (profile) => objectFrom(rowOf(profile)),
+  id: ({ name }) => name,
+  row: rowOf,
+};
+
+function rowOf({ name, isCurrent, values }: ShownProfile): ReadonlyMap<string, string | boolean> {
+  return new Map<string, string | boolean>([['name', name], ['current', isCurrent], ...Object.entries(values)]);
+}
+
+/** Exit code 1, where nothing is asked of a service. */
+export const misfit = '--query does not fit what came';
+
+/** What every command that changes settings may end in, but 0. */
+export const settingsExitCodes = {
+  1: misfit,
+  2: 'wrong usage, nothing changed',
+  10: 'the settings can’t be read or written; they are as they were',
+  11: 'another listctl keeps writing them',
+} as const;
+
+/** `listctl profile list` */
+export const listCommand: CommandSpec = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'every profile',
+  setUp: (command, context) => {
+    command.action(() =>
+      withSession(context, command, (session) => {
+        // Before there is a printer: that they can't be read is not that there is none.
+        const { current, byName } = session.sources.user.profiles();
+        return session.printing({ ...profileView, printsNone: true }, true, async (print) => {
+          if (byName.size === 0) await session.notice('there is no profile yet: listctl init makes one');
+          for (const [name, values] of byName) await print({ name, values, isCurrent: name === current });
+        });
+      }),
+    );
+    addHelpNotes(command, {
+      examples: ['listctl profile list', 'listctl profile list -o id'],
+      exitCodes: {
+        0: 'listed, even where there is none',
+        1: misfit,
+        2: 'wrong usage',
+        10: 'the settings can’t be read',
+      },
+    });
+  },
+};
+
+/** What is to change in a profile. */
+export interface ProfileEdit {
+  readonly values: ProfileValues;
+  readonly removed: readonly string[];
+}
+
+/** Everything that a profile may set, by name. */
+const keys: readonly string[] = [...profileKeys.texts, ...profileKeys.switches];
+
+/** Sets what is to be set, in a profile that need not be there; the first one that is set is the current one. */
+export function putProfile(draft: SettingsDraft, name: string, { values, removed }: ProfileEdit): ShownProfile {
+  const profile = { ...draft.profiles.get(name), ...values };
+  for (const key of removed) delete profile[key];
+  draft.profiles.set(name, profile);
+  draft.current ??= name;
+  return shownProfile(draft, name);
+}
+
+/**
+ * The profile by that name, as it stands in the draft.
+ *
+ * @throws {Failure} usage, when there is none
+ */
+export function shownProfile({ profiles, current }: SettingsDraft, name: string): ShownProfile {
+  const profile = profiles.get(name);
+  if (profile === undefined) {
+    const byName = new Map([...profiles.keys()].map((each) => [each, {}]));
+    throw noSuchProfile(name, { current, byName });
+  }
+  const values = Object.entries(profile).filter(
+    (entry): entry is [string, string | boolean] => keys.includes(entry[0]) && typeof entry[1] !== 'object',
+  );
+  return { name, isCurrent: name === current, values: Object.fromEntries(values) };
+}
+
+/**
+ * The settings that were typed, checked: only what may stand in a profile.
+ *
+ * @param own the flags of the command itself, by name
+ * @throws {Failure} usage, naming the flag whose value is malformed
+ */
+export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unknown>>, cwd: string): ProfileValues {
+  const values: [string, string | boolean][] = [];
+  for (const key of profileKeys.texts) {
+    const definition: Definition<unknown> | undefined = Object.values(settings).find(({ flag }) => keyOf(flag) === key);
+    const flag = flagFor(key);
+    const text = key === 'output' ? own['defaultOutput'] : definition === undefined ? own[key] : flags[flag];
+    if (typeof text !== 'string') continue;
+    if (text === '') throw new Failure('usage', `${flag}: no value`, { hint: `--unset ${dashed(key)} removes it` });
+    if (definition !== undefined) checkKept(definition, flag, text);
+    values.push([key, placed(key, text, cwd)]);
+  }
+  for (const key of profileKeys.switches) if (own[key] === true) values.push([key, true]);
+  return Object.fromEntries(values);
+}
+
+/** What is kept is less than what may be typed for one run. */
+function checkKept({ parse }: Definition<unknown>, flag: string, text: string): void {
+  findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
+}
+
+/**
+ * The settings that `--unset` names.
+ *
+ * @throws {Failure} usage, when there is no such setting
+ */
+export function removedKeys(typed: readonly string[]): readonly string[] {
+  return typed.map((name) => {
+    const key = keyOf(`--${name}`);
+    if (keys.includes(key)) return key;
+    const meant = nearestName(key, keys);
+    throw new Failure('usage', `--unset: a profile has no "${name}"`, {
+      hint: meant === undefined ? `it may have ${keys.join(', ')}` : `did you mean ${meant}?`,
+    });
+  });
+}
+
+/** The flag that sets it. `--output` says how this very command prints, so a profile's own format has another name. */
+function flagFor(key: string): string {
+  return key === 'output' ? '--default-output' : `--${dashed(key)}`;
+}
+
+function dashed(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** A path means the same wherever listctl is started later. */
+function placed(key: string, text: string, cwd: string): string {
+  if (key === 'caFile') return resolve(cwd, text);
+  const address = key === 'baseUrl' ? parseAddress(text) : undefined;
+  const isRelative = address?.kind === 'local' && address.folder !== undefined && !isAbsolute(address.folder);
+  return isRelative ? `local:${resolve(cwd, address.folder)}` : text;
+}
+
+/** `listctl profile remove` */
+export const removeCommand: CommandSpec = {
+  name: 'remove',
+  aliases: ['rm'],
+  summary: 'forget a profile, and the token that is stored for it',
+  setUp: (command, context) => {
+    command.argument('<name>', 'the profile').action((name: string) =>
+      withSession(context, command, (session) =>
+        session.printing(profileView, false, async (print) => {
+          const { changeSettings } = await import('../settings/write-settings.ts');
+          const { result } = await changeSettings(session.host, (draft) => {
+            const removed = shownProfile(draft, name);
+            draft.profiles.delete(name);
+            draft.tokens.delete(name);
+            // No other one takes its place by itself: what was meant for this must not go elsewhere.
+            if (removed.isCurrent) draft.current = undefined;
+            return removed;
+          });
+          await print({ ...result, isCurrent: false });
+          if (result.isCurrent) await session.notice('no profile is in use now: listctl profile use NAME chooses one');
+        }),
+      ),
+    );
+    addHelpNotes(command, {
+      examples: ['listctl profile remove staging'],
+      exitCodes: { 0: 'removed', ...settingsExitCodes },
+    });
+  },
+};
+
+interface SetFlags {
+  readonly tokenCommand?: string;
+  readonly defaultOutput?: string;
+  readonly protected?: boolean;
+  readonly unset?: readonly string[];
+}
+
+/** `listctl profile set` */
+export const setCommand: CommandSpec = {
+  name: 'set',
+  summary: 'make a profile, or change what it sets',
+  setUp: (command, context) => {
+    command
+      .argument('<name>', 'letters, digits and . _ - @')
+      .optionsGroup('Profile:')
+      .option('--token-command <command>', 'a command of your shell that prints the token')
+      .option('--default-output <format>', 'the format of every command that names none')
+      .option('--protected', 'writes through it must be confirmed')
+      .option('--unset <setting>', 'remove a setting, such as site; repeatable', collect)
+      .action((name: string, flags: SetFlags) =>
+        withSession(context, command, (session) => setProfile(name, flags, session), { makesProfile: true }),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl profile set prod --base-url https://lists.example/v1.0 --site home --list tasks --protected',
+        "listctl profile set work --base-url https://lists.example/v1.0 --token-command 'pass show lists'",
+        'listctl profile set prod --unset protected',
+      ],
+      exitCodes: { 0: 'kept', ...settingsExitCodes },
+    });
+  },
+};
+
+async function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
+  const { host, sources, allowsHttp } = session;
+  const edit: ProfileEdit = {
+    values: typedValues(sources.flags, { ...flags, allowHttp: allowsHttp }, host.cwd),
+    removed: removedKeys(flags.unset ?? []),
+  };
+  if (Object.keys(edit.values).length + edit.removed.length === 0) {
+    throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, such as --base-url URL' });
+  }
+  checkProfileName(name);
+  await session.printing(profileView, false, async (print) => {
+    const { changeSettings } = await import('../settings/write-settings.ts');
+    const { result } = await changeSettings(host, (draft) => putProfile(draft, name, edit));
+    await print(result);
+  });
+}
+
+/** `listctl profile show` */
+export const showCommand: CommandSpec = {
+  name: 'show',
+  summary: 'what a profile sets',
+  setUp: (command, context) => {
+    command
+      .argument('[name]', 'the profile; without it the one that is in use')
+      .action((name: string | undefined) =>
+        withSession(context, command, (session) =>
+          session.printing(profileView, false, async (print) => print(profileFor(name, session))),
+        ),
+      );
+    addHelpNotes(command, {
+      examples: ['listctl profile show', 'listctl profile show prod -o json'],
+      exitCodes: { 0: 'shown', 1: misfit, 2: 'there is no such profile', 10: 'the settings can’t be read' },
+    });
+  },
+};
+
+function profileFor(typed: string | undefined, { sources }: Session): ShownProfile {
+  const profiles = sources.user.profiles();
+  const name = typed ?? sources.profile()?.name;
+  if (name === undefined) {
+    throw new Failure('usage', 'no profile is in use', { hint: 'listctl profile list shows what there is' });
+  }
+  const values = profiles.byName.get(name);
+  if (values === undefined) throw noSuchProfile(name, profiles);
+  return { name, values, isCurrent: name === profiles.current };
+}
+
+/** `listctl profile use` */
+export const useCommand: CommandSpec = {
+  name: 'use',
+  summary: 'use a profile where none is named',
+  setUp: (command, context) => {
+    command.argument('<name>', 'the profile').action((name: string) =>
+      withSession(context, command, (session) =>
+        session.printing(profileView, false, async (print) => {
+          const { changeSettings } = await import('../settings/write-settings.ts');
+          const { result } = await changeSettings(session.host, (draft) => {
+            const { values } = shownProfile(draft, name);
+            draft.current = name;
+            return { name, values, isCurrent: true };
+          });
+          await print(result);
+        }),
+      ),
+    );
+    addHelpNotes(command, {
+      examples: ['listctl profile use prod'],
+      exitCodes: { 0: 'in use', ...settingsExitCodes },
+    });
+  },
+};
+
+/** `listctl profile` */
+export const setUpProfile: SetUp = (profile, context) =>
+  addCommands(profile, context, [listCommand, showCommand, setCommand, useCommand, removeCommand]);

@@ -1,0 +1,320 @@
+import type { Command } from 'commander';
+import { type NamedSeed, openSeed, readSettled, type SeedFlags, withState } from '../apply/open.ts';
+import { isOfKey, type Observed } from '../apply/plan.ts';
+import { observe } from '../apply/refresh.ts';
+import { checkTarget, forgetItem, importItem, newState, resolveItem, type State } from '../apply/state.ts';
+import { writeState } from '../apply/state-file.ts';
+import { readPaceFlags } from '../bulk/flags.ts';
+import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
+import { type Session, withSession } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { checkId, type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
+import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
+import { itemView } from '../output/item.ts';
+import type { View } from '../output/view.ts';
+import { yamlDocument } from '../output/yaml.ts';
+import { addSeedOptions } from './apply.ts';
+
+/** Declares the seed whose state is read. */
+export function addSeedOfState(command: Command): void {
+  command.argument('<seed>', 'the seed that the state is of');
+  addSeedOptions(command);
+}
+
+/** Declares what commands take that change a state. */
+export function addStateOptions(command: Command): void {
+  addSeedOfState(command);
+  command
+    .optionsGroup('Locking:')
+    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
+    .option('--break-lock', 'take the lock of a host that is gone');
+}
+
+/** `listctl state export SEED` */
+export const exportCommand: CommandSpec = {
+  name: 'export',
+  summary: 'export the managed items as a manifest',
+  setUp: (command, context) => {
+    addSeedOfState(command);
+    command.action((seed: string, flags: SeedFlags) =>
+      withSession(context, command, async (session) => exportSeed(seed, flags, session)),
+    );
+    addHelpNotes(command, {
+      examples: ['listctl state export seed.yaml > now.yaml', 'listctl state export seed.yaml -o id'],
+      exitCodes: {
+        0: 'written',
+        2: 'wrong usage, or no state',
+        3: 'credentials',
+        6: 'throttled or unavailable',
+        7: 'not reached',
+      },
+    });
+  },
+};
+
+/** `listctl state forget SEED KEY` */
+export const forgetCommand: CommandSpec = {
+  name: 'forget',
+  summary: 'let go of an item without deleting it',
+  setUp: (command, context) => {
+    addStateOptions(command);
+    command
+      .argument('<key>', 'an item that the state knows')
+      .action((seed: string, key: string, flags: SeedFlags) =>
+        withSession(context, command, async (session) => letGo(seed, key, flags, session)),
+      );
+    addHelpNotes(command, {
+      examples: ['listctl state forget seed.yaml "Buy milk"'],
+      exitCodes: { 0: 'forgotten', 2: 'wrong usage, or the key is not known', 11: 'another process is at work on it' },
+    });
+  },
+};
+
+/** `listctl state import SEED KEY=ID` */
+export const importCommand: CommandSpec = {
+  name: 'import',
+  summary: 'take over an item that is already there',
+  setUp: (command, context) => {
+    addStateOptions(command);
+    command
+      .argument('<key=id>', 'an item of the seed, and the id that it has in the list')
+      .action((seed: string, text: string, flags: SeedFlags) =>
+        withSession(context, command, async (session) => takeOver(seed, text, flags, session)),
+      );
+    addHelpNotes(command, {
+      examples: ['listctl state import seed.yaml "Buy milk=17"'],
+      exitCodes: {
+        0: 'taken over',
+        2: 'wrong usage, or the key is known already',
+        3: 'credentials',
+        4: 'there is no such item',
+        11: 'another process is at work on this state',
+      },
+    });
+  },
+};
+
+/** A key, and the id that is given for it. */
+export interface KeyWord {
+  readonly key: string;
+  readonly id: string;
+}
+
+/**
+ * Reads `KEY=ID`. A key may hold `=`, so the last one divides; an id that holds one is rare enough to be refused.
+ *
+ * @throws {Failure} usage
+ */
+export function keyWord(text: string): KeyWord {
+  const at = text.lastIndexOf('=');
+  if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };
+  throw new Failure('usage', `expected KEY=ID, not "${text}"`, { hint: 'such as "Buy milk=17"; nothing was changed' });
+}
+
+/**
+ * Changes a state.
+ *
+ * @param makes whether a state is made where there is none
+ * @param edit gives the state as it is to be
+ * @throws {Failure} usage, when there is no state; locked; local-file; and what the edit throws
+ */
+export async function editState(
+  word: string,
+  flags: SeedFlags,
+  { makes }: { readonly makes: boolean },
+  session: Session,
+  edit: (state: State, named: NamedSeed) => Promise<State> | State,
+): Promise<void> {
+  const named = await openSeed(word, flags, session);
+  await withState(named.statePath, readPaceFlags(flags), session, async (known) => {
+    const state = known ?? (makes ? newState(named.target, named.seed.key) : undefined);
+    if (state === undefined) throw noState(named);
+    if (known !== undefined) checkTarget(known, named.statePath, named.target, named.seed.key);
+    const edited = await edit(state, named);
+    if (edited !== known) writeState(named.statePath, edited);
+  });
+}
+
+/** The failure for a seed without a state. */
+export function noState({ statePath }: NamedSeed): Failure {
+  return new Failure('usage', `there is no state at ${statePath}`, {
+    hint: 'nothing was changed; listctl apply SEED --init makes one, or listctl state import takes over what is there',
+  });
+}
+
+/** Reads an item of the list; its tag is one that If-Match takes, or none. */
+export async function readItem({ site, list }: ListRef, id: string, session: Session): Promise<Item> {
+  const api = await session.api();
+  const item = await api.get({ site, list, id: checkId(id, 'item') });
+  return { ...item, etag: strongTag(item.etag) };
+}
+
+/** The flags as they were typed. */
+export interface ResolveFlags extends SeedFlags {
+  readonly force?: boolean;
+}
+
+/**
+ * Says what became of a create in doubt.
+ *
+ * @param text `KEY=ID`, or `KEY=none`
+ * @throws {Failure} usage, when it is not in doubt; conflict, when that item holds something else; as `editState`
+ */
+export function settle(seed: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
+  const word = keyWord(text);
+  const isForced = flags.force === true;
+  return editState(seed, flags, { makes: false }, session, (state, named) =>
+    resolved(state, named, word, isForced, session),
+  );
+}
+
+async function resolved(
+  state: State,
+  { target }: NamedSeed,
+  { key, id }: KeyWord,
+  isForced: boolean,
+  session: Session,
+): Promise<State> {
+  const known = state.items.get(key);
+  const nowMs = session.host.clock.now();
+  if (known?.inDoubt === undefined || id === 'none') {
+    const settled = resolveItem(state, key, null, nowMs);
+    await session.say(`"${key}" was not created: the next apply creates it`);
+    return settled;
+  }
+  const item = await readItem(target, id, session);
+  if (!isForced && !holdsFields(item.fields, known.fields)) {
+    throw new Failure('conflict', `item ${item.id} does not hold what was sent for "${key}"`, {
+      hint: 'nothing was changed; where you know that it is the one: --force',
+    });
+  }
+  const settled = resolveItem(state, key, item, nowMs);
+  await session.say(`"${key}" is item ${item.id}`);
+  return settled;
+}
+
+/** `listctl state resolve SEED KEY=ID`, `KEY=none` */
+export const resolveCommand: CommandSpec = {
+  name: 'resolve',
+  summary: 'settle an item that is in doubt',
+  setUp: (command, context) => {
+    addStateOptions(command);
+    command
+      .argument('<key=id>', 'the item that its create made, or KEY=none where it made none')
+      .option('--force', 'take the item whatever it holds')
+      .action((seed: string, text: string, flags: ResolveFlags) =>
+        withSession(context, command, async (session) => settle(seed, text, flags, session)),
+      );
+    addHelpNotes(command, {
+      examples: ['listctl state resolve seed.yaml "Buy milk=17"', 'listctl state resolve seed.yaml "Buy milk=none"'],
+      exitCodes: {
+        0: 'settled',
+        2: 'wrong usage, or the key is not in doubt',
+        3: 'credentials',
+        4: 'there is no such item',
+        5: 'that item holds something else',
+        11: 'another process is at work on this state',
+      },
+    });
+  },
+};
+
+/** `listctl state`: what `apply` knows of a list. */
+export const setUpState: SetUp = (command, context) => {
+  addCommands(command, context, [importCommand, forgetCommand, resolveCommand, exportCommand]);
+};
+
+/**
+ * Takes over an item; where there is no state, one is made.
+ *
+ * @param text `KEY=ID`
+ * @throws {Failure} usage, when the seed has no such key, or it is known already; as `editState` and a read
+ */
+export async function takeOver(seed: string, text: string, flags: SeedFlags, session: Session): Promise<void> {
+  const { key, id } = keyWord(text);
+  await editState(seed, flags, { makes: true }, session, async (state, { seed: { items, key: name }, target }) => {
+    const named = items.find((item) => item.key === key);
+    if (named === undefined) throw notInSeed(key, name);
+    const item = await readItem(target, id, session);
+    const imported = importItem(state, key, item, ofThose(item.fields, named.fields), session.host.clock.now());
+    await session.say(`"${key}" is item ${item.id} from now on`);
+    return imported;
+  });
+}
+
+function notInSeed(key: string, name: string): Failure {
+  return new Failure('usage', `the seed has no item whose ${name} is "${key}"`, {
+    hint: 'write it into the seed first; nothing was changed',
+  });
+}
+
+/** What an item has of the fields that the seed names. */
+function ofThose(fields: Fields, named: Fields): Fields {
+  const members: (readonly [string, JsonValue])[] = [];
+  for (const name of Object.keys(named)) {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (value !== undefined) members.push([name, value]);
+  }
+  return objectFrom(members);
+}
+
+/**
+ * Lets go of an item, without deleting it.
+ *
+ * @throws {Failure} usage, when the state does not know the key; as `editState`
+ */
+export function letGo(seed: string, key: string, flags: SeedFlags, session: Session): Promise<void> {
+  return editState(seed, flags, { makes: false }, session, async (state) => {
+    const forgotten = forgetItem(state, key, session.host.clock.now());
+    await session.say(`"${key}" (item ${state.items.get(key)?.id}) is not this seed's any more`);
+    return forgotten;
+  });
+}
+
+/** Items as `items get` prints them: what reads rows takes them for items, and apply sends no ids. */
+const exportView: View<Item> = { ...itemView, printsNone: true };
+
+/**
+ * Prints the manifest as it would be if the service were right; in formats for programs the items with their ids. Nothing
+ * is written, and no lock is taken.
+ *
+ * @throws {Failure} usage, when there is no state; local-file, when it is damaged; as the reads
+ */
+export async function exportSeed(word: string, flags: SeedFlags, session: Session): Promise<void> {
+  const named = await openSeed(word, flags, session);
+  const pace = readPaceFlags(flags);
+  const state = await readSettled(named.statePath, session);
+  if (state === undefined) throw noState(named);
+  checkTarget(state, named.statePath, named.target, named.seed.key);
+  const items = itemsOf(state, await observe(state, pace, session));
+  const missing = state.items.size - items.length;
+  if (missing > 0) {
+    await session.say(`${missing} of ${state.items.size} items are left out: gone, in doubt, or others by now`);
+  }
+  if (session.format(true) !== 'pretty' || session.hasQuery) {
+    await session.printing(exportView, true, async (print) => {
+      for (const item of items) await print(item);
+    });
+    return;
+  }
+  const { site, list } = named.target;
+  const fields = items.map((item) => item.fields);
+  await session.host.stdout.write(`${yamlDocument(seedOf({ site, list, key: state.key }, fields))}`);
+}
+
+function seedOf(top: JsonObject, items: readonly Fields[]): JsonObject {
+  return objectFrom([...Object.entries(top), ['items', items]]);
+}
+
+/** The fields that the seed names, as the service has them; items that are gone, or others by now, are left out. */
+function itemsOf(state: State, observed: ReadonlyMap<string, Observed>): readonly Item[] {
+  const items: Item[] = [];
+  for (const [key, known] of state.items) {
+    const now = observed.get(key);
+    if (known.id === undefined || now?.kind !== 'there' || !isOfKey(now.fields, known, key, state.key)) continue;
+    const named = Object.keys(known.fields).map((name) => [name, ownField(now.fields, name) ?? null] as const);
+    const fields = objectFrom(named);
+    items.push({ id: known.id, fields, members: { id: known.id, fields } });
+  }
+  return items;
+}

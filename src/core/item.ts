@@ -1,0 +1,136 @@
+import { Failure } from './errors.ts';
+import { isObject, type JsonObject, type JsonValue, NumberToken } from './json.ts';
+
+/** A list: the site that holds it, and its own id. */
+export interface ListRef {
+  readonly site: string;
+  readonly list: string;
+}
+
+/** One item of a list. */
+export interface ItemRef extends ListRef {
+  readonly id: string;
+}
+
+/** Field names and values, in the order in which they were given. */
+export type Fields = JsonObject;
+
+/** An item as the service gave it. */
+export interface Item {
+  /** Assigned by the service; never empty. */
+  readonly id: string;
+  readonly fields: Fields;
+  /** Everything that came, in its order; `id` and `fields` included. */
+  readonly members: JsonObject;
+  /** The entity tag of this state of the item, if the service gave one. */
+  readonly etag?: string | undefined;
+}
+
+/** The tag, where If-Match takes it: it compares strongly, so a weak one matches nothing (RFC 9110, section 13.1.1). */
+export function strongTag(etag: string | undefined): string | undefined {
+  return etag?.startsWith('W/') ? undefined : etag;
+}
+
+/** A tag or a key, where a header can carry it: no control characters but the tab, nothing above U+00FF. */
+export function headerValue(text: string | undefined): string | undefined {
+  return text !== undefined && /^[\t -~\u0080-\u00ff]*$/.test(text) ? text : undefined;
+}
+
+/**
+ * Checks that an id can be one segment of a path, and nothing else.
+ *
+ * Any non-empty string is an id (rulings, "Paths and ids"), but for those that no encoding can carry: a URL
+ * parser removes `.` and `..` even when they are percent-encoded (WHATWG URL, "double-dot URL path segment"),
+ * so a request for such an item would reach another resource.
+ *
+ * @param name what the id is of, for the message: `site`, `list`, `item`
+ * @throws {Failure} usage, when it is empty, a dot segment, longer than 1,024 bytes, or has control characters or
+ *   lone surrogates
+ */
+export function checkId(id: string, name: string): string {
+  const reason = reasonAgainstId(id);
+  if (reason === undefined) return id;
+  throw new Failure('usage', `the ${name} id ${reason}`, { hint: 'nothing was sent' });
+}
+
+function reasonAgainstId(id: string): string | undefined {
+  if (id === '') return 'is empty';
+  if (id === '.' || id === '..') return `is "${id}", which would address something else`;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused; \p{Cc} takes each start 0.2 ms.
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(id)) return 'has control characters';
+  if (!isWellFormed(id)) return 'has half a character (a lone surrogate)';
+  if (Buffer.byteLength(id) > 1024) return 'is longer than 1,024 bytes';
+  return undefined;
+}
+
+function isWellFormed(text: string): boolean {
+  // With the u flag only a surrogate without its partner is one character by itself.
+  return !/[\ud800-\udfff]/u.test(text);
+}
+
+/**
+ * Whether two values are the same: members in any order; numbers by what their digits say, all of them, so that 1.0 is
+ * 1 to a service that keeps no zeros, and 12345678901234567890 is no other number.
+ */
+export function isSameValue(one: JsonValue, other: JsonValue): boolean {
+  if (one === other) return true;
+  if (isNumber(one)) return isNumber(other) && decimalOf(one) === decimalOf(other);
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((value: JsonValue, at) => isSameValue(value, other[at]));
+  }
+  return isObject(one) && isObject(other) && isSameObject(one, other);
+}
+
+/** Whether a field holds what it should: one that is not there is null, since null clears. */
+export function isSameField(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  return isSameValue(one ?? null, other ?? null);
+}
+
+/** Whether every field that is named has its value among the others. */
+export function holdsFields(fields: Fields, named: Fields): boolean {
+  for (const name in named) if (!isSameField(ownField(fields, name), named[name])) return false;
+  return true;
+}
+
+/** Whether two sets of fields are the same, names and all. */
+export function isSameFields(one: Fields, other: Fields): boolean {
+  return one === other || isSameObject(one, other);
+}
+
+/** A field's value; undefined where there is none of its own, whatever every object inherits. */
+export function ownField(fields: Fields, name: string): JsonValue | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+function isSameObject(one: Fields, other: Fields): boolean {
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  for (const name of names) {
+    if (!Object.hasOwn(other, name) || !isSameValue(one[name] ?? null, other[name] ?? null)) return false;
+  }
+  return true;
+}
+
+function isNumber(value: JsonValue): value is number | NumberToken {
+  return typeof value === 'number' || value instanceof NumberToken;
+}
+
+/** The same text for the same number: sign, digits without zeros at either end, and where the point is. */
+function decimalOf(value: number | NumberToken): string {
+  const digits = typeof value === 'number' ? String(value) : value.digits;
+  const [mantissa = '', exponent = '0'] = digits.replace(/^-/, '').toLowerCase().split('e');
+  const [whole = '', part = ''] = mantissa.split('.');
+  const all = whole + part;
+  let start = 0;
+  while (all.charCodeAt(start) === 0x30) start += 1;
+  let end = all.length;
+  while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
+  if (start === end) return '0';
+  // An exponent that a double can't count is compared as it stands.
+  const shift = Number(exponent);
+  const point = Number.isSafeInteger(shift)
+    ? String(shift + whole.length - start)
+    : `${exponent}+${whole.length - start}`;
+  return `${digits.startsWith('-') ? '-' : ''}0.${all.slice(start, end)}e${point}`;
+}

@@ -1,0 +1,222 @@
+import { randomUUID } from 'node:crypto';
+import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { errnoReason, Failure } from './errors.ts';
+import { makePrivateFolder } from './files.ts';
+
+/** Lines that wait for their turn: the first ones in memory, many in a temporary file. */
+export interface Spool {
+  /** @param line may hold anything, newlines too */
+  add(line: string): void;
+  /** Every line, in order. Afterwards the spool is gone. */
+  lines(): Generator<string>;
+}
+
+/** Lines that are worth no file. */
+export const linesInMemoryMax = 1_000;
+
+const chunkBytes = 65_536;
+
+/**
+ * Makes a spool. Its file can be read by its owner alone, and has lost its name before anything is written to it, so
+ * that however the process ends nothing is left; where a system does not allow that, it goes when the lines are read.
+ *
+ * @param write the system call, for tests: it may take a part
+ * @throws {Failure} local-file, from both methods, when the file can't be made, written or read
+ */
+export function openSpool(write: Write = writeSync): Spool {
+  let waiting: string[] = [];
+  let file: SpoolFile | undefined;
+  const spill = () => {
+    file ??= openFile(write);
+    // As JSON a line has no newline in it, and keeps half a character.
+    file.append(waiting.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    waiting = [];
+  };
+  return {
+    add: (line) => {
+      waiting.push(line);
+      if (waiting.length > linesInMemoryMax) spill();
+    },
+    *lines() {
+      try {
+        if (file !== undefined) yield* file.lines();
+        yield* waiting;
+      } finally {
+        file?.close();
+        file = undefined;
+        waiting = [];
+      }
+    },
+  };
+}
+
+type Write = (descriptor: number, bytes: Uint8Array, offset: number) => number;
+
+interface SpoolFile {
+  append(text: string): void;
+  lines(): Generator<string>;
+  close(): void;
+}
+
+function openFile(write: Write): SpoolFile {
+  const path = join(tmpdir(), `listctl-${randomUUID()}`);
+  const descriptor = tryTo('create', () => openSync(path, 'wx+', 0o600));
+  const isNameless = removed(path);
+  return {
+    append: (text) => tryTo('write', () => writeAll(write, descriptor, Buffer.from(text))),
+    *lines() {
+      for (const line of linesOf(descriptor)) yield JSON.parse(line) as string;
+    },
+    close: () => {
+      closeSync(descriptor);
+      if (!isNameless) removed(path);
+    },
+  };
+}
+
+function removed(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch {
+    // Windows may keep the name of a file that is open.
+    return false;
+  }
+}
+
+function writeAll(write: Write, descriptor: number, bytes: Buffer): void {
+  // A disk that is nearly full takes a part, without an error.
+  for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
+}
+
+function* linesOf(descriptor: number): Generator<string> {
+  const chunk = Buffer.alloc(chunkBytes);
+  let position = 0;
+  let begun: Buffer[] = [];
+  for (;;) {
+    const length = tryTo('read', () => readSync(descriptor, chunk, 0, chunkBytes, position));
+    if (length === 0) return;
+    position += length;
+    let start = 0;
+    for (let end = chunk.indexOf(0x0a); end !== -1 && end < length; end = chunk.indexOf(0x0a, start)) {
+      yield Buffer.concat([...begun, chunk.subarray(start, end)]).toString();
+      begun = [];
+      start = end + 1;
+    }
+    // Copied, since the chunk is read into again.
+    begun.push(Buffer.from(chunk.subarray(start, length)));
+  }
+}
+
+function tryTo<T>(verb: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${errnoReason(error)}`, {
+      hint: 'set TMPDIR to a folder with room, or name the columns with --columns: then no file is needed',
+      cause: error,
+    });
+  }
+}
+
+/** A copy that can be read again. */
+export interface SpooledBytes {
+  readonly descriptor: number;
+  readonly sizeBytes: number;
+  close(): void;
+}
+
+export interface SpoolPlace {
+  /** Undefined where the user has none; then, and where it takes no file, the system's temporary directory does. */
+  readonly folder: string | undefined;
+  readonly platform: NodeJS.Platform;
+}
+
+/**
+ * Copies a stream into a file that its owner alone can read, and that has no name from before its first byte on;
+ * Windows, which keeps the name of an open file, loses it when the file is closed.
+ *
+ * @param write the system call, for tests: it may take a part
+ * @throws {Failure} local-file, when the copy can't be made; and whatever the stream throws
+ */
+export async function spoolBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  { folder: wanted, platform }: SpoolPlace,
+  write: ByteWrite = writeSync,
+): Promise<SpooledBytes> {
+  const { descriptor, folder, remove } = openPrivate(wanted);
+  let hasName = true;
+  const unname = () => {
+    if (hasName) remove();
+    hasName = false;
+  };
+  const close = () => {
+    closeSync(descriptor);
+    unname();
+  };
+  try {
+    if (platform !== 'win32') tryBytes(folder, unname);
+    let sizeBytes = 0;
+    for await (const chunk of bytes) {
+      tryBytes(folder, () => writeBytes(write, descriptor, chunk));
+      sizeBytes += chunk.length;
+    }
+    return { descriptor, sizeBytes, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+type ByteWrite = (descriptor: number, bytes: Uint8Array, offset: number) => number;
+
+interface PrivateFile {
+  readonly descriptor: number;
+  readonly folder: string;
+  remove(): void;
+}
+
+function openPrivate(folder: string | undefined): PrivateFile {
+  if (folder === undefined) return openTemporary();
+  try {
+    makePrivateFolder(folder);
+    const path = join(folder, `spool-${randomUUID()}`);
+    return { descriptor: openSync(path, 'wx+', 0o600), folder, remove: () => unlinkSync(path) };
+  } catch {
+    // A home that is read-only takes no copy, and a run with a journal of its own needs nothing else there.
+    return openTemporary();
+  }
+}
+
+/** Opens a file in a new directory, which mkdtemp makes with mode 0700. */
+function openTemporary(): PrivateFile {
+  return tryBytes(tmpdir(), () => {
+    const folder = mkdtempSync(join(tmpdir(), 'listctl-'));
+    const path = join(folder, 'spool');
+    try {
+      const remove = () => rmSync(folder, { recursive: true, force: true });
+      return { descriptor: openSync(path, 'wx+', 0o600), folder: tmpdir(), remove };
+    } catch (error) {
+      rmdirSync(folder);
+      throw error;
+    }
+  });
+}
+
+function writeBytes(write: ByteWrite, descriptor: number, bytes: Uint8Array): void {
+  // A disk that is nearly full takes a part, without an error.
+  for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
+}
+
+function tryBytes<T>(folder: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Failure('local-file', `cannot copy the rows into ${folder}: ${errnoReason(error)}`, {
+      hint: 'nothing was sent; rows in a regular file need no copy',
+      cause: error,
+    });
+  }
+}

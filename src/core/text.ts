@@ -1,0 +1,165 @@
+/**
+ * Text that cannot steer a terminal, hide in it, or forge a second line: everything that a service or a file
+ * supplied passes here on its way to a person.
+ */
+
+/**
+ * Characters that show nothing, or change the order in which others are shown: DEL and C1 controls, Unicode's
+ * Default_Ignorable_Code_Point with its bidirectional controls and tags (UAX #44, DerivedCoreProperties.txt), line and
+ * paragraph separators, interlinear annotations, lone surrogates. Written out, so that every Node says the same.
+ *
+ * Kept: ZWNJ and ZWJ, without which Persian and emoji fall apart; the two emoji variation selectors; and any other
+ * variation selector where it has a letter to vary, as in Japanese names.
+ */
+const hidden = [
+  '[\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f',
+  '\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}',
+  '\\u{e0000}-\\u{e00ff}\\u{e01f0}-\\u{e0fff}]',
+  '|(?<!\\p{L})[\\u180b-\\u180d\\u180f\\ufe00-\\ufe0d\\u{e0100}-\\u{e01ef}]',
+].join('');
+
+let hiddenPattern: RegExp | undefined;
+let unprintablePattern: RegExp | undefined;
+
+/** Matches every hidden character, of ASCII only DEL; made on first use. */
+export function hiddenCharacters(): RegExp {
+  hiddenPattern ??= new RegExp(hidden, 'gu');
+  return hiddenPattern;
+}
+
+/**
+ * The text on one line, for terminals, messages and cells: a newline is `⏎`, a tab `\t`, any other control
+ * character `\x1b`, and any character that hides or reorders text `\u{202e}` (reliability, O01, O02, O04).
+ *
+ * Nothing else changes. A backslash is not doubled, so the text is for reading: it can't be turned back.
+ */
+export function printable(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text;
+  unprintablePattern ??= new RegExp(`\\r\\n|[\\0-\\x1f]|${hidden}`, 'gu');
+  return text.replace(unprintablePattern, visibleForm);
+}
+
+function visibleForm(found: string): string {
+  if (found === '\n' || found === '\r\n') return '⏎';
+  if (found === '\t') return '\\t';
+  const code = found.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  return code <= 0x9f ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+/**
+ * The text in at most so many columns of a terminal, ending in `…` where it was cut; never cut inside what reads as
+ * one character (UAX #29, grapheme clusters).
+ *
+ * @param widthOf how many columns a text takes; one for each character of ASCII
+ */
+export function cutText(text: string, widthMax: number, widthOf: (text: string) => number): string {
+  if (widthOf(text) <= widthMax) return text;
+  if (/^[ -~]*$/.test(text)) return `${text.slice(0, widthMax - 1)}…`;
+  // Loading a locale's data takes longer than drawing a table.
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  let end = 0;
+  let width = widthOf('…');
+  for (const { segment } of segmenter.segment(text)) {
+    width += widthOf(segment);
+    if (width > widthMax) break;
+    end += segment.length;
+  }
+  return `${text.slice(0, end)}…`;
+}
+
+/**
+ * The columns that a printable text takes at most: to know them exactly takes the libraries of tables. At worst a
+ * line is cut a little early. Never less than the text's length.
+ */
+export function widthAtMost(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
+  // Wide characters begin at U+1100, `…` is none, and those beyond U+FFFF have two units already.
+  return text.length + (text.match(/[\u1100-\u1fff\u2070-\ud7ff\ue000-\uffff]/g)?.length ?? 0);
+}
+
+/** Whether a printable text takes at most so many columns; of a long one no more is looked at than its length. */
+export function isAtMost(text: string, widthMax: number): boolean {
+  return text.length <= widthMax && widthAtMost(text) <= widthMax;
+}
+
+/** Any text as one printable line of at most so many columns of a terminal, ending in `…` where it was cut. */
+export function oneLine(text: string, widthMax: number): string {
+  return cutText(printable(text), widthMax, widthAtMost);
+}
+
+/** A count with its thousands apart: `12,000`. */
+export function countText(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** A count of something: `1 row`, `12,000 rows`. */
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${countText(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** Rows a second: `812 rows/s`, and `4.2 rows/s` where they are few. */
+export function rateText(perSecond: number, noun = 'rows'): string {
+  const tenths = Math.round(perSecond * 10);
+  return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} ${noun}/s`;
+}
+
+/** How long something took: `12.3 s` up to a minute, then as `roughTimeText`. */
+export function timeText(ms: number): string {
+  const tenths = Math.round(ms / 100);
+  return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : roughTimeText(ms);
+}
+
+/** A time in its two largest units: `45 s`, `1 min 48 s`, `2 h 5 min`, `3 d 4 h`. */
+export function roughTimeText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return pairText(seconds, 60, 'min', 's');
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1440) return pairText(minutes, 60, 'h', 'min');
+  return pairText(Math.round(minutes / 60), 24, 'd', 'h');
+}
+
+/** An amount of the small unit, of which so many are one large one. */
+function pairText(amount: number, perLarge: number, large: string, small: string): string {
+  const rest = amount % perLarge;
+  const first = `${Math.floor(amount / perLarge)} ${large}`;
+  return rest === 0 ? first : `${first} ${rest} ${small}`;
+}
+
+/** The name of a list that was probably meant, for a hint; undefined where none is near. */
+export function nearestName(typed: string, names: Iterable<string>): string | undefined {
+  let nearest: string | undefined;
+  // More than a third of it wrong is no slip.
+  let distanceMax = Math.max(1, Math.floor(typed.length / 3));
+  for (const name of names) {
+    const distance = editDistance(typed.toLowerCase(), name.toLowerCase());
+    if (distance > distanceMax) continue;
+    nearest = name;
+    distanceMax = distance - 1;
+  }
+  return nearest;
+}
+
+/** How many letters must be added, removed, changed or swapped with their neighbour (optimal string alignment). */
+function editDistance(one: string, other: string): number {
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)];
+  for (let at = 1; at <= one.length; at += 1) {
+    const row = [at];
+    for (let to = 1; to <= other.length; to += 1) {
+      const isSame = one[at - 1] === other[to - 1];
+      const isSwapped = one[at - 1] === other[to - 2] && one[at - 2] === other[to - 1];
+      const before = (up: number, left: number) => (up === 0 ? row[to - left] : rows[at - up]?.[to - left]) ?? Infinity;
+      row[to] = Math.min(
+        before(1, 0) + 1,
+        before(0, 1) + 1,
+        before(1, 1) + (isSame ? 0 : 1),
+        isSwapped ? before(2, 2) + 1 : Infinity,
+      );
+    }
+    rows.push(row);
+  }
+  return rows[one.length]?.[other.length] ?? Infinity;
+}

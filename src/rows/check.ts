@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { readSync } from 'node:fs';
+import { Failure } from '../core/errors.ts';
+import { type Input, isGzip, nameOf } from './input.ts';
+import type { RowsFile } from './read.ts';
+import type { BadRow, Row } from './types.ts';
+
+const blockBytes = 65_536;
+/** A line is not looked at further than this. */
+const prefixBytesMax = 1_048_576;
+
+/**
+ * The byte offset of each bad row's column, from 0, of the file as it is on disk; only of UTF-8 that is not packed.
+ *
+ * @param bad in the order of the file
+ */
+async function bytePlaces(input: Input, bad: readonly BadRow[]): Promise<ReadonlyMap<BadRow, number>> {
+  const places = new Map<BadRow, number>();
+  if (bad.length === 0 || (await isGzip(input))) return places;
+  const starts = lineStarts(input, new Set(bad.map(({ line }) => line)));
+  for (const row of bad) {
+    const start = starts.get(row.line);
+    if (start !== undefined) places.set(row, start + prefixBytes(input, start, (row.column ?? 1) - 1));
+  }
+  return places;
+}
+
+/** The offsets at which these lines begin; a byte order mark is no part of the first one. */
+function lineStarts({ descriptor }: Input, lines: ReadonlySet<number>): ReadonlyMap<number, number> {
+  const starts = new Map<number, number>();
+  const block = Buffer.alloc(blockBytes);
+  let line = 1;
+  for (let position = 0; ; ) {
+    const length = readSync(descriptor, block, 0, blockBytes, position);
+    if (position === 0) starts.set(1, block.subarray(0, 3).equals(mark) ? mark.length : 0);
+    if (length === 0 || line > Math.max(...lines)) return starts;
+    for (let at = block.indexOf(0x0a); at !== -1 && at < length; at = block.indexOf(0x0a, at + 1)) {
+      line += 1;
+      if (lines.has(line)) starts.set(line, position + at + 1);
+    }
+    position += length;
+  }
+}
+
+const mark = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** How many bytes so many UTF-16 units take. */
+function prefixBytes({ descriptor }: Input, start: number, units: number): number {
+  const bytes = Buffer.alloc(Math.min(units * 3, prefixBytesMax));
+  const length = readSync(descriptor, bytes, 0, bytes.length, start);
+  return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
+}
+
+/** A bad row, and the byte at which it goes wrong, from 0, where that can be told: of JSON and JSONL in UTF-8. */
+export type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
+
+/** What a file turned out to hold. */
+export interface Check {
+  /** All of them, good and bad, of every shard. */
+  readonly rows: number;
+  readonly ofShard: number;
+  /** The first 1,000 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
+  readonly bad: readonly PlacedBadRow[];
+  readonly badCount: number;
+  readonly badOfShard: number;
+  readonly sizeBytes: number;
+  /** Of the content, unpacked, in hex: the same for a file and its gzip copy. */
+  readonly sha256: string;
+  /** What will not be sent, each said once. */
+  readonly notices: readonly string[];
+}
+
+const namedMax = 1000;
+
+/**
+ * Reads the file to its end.
+ *
+ * @param onRow sees the rows of the shard, good and bad ones
+ * @throws {Failure} as `RowsFile.blocks` and `RowsFile.checkNames`; not for bad rows
+ */
+export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => void): Promise<Check> {
+  const hash = createHash('sha256');
+  const bad: BadRow[] = [];
+  const all = { rows: 0, bad: 0 };
+  const own = { rows: 0, bad: 0 };
+  const count = (row: Row | BadRow, counts: typeof all) => {
+    counts.rows += 1;
+    if (row.problem !== undefined) counts.bad += 1;
+  };
+  const look = (row: Row | BadRow) => {
+    count(row, all);
+    if (row.problem !== undefined && bad.length < namedMax) bad.push(row);
+    if (!file.isOfShard(row.number)) return;
+    count(row, own);
+    onRow?.(row);
+  };
+  for await (const block of file.blocks({ onContent: (bytes) => hash.update(bytes), everyShard: true })) {
+    for (const row of block) look(row);
+  }
+  file.checkNames();
+  return {
+    rows: all.rows,
+    ofShard: own.rows,
+    bad: await placed(file, bad),
+    badCount: all.bad,
+    badOfShard: own.bad,
+    sizeBytes: file.input.sizeBytes,
+    sha256: hash.digest('hex'),
+    notices: file.notices(),
+  };
+}
+
+async function placed({ input, format, options }: RowsFile, bad: readonly BadRow[]): Promise<readonly PlacedBadRow[]> {
+  if ((format !== 'json' && format !== 'jsonl') || options.encoding !== undefined) return bad;
+  const places = await bytePlaces(input, bad);
+  return bad.map((row) => ({ ...row, byte: places.get(row) }));
+}
+
+/** The failure of a file that has bad rows: about the row, where there is one. */
+export function badRowsFailure(check: Check, file: RowsFile): Failure {
+  const [first] = check.bad;
+  const name = nameOf(file.input.name);
+  const count = check.badCount === 1 ? '1 row' : `${check.badCount} rows`;
+  const failure = first === undefined ? undefined : badRowFailure(first, file);
+  const where = failure === undefined ? '' : `: ${failure.message}`;
+  return new Failure('usage', `${name}: ${count} of ${check.rows} can't be sent${where}`, {
+    hint: 'nothing was sent; mend them, or send the others with --skip-invalid',
+    outcome: 'not-sent',
+    about: check.badCount === 1 ? failure?.details.about : undefined,
+  });
+}
+
+/** The failure of one bad row, with its place in front: `line 4, column 2: …`. */
+export function badRowFailure(row: PlacedBadRow, { header }: Pick<RowsFile, 'header'>): Failure {
+  const { number, line, column, byte, problem: reason } = row;
+  const columnName = column === undefined ? undefined : header[column - 1];
+  const places = [`line ${line}`, ...(column === undefined ? [] : [`column ${column}`])].join(', ');
+  return new Failure('usage', `${places}${byte === undefined ? '' : ` (byte ${byte})`}: ${reason}`, {
+    outcome: 'not-sent',
+    about: { row: number, line, column, columnName, byte, reason },
+  });
+}

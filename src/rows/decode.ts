@@ -1,0 +1,199 @@
+/** Bytes as text, strictly: nothing becomes U+FFFD. */
+import { isUtf8 } from 'node:buffer';
+import { Failure } from '../core/errors.ts';
+import { firstBadByte } from '../core/files.ts';
+import { keptOf, rowLengthMax } from './types.ts';
+
+export interface TextOptions {
+  /** A label that TextDecoder knows; UTF-8 where it is undefined. */
+  readonly encoding: string | undefined;
+  /** Of the input, for messages. */
+  readonly name: string;
+}
+
+/** Turns bytes into text, part by part; a character may be split between two parts. */
+interface Decoder {
+  decode(bytes: Uint8Array): string;
+  /** What was held back; throws when that is half a character. */
+  end(): string;
+}
+
+/**
+ * The text of the bytes, without its byte order mark, which tells UTF-8 and UTF-16 whatever the label says (WHATWG
+ * Encoding, "decode").
+ *
+ * @throws {Failure} usage, when the label is unknown, or the bytes are not in that encoding: it names the offset of
+ *   the first bad byte, from 0
+ */
+export async function* decodedText(bytes: AsyncIterable<Uint8Array>, options: TextOptions): AsyncGenerator<string> {
+  let start: Buffer = Buffer.alloc(0);
+  let decoder: Decoder | undefined;
+  for await (const block of bytes) {
+    if (decoder !== undefined) {
+      yield decoder.decode(block);
+      continue;
+    }
+    start = Buffer.concat([start, block]);
+    // The longest mark has three bytes.
+    if (start.length < 3) continue;
+    const { markBytes, ...made } = decoderFor(start, options);
+    decoder = made.decoder;
+    yield decoder.decode(start.subarray(markBytes));
+  }
+  if (decoder === undefined) {
+    const { markBytes, ...made } = decoderFor(start, options);
+    decoder = made.decoder;
+    yield decoder.decode(start.subarray(markBytes));
+  }
+  yield decoder.end();
+}
+
+function decoderFor(start: Buffer, options: TextOptions): { readonly decoder: Decoder; readonly markBytes: number } {
+  const mark = marks.find(({ bytes }) => start.subarray(0, bytes.length).equals(bytes));
+  const label = checkLabel(options.encoding ?? 'utf-8');
+  const encoding = mark?.encoding ?? label;
+  const markBytes = mark?.bytes.length ?? 0;
+  const make = own[encoding] ?? otherDecoder;
+  return { decoder: make({ ...options, encoding, markBytes }), markBytes };
+}
+
+const marks = [
+  { encoding: 'utf-8', bytes: Buffer.from([0xef, 0xbb, 0xbf]) },
+  { encoding: 'utf-16le', bytes: Buffer.from([0xff, 0xfe]) },
+  { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
+];
+
+interface Decoding {
+  readonly name: string;
+  readonly encoding: string;
+  readonly markBytes: number;
+}
+
+/** The encodings that need no TextDecoder: the usual one, for its speed, and one that some Node releases get wrong. */
+const own: Readonly<Record<string, (decoding: Decoding) => Decoder>> = {
+  'utf-8': utf8Decoder,
+  'windows-1252': windowsDecoder,
+};
+
+/** The encoding that a label stands for: TextDecoder's own name for it. */
+function checkLabel(label: string): string {
+  try {
+    return new TextDecoder(label).encoding;
+  } catch (error) {
+    throw new Failure('usage', `--encoding ${label} is no encoding that listctl knows`, {
+      hint: 'for instance utf-8, utf-16le, windows-1252, iso-8859-2, shift_jis',
+      cause: error,
+    });
+  }
+}
+
+function utf8Decoder({ name, markBytes }: Decoding): Decoder {
+  let offset = markBytes;
+  let held: Buffer = Buffer.alloc(0);
+  const decode = (bytes: Buffer): string => {
+    if (!isUtf8(bytes)) throw notInIt(name, 'UTF-8', `its byte ${offset + firstBadByte(bytes)}`);
+    offset += bytes.length;
+    return bytes.toString();
+  };
+  return {
+    decode: (bytes) => {
+      const all =
+        held.length === 0 ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length) : Buffer.concat([held, bytes]);
+      const end = all.length - unfinishedBytes(all);
+      held = all.subarray(end);
+      return decode(all.subarray(0, end));
+    },
+    end: () => decode(held),
+  };
+}
+
+/** How many bytes at the end begin a character that goes on behind it. */
+function unfinishedBytes(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte < 0xc0) continue;
+    const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+/** Not TextDecoder: Node 22 and 23 had releases that read it as ISO-8859-1, without the euro (nodejs/node#56542). */
+function windowsDecoder(): Decoder {
+  const decode = (bytes: Uint8Array) => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+    return text.replace(/[\u0080-\u009f]/g, (byte) => windows1252[byte.charCodeAt(0) - 0x80] ?? byte);
+  };
+  return { decode, end: () => '' };
+}
+
+/** Bytes 0x80 to 0x9f (WHATWG Encoding, index windows-1252); the five that are free stay control characters. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
+  // The mark is gone already; another one behind it is text.
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  let offset = markBytes;
+  const decode = (bytes: Uint8Array, stream: boolean): string => {
+    try {
+      const text = decoder.decode(bytes, { stream });
+      offset += bytes.length;
+      return text;
+    } catch (error) {
+      throw notInIt(name, encoding, `something after its byte ${Math.max(0, offset - 4)}`, error);
+    }
+  };
+  return { decode: (bytes) => decode(bytes, true), end: () => decode(new Uint8Array(), false) };
+}
+
+function notInIt(name: string, encoding: string, what: string, cause?: unknown): Failure {
+  return new Failure('usage', `${name} is not ${encoding} text: ${what} is not`, {
+    hint: `nothing was sent; say how it is written: --encoding ${encoding === 'UTF-8' ? 'windows-1252' : 'utf-8'}, for instance`,
+    cause,
+  });
+}
+
+/** A line, or an element of an array: the text of one row. */
+export interface TextPart {
+  /** The line of the file in which it begins, and the character in that, from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly text: string;
+  /** Then the text is only its beginning. */
+  readonly isTooLong: boolean;
+  /** What is wrong with what surrounds it. */
+  readonly problem?: string | undefined;
+}
+
+/** Every line, blank ones too, without its end. */
+export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<readonly TextPart[]> {
+  let line = 1;
+  let begun = '';
+  let isTooLong = false;
+  const add = (text: string) => {
+    if (!isTooLong) begun += text;
+    if (begun.length <= rowLengthMax) return;
+    begun = keptOf(begun);
+    isTooLong = true;
+  };
+  const take = (): TextPart => {
+    const taken = { line, column: 1, text: begun.endsWith('\r') ? begun.slice(0, -1) : begun, isTooLong };
+    line += 1;
+    begun = '';
+    isTooLong = false;
+    return taken;
+  };
+  for await (const part of text) {
+    const lines: TextPart[] = [];
+    let start = 0;
+    for (let end = part.indexOf('\n'); end !== -1; end = part.indexOf('\n', start)) {
+      add(part.slice(start, end));
+      lines.push(take());
+      start = end + 1;
+    }
+    add(part.slice(start));
+    if (lines.length > 0) yield lines;
+  }
+  if (begun !== '') yield [take()];
+}

@@ -1,0 +1,223 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLoopbackHost } from '../core/loopback.ts';
+import type { UnsteadyService } from './fault-injection.ts';
+import { maxBodyBytes } from './handle.ts';
+import { errorAnswer, Refusal, type ServiceAnswer } from './message.ts';
+
+/** Thrown where a client went away before its request was whole: there is nobody left to answer. */
+class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/** So much of a body that nobody wants is read before the connection is cut. */
+const discardedBytesMax = 2 * maxBodyBytes;
+
+/** Whether a request brings a body, by its head (RFC 9112, section 6). */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Reads the body of a request.
+ *
+ * @param begin called when it is wanted, by what the head says of it
+ * @throws {Refusal} 413, as soon as it is known to be over 8 MiB
+ * @throws {ClientGone}
+ */
+function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    refuseOversize(Number(request.headers['content-length'] ?? 0));
+    begin();
+    const chunks: Uint8Array[] = [];
+    let sizeBytes = 0;
+    request.on('data', (chunk: Uint8Array) => {
+      sizeBytes += chunk.length;
+      if (sizeBytes > maxBodyBytes) chunks.length = 0;
+      else chunks.push(chunk);
+      try {
+        refuseOversize(sizeBytes);
+      } catch (error) {
+        reject(error);
+      }
+    });
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('error', (error) => reject(new ClientGone('the connection was lost', { cause: error })));
+  });
+}
+
+/**
+ * Reads on where a body was refused: a connection that is closed on bytes that were not read is reset, and the client
+ * may lose the answer (RFC 9112, section 9.6). Resolves at the body's end, or when it was enough.
+ */
+function discardBody(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let sizeBytes = 0;
+    request.on('data', (chunk: Uint8Array) => {
+      sizeBytes += chunk.length;
+      if (sizeBytes > discardedBytesMax) resolve();
+    });
+    request.on('close', () => resolve());
+    request.on('error', () => resolve());
+    request.resume();
+  });
+}
+
+function refuseOversize(sizeBytes: number): void {
+  if (sizeBytes > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
+}
+
+/** Looks at the head of a request; throws a Refusal when it may not come in. */
+export type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'>) => void;
+
+/**
+ * The checks of a server that strangers can reach, from the head of a request alone.
+ *
+ * A web page can make a browser send requests here: its `Origin` is refused, whatever it is, and so is a `Host` that
+ * is not ours, by which a page would pass for us once its own name leads to this address (DNS rebinding). Whoever is
+ * left must know the token.
+ *
+ * @param names the names of this server in lower case, beside those of loopback and the address that was called
+ */
+export function serverGate(token: string, names: readonly string[]): ServerGate {
+  const expected = digestOf(token);
+  const ourNames = new Set(names);
+  return ({ headers, rawHeaders, socket }) => {
+    // Node keeps the first of several; another program on the way may go by the last (RFC 9112, section 3.2).
+    if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) {
+      throw new Refusal(400, 'there is more than one Host header');
+    }
+    const name = hostNameOf(headers.host);
+    if (name === undefined || !(ourNames.has(name) || isLoopbackHost(name) || name === calledAddress(socket))) {
+      throw new Refusal(403, 'the Host header does not name this server');
+    }
+    if (headers.origin !== undefined) throw new Refusal(403, 'web pages may not use this service');
+    // Of digests, which are of one length, so that the time says nothing about either token.
+    if (!timingSafeEqual(digestOf(bearerOf(headers.authorization)), expected)) {
+      throw new Refusal(401, 'the bearer token is missing or wrong', { 'www-authenticate': 'Bearer' });
+    }
+  };
+}
+
+/** The name in a Host header, in lower case, without brackets and port. Whatever the port: it may be forwarded. */
+function hostNameOf(host: string | undefined): string | undefined {
+  const { v6, name } = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '')?.groups ?? {};
+  return (v6 ?? name)?.toLowerCase();
+}
+
+/** The address of ours that a connection came to: a name that no DNS can give to somebody else. */
+function calledAddress({ localAddress }: IncomingMessage['socket']): string | undefined {
+  return localAddress?.replace(/^::ffff:/, '');
+}
+
+function bearerOf(authorization = ''): string {
+  return /^Bearer +(?<token>[\x21-\x7e]+)$/i.exec(authorization)?.groups?.['token'] ?? '';
+}
+
+function digestOf(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}
+
+/** The version segment, which clients send as part of the base address (list-item-service.md, section 9). */
+export const versionPath = '/v1.0';
+
+/** One request, and the way back to its client. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** What the client expects before it sends its body; `other` is anything but `100-continue`. */
+  readonly expects: 'nothing' | 'continue' | 'other';
+}
+
+/** What every request meets. */
+export interface AnswerParts {
+  readonly gate: ServerGate;
+  readonly service: UnsteadyService;
+  /** Told of what nobody foresaw while a request was worked on; its client gets a 500. */
+  readonly onError: (error: unknown) => void;
+  /** Whether a connection takes no request after this one. */
+  readonly isLast: (request: IncomingMessage) => boolean;
+}
+
+/** Answers one request over HTTP; never rejects. */
+export async function answerOverHttp(exchange: Exchange, parts: AnswerParts): Promise<void> {
+  const { socket } = exchange.request;
+  try {
+    const answer = await answerTo(exchange, parts);
+    if (answer === undefined) socket.resetAndDestroy();
+    else await send(answer, exchange, parts);
+  } catch (error) {
+    if (!(error instanceof ClientGone)) parts.onError(error);
+    socket.destroy();
+  }
+}
+
+async function answerTo(
+  exchange: Exchange,
+  { gate, service, onError }: AnswerParts,
+): Promise<ServiceAnswer | undefined> {
+  const { request, response, expects } = exchange;
+  try {
+    gate(request);
+    if (expects === 'other') throw new Refusal(417, 'the only expectation that is met is 100-continue');
+    refuseCoding(request);
+    const path = pathOf(request.url ?? '');
+    const body = await readBody(request, () => {
+      if (expects === 'continue') response.writeContinue();
+    });
+    spareFromIdleCut(response);
+    // Set-Cookie alone would be a list, and means nothing here.
+    const headers = request.headers as Readonly<Record<string, string | undefined>>;
+    return await service({ method: request.method ?? '', path, headers, body });
+  } catch (error) {
+    if (error instanceof Refusal) return errorAnswer(error);
+    if (error instanceof ClientGone) throw error;
+    onError(error);
+    return errorAnswer(new Refusal(500, 'the service failed'));
+  }
+}
+
+/** Of transfer codings, Node undoes `chunked` alone: the body of any other would be stored as it is. */
+function refuseCoding({ headers }: IncomingMessage): void {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return;
+  throw new Refusal(501, 'the only transfer coding that is understood is chunked');
+}
+
+/** The path as the service knows it: without the version segment. */
+function pathOf(address: string): string {
+  // Bytes beyond ASCII would arrive as other letters than those that were meant.
+  if (/[^\x21-\x7e]/.test(address)) throw new Refusal(400, 'the path must be percent-encoded');
+  if (address.startsWith(`${versionPath}/`)) return address.slice(versionPath.length);
+  throw new Refusal(404, `there is nothing at this path: addresses begin with ${versionPath}/sites/`);
+}
+
+/** A socket on which nothing moves is cut; not while its client waits for us, only when it does not take the answer. */
+function spareFromIdleCut(response: ServerResponse): void {
+  response.on('timeout', () => {
+    if (response.writableEnded) response.socket?.destroy();
+  });
+}
+
+async function send(
+  { status, headers, body }: ServiceAnswer,
+  { request, response, expects }: Exchange,
+  { isLast }: AnswerParts,
+): Promise<void> {
+  const isUnread = hasBody(request) && !request.readableEnded;
+  if (isUnread || isLast(request)) response.shouldKeepAlive = false;
+  const { location } = headers;
+  response.writeHead(status, {
+    ...headers,
+    ...(location === undefined ? {} : { location: versionPath + location }),
+    ...(body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+  });
+  if (!isUnread || expects === 'continue') {
+    response.end(body);
+    return;
+  }
+  // All of the answer, but not its end, which would close the connection on a client that is still sending.
+  response.write(body);
+  await discardBody(request);
+  response.end();
+}
