@@ -18,7 +18,7 @@ export default defineConfig({
   preserveEntrySignatures: 'allow-extension',
   plugins: [
     ...[packageFacts(), commanderAsModules(), confWithoutSchemas(), confWithoutHome()],
-    ...[thirdPartyLicences(), withoutMapsOfOthers(), manPagesOfTheProgram()],
+    ...[thirdPartyLicenses(), withoutMapsOfOthers(), manPagesOfTheProgram()],
   ],
   output: {
     dir: 'dist',
@@ -142,22 +142,24 @@ function manPagesOfTheProgram(): Plugin {
   };
 }
 
-/** What is bundled keeps its licence: the texts of all packages in the bundle, in one file beside it. */
-function thirdPartyLicences(): Plugin {
+/** What is bundled keeps its license: the texts of all packages in the bundle, in one file beside it. */
+function thirdPartyLicenses(): Plugin {
   return {
-    name: 'third-party-licences',
+    name: 'third-party-licenses',
     generateBundle(_, bundle) {
       const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? Object.keys(file.modules) : []));
-      const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []));
-      const source = [...folders].sort().map(licenceOf).join('\n');
-      this.emitFile({ type: 'asset', fileName: 'third-party-licences.txt', source });
+      const directories = new Set(
+        modules.flatMap((id) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
+      );
+      const source = [...directories].sort().map(licenseOf).join('\n');
+      this.emitFile({ type: 'asset', fileName: 'third-party-licenses.txt', source });
     },
   };
 }
 
-function licenceOf(folder: string): string {
-  const { name, version, license, homepage } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const file = readdirSync(folder).find((each) => /^licen[cs]e/i.test(each));
-  const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(folder, file), 'utf8').trim();
+function licenseOf(directory: string): string {
+  const { name, version, license, homepage } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+  const file = readdirSync(directory).find((each) => /^licen[cs]e/i.test(each));
+  const text = file === undefined ? `Licensed under ${license}.` : readFileSync(join(directory, file), 'utf8').trim();
   return `${name} ${version} (${license})${homepage === undefined ? '' : `, ${homepage}`}\n\n${text}\n`;
 }

@@ -25,13 +25,13 @@ process.stdout.write(`${missing.length} added\n${missing.map(([place]) => `  ${p
 
 /** Where a dependency of `parent` goes that the lock file lacks; undefined if it has it. */
 function placeFor(parent, name, version) {
-  for (let folder = parent; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/node_modules/')))) {
-    const place = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+  for (let directory = parent; ; directory = directory.slice(0, Math.max(0, directory.lastIndexOf('/node_modules/')))) {
+    const place = directory === '' ? `node_modules/${name}` : `${directory}/node_modules/${name}`;
     const found = lock.packages[place];
     // A range of versions is npm's to judge, and a range that was not found is nothing to guess.
     if (found !== undefined)
       return isExact(version) && found.version !== version ? `${parent}/node_modules/${name}` : undefined;
-    if (folder === '') return isExact(version) ? place : undefined;
+    if (directory === '') return isExact(version) ? place : undefined;
   }
 }
 

@@ -44,7 +44,7 @@ async function exitCodeFor(error: unknown, context: Context): Promise<number> {
   try {
     if (!(error instanceof Stopped)) await reportError(error, exit, context);
   } catch {
-    // stderr can't take it either: the status is all that is left to say it with.
+    // stderr cannot take it either: the status is all that is left to say it with.
   }
   return exit;
 }

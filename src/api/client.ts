@@ -135,8 +135,8 @@ export interface WireOptions extends AttemptLimits, RetryPolicy {
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  /** Whether a create with an Idempotency-Key may be sent again: the service is known to honour it. */
-  readonly honoursKeys: boolean;
+  /** Whether a create with an Idempotency-Key may be sent again: the service is known to honor it. */
+  readonly honorsKeys: boolean;
   /** How long a write that was sent is waited for after the signal: 2 s, without it (reliability, P03). */
   readonly stopGraceMs?: number;
   /** Told of each attempt once it has ended, before what follows. */
@@ -202,7 +202,7 @@ async function outcomeOfAll<T>(asking: Asking<T>, { retries, signal, clock }: Wi
 interface Judged {
   readonly attempt: Attempt;
   readonly outcome: Outcome;
-  /** Why the body of a 2xx can't be used. */
+  /** Why the body of a 2xx cannot be used. */
   readonly unusable?: string | undefined;
   /** Whether it belongs to another request: the same request on another connection may have its own. */
   readonly isForeign?: boolean;
@@ -334,11 +334,11 @@ class Asking<T> implements Exchange<T> {
 
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {
     const { answer } = attempt;
-    const isKeyHonoured = this.#shared.options.honoursKeys && 'idempotency-key' in this.#question.request.headers;
+    const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#question.request.headers;
     // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
-    if (answer?.status === 409 && isKeyHonoured && this.isInDoubt) return true;
+    if (answer?.status === 409 && isKeyHonored && this.isInDoubt) return true;
     if (unusable !== undefined && answer && !isForeign && isFinal(this.#method, answer)) return false;
-    return mayRepeat({ method: this.#method, attempt, outcome, isKeyHonoured });
+    return mayRepeat({ method: this.#method, attempt, outcome, isKeyHonored });
   }
 
   /** What a later answer, or one read, proves of a write that may have happened. */
@@ -381,7 +381,7 @@ class Asking<T> implements Exchange<T> {
     const { options } = this.#shared;
     const numbers = { number: this.#number, numberMax: options.retries + 1 };
     const report = { request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers };
-    // Who watches changes nothing: an answer that came is not lost because a trace of it can't be written.
+    // Who watches changes nothing: an answer that came is not lost because a trace of it cannot be written.
     await options.onAttempt?.(report).catch(() => {});
   }
 }
@@ -400,7 +400,7 @@ const before: Omit<Doubt, 'times'> = {
 const nothing: Answer = { status: 204, headers: {}, body: new Uint8Array() };
 
 /**
- * Whether a 2xx that can't be used would come again as it is: a page for people comes from something else, and JSON
+ * Whether a 2xx that cannot be used would come again as it is: a page for people comes from something else, and JSON
  * that is no item is what the service has to say to a read. What is no JSON may have been cut on its way.
  */
 function isFinal(method: Method, answer: Answer): boolean {

@@ -55,7 +55,7 @@ export function failureOf(asked: Asked, attempt: Attempt, outcome: Outcome, time
   return refusal(asked, attempt.answer, { outcome, times });
 }
 
-/** The failure for a complete 2xx to a read, with a body that can't be used. */
+/** The failure for a complete 2xx to a read, with a body that cannot be used. */
 export function unusableAnswer(asked: Asked, answer: Answer, reason: string): Failure {
   return failed(asked, 'refused', `could not ${asked.task}: ${whyUnusable(answer, reason)}`, {
     hint: `check that ${asked.address} is the address of the list service`,
@@ -82,7 +82,7 @@ export function tooLongToWait(
 /** The attempt that leaves a write in doubt. */
 export interface Doubt {
   readonly attempt: Attempt;
-  /** Why the body of its 2xx can't be used. */
+  /** Why the body of its 2xx cannot be used. */
   readonly unusable?: string | undefined;
   readonly times: number;
   /** Whether the service may have forgotten the key by now. */
@@ -113,7 +113,7 @@ function createAgain(key: string | undefined): string {
   const look = 'look whether the item is there before you create it again';
   return key === undefined
     ? look
-    : `${look}\n--idempotency-key ${key} sends the same again, to a service that honours keys`;
+    : `${look}\n--idempotency-key ${key} sends the same again, to a service that honors keys`;
 }
 
 /** Seconds for people: `2.5 s`. */

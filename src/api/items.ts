@@ -12,7 +12,7 @@ export interface ItemsApi {
   /**
    * Adds an item and gives it as it was stored.
    *
-   * @throws {Failure} in-doubt, when it may or may not have been stored, or its id can't be known
+   * @throws {Failure} in-doubt, when it may or may not have been stored, or its id cannot be known
    */
   create(list: ListRef, fields: Fields, idempotencyKey: string | undefined): Promise<Item>;
   get(ref: ItemRef): Promise<Item>;

@@ -48,8 +48,8 @@ export interface Judged {
   readonly method: Method;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
-  /** Whether the service is known to honour the key that the request carries. */
-  readonly isKeyHonoured: boolean;
+  /** Whether the service is known to honor the key that the request carries. */
+  readonly isKeyHonored: boolean;
 }
 
 /**
@@ -60,26 +60,26 @@ export interface Judged {
  * | GET               | again    | again                               | again              | again                      |
  * | DELETE, PATCH     | again    | again                               | again              | again                      |
  * | POST              | again    | again                               | no: in doubt       | no: in doubt               |
- * | POST, key honoured| again    | again                               | again              | again                      |
+ * | POST, key honored| again    | again                               | again              | again                      |
  *
  * A 408 to a write that was written whole is as a 504: its outcome is unknown.
  *
- * No attempt is wasted on what the next one would end in as well: somebody who can't prove to be the service, and an
+ * No attempt is wasted on what the next one would end in as well: somebody who cannot prove to be the service, and an
  * answer that is too large.
  */
-export function mayRepeat({ method, attempt, outcome, isKeyHonoured }: Judged): boolean {
+export function mayRepeat({ method, attempt, outcome, isKeyHonored }: Judged): boolean {
   const { answer, fault } = attempt;
   if (fault && hopeless.has(fault.kind)) return false;
   if (outcome === 'not-sent') return true;
   if (outcome === 'refused') return isThrottled(answer) || early.has(answer?.status);
-  if (method === 'POST' && !isKeyHonoured) return false;
+  if (method === 'POST' && !isKeyHonored) return false;
   return answer === undefined || passing.has(answer.status) || (answer.status >= 200 && answer.status < 300);
 }
 
 const hopeless: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
 /** Statuses that say only that it was too slow or too soon. */
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
-/** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body can't be used. */
+/** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body cannot be used. */
 const passing: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** Whether the answer asks to be left alone: 429, or 503 that says for how long. */
@@ -134,12 +134,12 @@ export type Concern = 'itself' | 'every' | 'every-until-done';
 
 /**
  * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
- * somebody who can't prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
+ * somebody who cannot prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
  * with a page for people, and an answer to a create that is no item are not either where nothing has succeeded yet.
  *
  * A response that belongs to another create shows that no other one can be trusted either.
  *
- * @param isUnusable whether it is a 2xx whose body can't be used
+ * @param isUnusable whether it is a 2xx whose body cannot be used
  * @param isForeign whether it belongs to another request
  */
 export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean, isForeign = false): Concern {

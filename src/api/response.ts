@@ -189,15 +189,13 @@ export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
   const { answer } = attempt;
   const coding = answer?.headers['content-encoding']?.trim().toLowerCase();
   if (!answer || !coding || coding === 'identity' || answer.body.length === 0) return attempt;
-  const decoded = /^(x-)?gzip$/.test(coding)
-    ? await (await import('./gunzip.ts')).gunzip(answer.body, limitOf(answer))
-    : 'it is compressed in a way that is not taken';
+  const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(answer) : 'it is compressed in a way that is not taken';
   if (decoded === 'too-large' && isGood(answer)) {
     const head = { status: answer.status, headers: answer.headers };
     return { fault: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
   }
   if (typeof decoded !== 'string') return { answer: { ...answer, headers: plain(answer), body: decoded } };
-  const unreadable = `the answer can't be read: ${decoded}`;
+  const unreadable = `the answer cannot be read: ${decoded}`;
   return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
 }
 
@@ -207,9 +205,17 @@ function plain({ headers }: Answer): Answer['headers'] {
   return rest;
 }
 
-/** How many bytes are taken: a small body may stand for a huge one. */
-function limitOf(answer: Answer): number {
-  return isGood(answer) ? answerBytesMax : errorBytesMax;
+/** Takes one gzip coding off: a small body may stand for a huge one. */
+async function gunzipped(answer: Answer): Promise<Uint8Array | string> {
+  // Only here: no request asks for a coding.
+  const { gunzip } = await import('node:zlib');
+  const maxOutputLength = isGood(answer) ? answerBytesMax : errorBytesMax;
+  return new Promise((resolve) => {
+    gunzip(answer.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
+      if (error === null) resolve(decoded);
+      else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compression is cut short or damaged');
+    });
+  });
 }
 
 function isGood({ status }: Answer): boolean {

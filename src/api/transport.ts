@@ -34,7 +34,7 @@ export interface AnswerHead {
 /** A complete answer. Of one that says no, the first 64 KiB of the body are enough. */
 export interface Answer extends AnswerHead {
   readonly body: Uint8Array;
-  /** Why the body can't be read, where its coding is not one that is taken; it is empty then. */
+  /** Why the body cannot be read, where its coding is not one that is taken; it is empty then. */
   readonly unreadable?: string | undefined;
   /** The connection that it came on, where it came over a network. */
   readonly connection?: ResponseConnection;
@@ -47,7 +47,7 @@ export interface ResponseConnection {
 }
 
 /**
- * What kind of fault: no connection; one to somebody who can't prove to be the service; one to another machine, where it
+ * What kind of fault: no connection; one to somebody who cannot prove to be the service; one to another machine, where it
  * must be this one; nothing in time; a connection
  * that broke; an answer that is not HTTP; one that is too large; told to stop.
  */

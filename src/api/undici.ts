@@ -71,7 +71,7 @@ class Connection implements ResponseConnection {
 }
 
 /**
- * A client for each request under way; each holds one socket. undici's own pool would do, but can't be told to drop the
+ * A client for each request under way; each holds one socket. undici's own pool would do, but cannot be told to drop the
  * socket on which trouble came.
  */
 class Connections {

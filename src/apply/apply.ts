@@ -166,7 +166,7 @@ interface Planned {
 /**
  * Makes a list hold what a seed says, or carries out a saved plan.
  *
- * @throws {Failure} usage, when the seed can't be used, nobody confirmed the plan, or no state is there and nobody said
+ * @throws {Failure} usage, when the seed cannot be used, nobody confirmed the plan, or no state is there and nobody said
  *   that there is to be none; conflict, when a saved plan has been overtaken; locked; local-file; what the steps ended in
  * @throws {Stopped} when it was told to stop
  */
@@ -254,7 +254,7 @@ function savedPlan(name: string, { host }: Session): PlanFile | undefined {
     return looksLikePlan(text.slice(0, 200)) ? readPlan(text, name) : undefined;
   } catch (error) {
     if (error instanceof Failure) throw error;
-    // What can't be read is said by who reads it as a seed.
+    // What cannot be read is said by who reads it as a seed.
     return undefined;
   }
 }
@@ -355,7 +355,7 @@ async function makePlan(state: State, applying: Applying, session: Session): Pro
   const { seed, target, name } = named;
   const observed = refreshes ? await observe(state, pace, session) : new Map();
   const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
-  const isAsked = hasKeys && session.idempotency === 'honoured';
+  const isAsked = hasKeys && session.idempotency === 'honored';
   const present = isAsked ? await presentMoment(target, session) : undefined;
   const plan = planOf({
     ...{ seed, state, observed, prunes },

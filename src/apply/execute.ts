@@ -100,7 +100,7 @@ interface StepRow {
  * Does every step of a plan, and takes what was done into the state however that ends. What the plan sends nothing for,
  * keys in doubt and items that are others by now, is reported beside the steps.
  *
- * @throws {Failure} what the steps ended in, as `sendRows`: in-doubt, where any key is; local-file, when the state can't
+ * @throws {Failure} what the steps ended in, as `sendRows`: in-doubt, where any key is; local-file, when the state cannot
  *   be written
  * @throws {Stopped} when it was told to stop
  */

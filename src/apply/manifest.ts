@@ -272,7 +272,7 @@ class SeedItems {
     const [first] = this.#problems;
     if (first === undefined) return undefined;
     const count = this.#problemCount === 1 ? '1 item' : `${this.#problemCount} items`;
-    return new Failure('usage', `${name}: ${count} of ${this.#rows} can't be used: ${first.message}`, {
+    return new Failure('usage', `${name}: ${count} of ${this.#rows} cannot be used: ${first.message}`, {
       outcome: 'not-sent',
       about: this.#problemCount === 1 ? first.details.about : undefined,
       hint: `nothing was sent; each item needs a value of its own in ${quoted(this.#key)}, which is its key`,
@@ -315,8 +315,8 @@ const lengthMax = { yaml: 8 * 1024 * 1024, json: 128 * 1024 * 1024 } as const;
  * Reads a seed: CSV, TSV, JSON and JSONL as `--from` reads them for a create, YAML by its name (`.yaml`, `.yml`), or a
  * JSON object in a file named `.json`. All of it is checked; it names no address, and no other file is read.
  *
- * @throws {Failure} usage, with line and column, when it can't be used as it is: no key, a key twice, a member that no
- *   seed has; local-file, when it can't be read
+ * @throws {Failure} usage, with line and column, when it cannot be used as it is: no key, a key twice, a member that no
+ *   seed has; local-file, when it cannot be read
  */
 export async function readSeed(input: Input, options: SeedOptions): Promise<Seed> {
   const rows: RowsOptions = { ...options.rows, action: 'create' };

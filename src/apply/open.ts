@@ -42,7 +42,7 @@ const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 /**
  * Reads a seed.
  *
- * @throws {Failure} usage, when it can't be used, or a flag contradicts it; as `openInput`
+ * @throws {Failure} usage, when it cannot be used, or a flag contradicts it; as `openInput`
  */
 export async function openSeed(name: string, flags: SeedFlags, session: Session): Promise<NamedSeed> {
   const { host } = session;
@@ -50,7 +50,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const isYaml = inputFormat === 'yaml';
   const reading = readReadingFlags(isYaml ? others : flags);
   let problems: Parameters<NonNullable<SeedOptions['onProblems']>> = [[], 0];
-  const input = await openInput(name, { host, spoolFolder: findRunsDirectory(host) });
+  const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   try {
     const read = () =>
       untilStopped(
@@ -107,7 +107,7 @@ export type StateLock = Pick<PaceFlags, 'lockWaitMs' | 'breaksLock'>;
  * Works with a state under its lock.
  *
  * @param work is given the state as it is on disk; undefined where there is none
- * @throws {Failure} locked, when another process is at work on it; local-file, when it can't be read or is damaged, or
+ * @throws {Failure} locked, when another process is at work on it; local-file, when it cannot be read or is damaged, or
  *   a journal beside it is of something else
  */
 export async function withState<T>(
@@ -210,7 +210,7 @@ function journalLost(path: string): Failure {
  * Takes what a run did into the state, at its end.
  *
  * @param state as it was written when the run began
- * @throws {Failure} local-file, when that can't be done; the journal stays, and the next command takes it up
+ * @throws {Failure} local-file, when that cannot be done; the journal stays, and the next command takes it up
  */
 export async function foldRun(path: string, state: State): Promise<void> {
   if (!existsSync(journalOf(path))) throw journalLost(path);

@@ -21,7 +21,7 @@ export interface PlanInput {
   /** Whether items that the seed no longer names are removed. */
   readonly prunes: boolean;
   /**
-   * Whether a create in doubt may be sent again: the service is known to honour keys, and this one is not too old. It
+   * Whether a create in doubt may be sent again: the service is known to honor keys, and this one is not too old. It
    * is asked only where the seed still says what was sent. Without it all of them are held.
    */
   readonly mayResend?: ((doubt: CreateInDoubt) => boolean) | undefined;

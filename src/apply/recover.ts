@@ -49,7 +49,7 @@ export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'se
  * Reads the journal of a run.
  *
  * @returns undefined where none was begun
- * @throws {Failure} local-file, when it can't be read or is damaged
+ * @throws {Failure} local-file, when it cannot be read or is damaged
  */
 export async function readApplied(path: string, options: ReplayOptions): Promise<AppliedJournal | undefined> {
   const replay = await readJournal(path, options);
@@ -182,7 +182,7 @@ class Folding {
 
   #applied(step: Step, { id, etag }: RowEnd): void {
     if (step.action === 'create' && !this.#mayOwn(id)) {
-      // It is there, and can't be asked for by that id: nobody may make it once more.
+      // It is there, and cannot be asked for by that id: nobody may make it once more.
       this.inDoubt += 1;
       this.#doubt(step);
       return;

@@ -132,7 +132,7 @@ function itemObject({ id, fields, inDoubt, ...more }: StateItem) {
  * Reads a state.
  *
  * @returns undefined where there is no file
- * @throws {Failure} local-file, when it can't be read, is damaged, was written by a newer listctl, or is older than the
+ * @throws {Failure} local-file, when it cannot be read, is damaged, was written by a newer listctl, or is older than the
  *   version that was kept beside it. It is left as it is
  */
 export function readState(path: string): State | undefined {
@@ -155,7 +155,7 @@ export function readState(path: string): State | undefined {
  * holds the state's lock.
  *
  * @returns the state as it stands there now, its serial one higher
- * @throws {Failure} local-file, when it can't be written, or what is there is not the version that this one follows;
+ * @throws {Failure} local-file, when it cannot be written, or what is there is not the version that this one follows;
  *   what was there still is then
  */
 export function writeState(path: string, state: State): State {
@@ -201,7 +201,7 @@ function bytesOf(path: string): Buffer | undefined {
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
     throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
-      hint: 'it says which items of the list are the seed’s: nothing was sent without it',
+      hint: "it says which items of the list are the seed's: nothing was sent without it",
       cause: error,
     });
   }

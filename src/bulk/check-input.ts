@@ -19,13 +19,13 @@ export function openShown(from: string, session: Session): Promise<Input> {
   };
   // Until then the terminal may be in use by the program that is to write: an editor, a menu, a question for a password.
   const shown = () => (bytes === 0 ? undefined : { doing, bytes });
-  return whileShown(shown, session, () => openInput(from, { host, spoolFolder: findRunsDirectory(host), onCopied }));
+  return whileShown(shown, session, () => openInput(from, { host, spoolDirectory: findRunsDirectory(host), onCopied }));
 }
 
 /**
  * Reads a file to its end, and says what is wrong with it.
  *
- * @throws {Failure} usage, where rows can't be sent, unless they are to be skipped
+ * @throws {Failure} usage, where rows cannot be sent, unless they are to be skipped
  */
 export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: Session): Promise<Check> {
   const check = await checkShown(file, session);

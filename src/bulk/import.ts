@@ -165,7 +165,7 @@ interface FileRun {
 /**
  * Works on every row of a file, records what it does, and prints what came of it.
  *
- * @throws {Failure} usage, when rows can't be sent, the run before is half done, or nobody confirmed it; what the run
+ * @throws {Failure} usage, when rows cannot be sent, the run before is half done, or nobody confirmed it; what the run
  *   ended in, in the order of the rulings
  * @throws {Stopped} when it was told to stop
  */
@@ -268,8 +268,8 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   const journal = run.many.journal === undefined ? undefined : resolveLinks(absolutePath(run.many.journal, host));
   const input = inputOf(run, session);
   let notIt: Failure | undefined;
-  const findOther = async (folder: string) => {
-    const edited = await findEditedRun(folder, input);
+  const findOther = async (directory: string) => {
+    const edited = await findEditedRun(directory, input);
     ({ notIt } = edited);
     return edited.run;
   };
@@ -340,7 +340,7 @@ async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<voi
 /** The present, where the age of keys decides about rows in doubt. */
 async function presentFor({ verb, many }: FileRun, beginning: Beginning, session: Session) {
   const doubts = { inDoubt: many.inDoubt, isCreate: verb.action === 'create' };
-  if (beginning.kind !== 'go-on' || session.idempotency !== 'honoured') return undefined;
+  if (beginning.kind !== 'go-on' || session.idempotency !== 'honored') return undefined;
   if (!needsKeyAge(beginning.before, doubts)) return undefined;
   return presentMoment(session.list(), session);
 }
@@ -348,11 +348,11 @@ async function presentFor({ verb, many }: FileRun, beginning: Beginning, session
 /** The choice where another run created these rows; undefined where there is none, or a run of their own decides. */
 async function overlapOf(run: FileRun, record: RunRecord | undefined, session: Session) {
   const { restarts, journal } = run.many;
-  const folder = findRunsDirectory(session.host);
+  const directory = findRunsDirectory(session.host);
   const isAsked = run.verb.action === 'create' && record !== undefined && record.before === undefined && !restarts;
-  if (!isAsked || folder === undefined) return undefined;
+  if (!isAsked || directory === undefined) return undefined;
   const input = inputOf(run, session);
-  const other = await findOverlappingRun(folder, input);
+  const other = await findOverlappingRun(directory, input);
   return other && overlap(other, input, journal);
 }
 
@@ -449,6 +449,6 @@ function planOf(
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf }),
     senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given, keyOf }),
     rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
-    nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honoured'),
+    nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honored'),
   };
 }

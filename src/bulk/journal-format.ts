@@ -41,7 +41,7 @@ export interface JournalHeader {
   readonly mapping: string;
   /** `2/3`: the second of three shares. */
   readonly shard: string | null;
-  readonly idempotency: 'unknown' | 'honoured' | 'none';
+  readonly idempotency: 'unknown' | 'honored' | 'none';
   /** What keys are derived from, as `--idempotency-key-from` says; undefined where they are drawn at random. */
   readonly keysFrom?: string | undefined;
   /** ISO 8601, UTC. */
@@ -283,7 +283,7 @@ const header: Shape = {
   rows: isCount,
   mapping: isText,
   shard: orNull(isText),
-  idempotency: oneOf('unknown', 'honoured', 'none'),
+  idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isText),
   startedAt: (value) => isText(value) && !Number.isNaN(Date.parse(value as string)),
   isShrunk: maybe((value) => value === true),

@@ -1,7 +1,7 @@
 /** The lines of a journal as they are read: each is whole and as it was written, or the reading ends in a Failure. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
 import { errnoReason, Failure } from '../core/errors.ts';
-import { makePrivateFolder } from '../core/files.ts';
+import { makePrivateDirectory } from '../core/files.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
 import {
   decodeLine,
@@ -58,7 +58,7 @@ const hints = {
   read: 'it is the record of a run: without it nothing can be gone on with',
   write: 'no further row is sent: mend that, then go on with --resume',
   create: 'nothing was sent: name another file with --journal',
-  list: 'it is the folder of what runs have done',
+  list: 'it is the directory of what runs have done',
   remove: 'it is the record of a run',
 } as const;
 
@@ -72,8 +72,8 @@ export interface JournalIo extends FileIo {
   truncate(descriptor: number, lengthBytes: number): void;
   /** fdatasync, beside the other work. */
   syncData(descriptor: number): Promise<void>;
-  /** Makes a folder, and those above it, for its owner alone; gives those that it made, the outermost first. */
-  makeFolder(path: string): readonly string[];
+  /** Makes a directory, and those above it, for its owner alone; gives those that it made, the outermost first. */
+  makeDirectory(path: string): readonly string[];
   /** When a file was last written, in milliseconds since the Unix epoch; NaN where that cannot be told. */
   modifiedMs(path: string): number;
 }
@@ -93,7 +93,7 @@ export const fileIo: JournalIo = {
     new Promise((resolve, reject) => {
       fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
     }),
-  makeFolder: makePrivateFolder,
+  makeDirectory: makePrivateDirectory,
   modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
 };
 
@@ -128,7 +128,7 @@ const lineBytesMax = 67_108_864;
  *
  * @returns undefined where there is no file. An empty one is damage: a journal has its first line from the moment that
  *   it has its name, so something else emptied it
- * @throws {Failure} local-file, when it can't be read, is damaged, is something else, or is newer than this listctl
+ * @throws {Failure} local-file, when it cannot be read, is damaged, is something else, or is newer than this listctl
  */
 export function readHeader(path: string, io: JournalIo): PlacedHeader | undefined {
   const descriptor = openIfThere(path, io);
@@ -147,7 +147,7 @@ export function readHeader(path: string, io: JournalIo): PlacedHeader | undefine
 /**
  * Whether a file is a journal, if a damaged one: it begins as one. A file that is empty or not there may become one.
  *
- * @throws {Failure} local-file, when it can't be read
+ * @throws {Failure} local-file, when it cannot be read
  */
 export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
   const descriptor = openIfThere(path, io);

@@ -42,7 +42,7 @@ export interface RunRows {
    * Takes a record.
    *
    * @param at when it was written: milliseconds since the Unix epoch
-   * @returns why it can't stand there, if it can't
+   * @returns why it cannot stand there, if it cannot
    */
   take(record: RowRecord, at: number): string | undefined;
   /** Whatever is taken from now on is of this session. */

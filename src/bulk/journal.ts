@@ -20,7 +20,7 @@ export interface Journal {
    * Appends one group; when it returns, a killed process does not lose it, a power cut may.
    *
    * @param timeMs since the session began; rounded down
-   * @throws {Failure} local-file, when it can't be written whole; every later call then throws the same
+   * @throws {Failure} local-file, when it cannot be written whole; every later call then throws the same
    * @throws {TypeError} when a record is not as it should be; nothing is written then
    */
   write(records: readonly JournalRecord[], timeMs: number): void;
@@ -49,20 +49,20 @@ export interface ReplayedLength {
 }
 
 /**
- * Makes a journal: its folder closed to others where there is none, the file mode 0600, header and first session
+ * Makes a journal: its directory closed to others where there is none, the file mode 0600, header and first session
  * written. All of it is on disk when this returns, and before it has its name: however the process ends, a journal
  * without its first line is nothing that listctl left.
  *
  * @param path where nothing is; its lock is the caller's
- * @throws {Failure} local-file, when it can't be made, or something is there; nothing of it is left then
+ * @throws {Failure} local-file, when it cannot be made, or something is there; nothing of it is left then
  */
 export function createJournal(path: string, header: NewHeader, session: SessionStart, io: JournalIo = fileIo): Journal {
   const whole = { listctl: 'journal', version: journalVersion, ...header } as const;
   if (!isHeader(whole)) throw new TypeError('no header is like that');
   const bytes = Buffer.concat([encodeLine(whole), beginLine(session)]);
   return tryTo('create', path, () => {
-    const folder = dirname(path);
-    const made = io.makeFolder(folder);
+    const directory = dirname(path);
+    const made = io.makeDirectory(directory);
     if (readHeader(path, io) !== undefined) throw Object.assign(new Error(), { code: 'EEXIST' });
     const unnamed = newTemporary(path, io);
     const descriptor = io.open(unnamed, 'wx');
@@ -70,8 +70,8 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       writeWhole(descriptor, bytes, 0, io);
       io.sync(descriptor);
       io.rename(unnamed, path);
-      // A folder that is new has its own name in the one above.
-      for (const named of new Set([folder, ...made.map(dirname)])) io.syncFolder(named);
+      // A directory that is new has its own name in the one above.
+      for (const named of new Set([directory, ...made.map(dirname)])) io.syncDirectory(named);
     } catch (error) {
       abandon(descriptor, io);
       attempt(() => io.remove(unnamed));
@@ -265,7 +265,7 @@ export class Commits<E> {
 
   /**
    * @param onDurable told which entries are on disk
-   * @param onFailure told once why the journal can't be written; nothing is durable any more then
+   * @param onFailure told once why the journal cannot be written; nothing is durable any more then
    */
   constructor(journal: RunJournal, onDurable: (entries: readonly E[]) => void, onFailure: (error: unknown) => void) {
     this.#journal = journal;

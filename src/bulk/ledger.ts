@@ -170,7 +170,7 @@ export class Ledger<R extends Numbered, T> {
     return this.#commits.isIdle && this.#results.isIdle;
   }
 
-  /** Whether results can't be handed on any more. */
+  /** Whether results cannot be handed on any more. */
   get hasFailedToTell(): boolean {
     return this.#results.hasFailed;
   }
@@ -288,7 +288,7 @@ export class Ledger<R extends Numbered, T> {
       : { status: 'left', row };
   }
 
-  /** The journal can't be written: whether the last records are on disk can't be known. */
+  /** The journal cannot be written: whether the last records are on disk cannot be known. */
   giveUp(): void {
     for (const state of Object.keys(this.#untold) as (keyof RunningCounts)[]) {
       this.counts[state] -= this.#untold[state];

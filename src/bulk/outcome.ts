@@ -30,7 +30,7 @@ export interface HeldTask<R> {
   readonly failure: Failure;
 }
 
-/** A row that can't be sent. */
+/** A row that cannot be sent. */
 export interface InvalidTask<R> {
   readonly kind: 'invalid';
   readonly row: R;

@@ -23,7 +23,7 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly known?: KnownBefore<R>;
   /**
    * Begins to record the run; undefined where it is not recorded. Called once the way to the service is open: a run that
-   * can't even begin leaves nothing behind. Who calls it closes the journal.
+   * cannot even begin leaves nothing behind. Who calls it closes the journal.
    */
   readonly begin: () => Recorded | undefined;
   /** How the rows of the run stand, and the number of its next send. */

@@ -110,7 +110,7 @@ export function openProgress(watched: Watched, session: Session): Progress {
   if (session.isQuiet || session.isJsonWanted) return nothingShown;
   const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
   if (display !== undefined) return display;
-  // What can't be written now will be said by who writes next.
+  // What cannot be written now will be said by who writes next.
   const say = () => session.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
   return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
 }

@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path';
 import { getQuestion } from '../api/items.ts';
 import type { Session } from '../cli/session.ts';
 import { errnoReason, Failure } from '../core/errors.ts';
-import { absolutePath, makePrivateFolder, resolveLinks } from '../core/files.ts';
+import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
 import { type Lock, takeLock } from '../core/lock.ts';
@@ -125,12 +125,12 @@ function identify(path: string): string | undefined {
 export interface RunPlace {
   /** 64 hex digits. */
   readonly identity: string;
-  /** The absolute path of a file of the user's own, rather than one in the state folder. */
+  /** The absolute path of a file of the user's own, rather than one in the state directory. */
   readonly journal: string | undefined;
   /** That path as it was typed. */
   readonly typedJournal?: string | undefined;
-  /** Finds the run to go on with in the folder of runs where none has the identity. */
-  readonly findOther?: ((folder: string) => Promise<RunFile | undefined>) | undefined;
+  /** Finds the run to go on with in the directory of runs where none has the identity. */
+  readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
 }
 
 /** A run that may be begun, or gone on with: nobody else is at work on it. */
@@ -157,16 +157,16 @@ export interface Recorded {
 
 /** Whether a journal is in the directory of the journals of runs. */
 export function isAmongRuns(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): boolean {
-  const folder = findRunsDirectory(host);
-  return folder !== undefined && resolveLinks(dirname(path)) === resolveLinks(folder);
+  const directory = findRunsDirectory(host);
+  return directory !== undefined && resolveLinks(dirname(path)) === resolveLinks(directory);
 }
 
-/** The lock of the run that a journal records: of one in the folder of runs, that of all runs of the same input. */
+/** The lock of the run that a journal records: of one in the directory of runs, that of all runs of the same input. */
 export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): string {
-  const folder = findRunsDirectory(host);
+  const directory = findRunsDirectory(host);
   const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
-  return folder !== undefined && identity !== undefined && isAmongRuns(path, host)
-    ? runLock(folder, identity)
+  return directory !== undefined && identity !== undefined && isAmongRuns(path, host)
+    ? runLock(directory, identity)
     : `${path}.lock`;
 }
 
@@ -235,16 +235,16 @@ export interface RecordOptions {
  */
 export async function openRecord(place: RunPlace, options: RecordOptions, host: Host): Promise<RunRecord> {
   const { identity, journal } = place;
-  const folder = journal === undefined ? runsDirectory(host) : dirname(journal);
-  makeFolder(folder);
+  const directory = journal === undefined ? runsDirectory(host) : dirname(journal);
+  makeDirectory(directory);
   const { restarts = false, tool } = options;
   const locks = new Map<string, Lock>();
   const lock = async (path: string) => {
     if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, host));
   };
   try {
-    await lock(journal === undefined ? runLock(folder, identity) : journalLock(journal, host));
-    const last = journal === undefined ? await lastRun(folder, place, restarts, lock, host) : undefined;
+    await lock(journal === undefined ? runLock(directory, identity) : journalLock(journal, host));
+    const last = journal === undefined ? await lastRun(directory, place, restarts, lock, host) : undefined;
     if (restarts && journal !== undefined) refuseOtherFiles(journal);
     const boot = bootId();
     const path = journal ?? last?.path;
@@ -252,10 +252,14 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
     const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
     const { clock } = host;
     const begin = (limit: number) => ({ boot, limit, tool, at: clock.now(), monotonicMs: clock.monotonicMs() });
-    const next = newRunId(host.clock.now(), () => host.random(), journal === undefined ? newestRun(folder) : undefined);
+    const next = newRunId(
+      host.clock.now(),
+      () => host.random(),
+      journal === undefined ? newestRun(directory) : undefined,
+    );
     const { typedJournal } = place;
     const word = typedJournal === undefined ? undefined : journalWord(typedJournal);
-    return recordOf({ before, given, last, next, identity, locks, begin, journal, folder, word });
+    return recordOf({ before, given, last, next, identity, locks, begin, journal, directory, word });
   } catch (error) {
     for (const held of locks.values()) held.release();
     throw error;
@@ -269,22 +273,22 @@ async function takeRunLock(path: string, { lockWaitMs, breaksLock, warn }: Recor
   return lock;
 }
 
-/** The run in the folder of runs that this one continues or comes after; under its lock. */
+/** The run in the directory of runs that this one continues or comes after; under its lock. */
 async function lastRun(
-  folder: string,
+  directory: string,
   { identity, findOther }: RunPlace,
   restarts: boolean,
   lock: (path: string) => Promise<void>,
   host: Host,
 ): Promise<RunFile | undefined> {
   // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
-  await shrinkOldRuns(folder, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(folder, identity))));
-  const last = findRun(folder, identity);
+  await shrinkOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
+  const last = findRun(directory, identity);
   if (last !== undefined || restarts) return last;
-  for (let other = await findOther?.(folder); other !== undefined; ) {
-    await lock(runLock(folder, other.identityStart));
+  for (let other = await findOther?.(directory); other !== undefined; ) {
+    await lock(runLock(directory, other.identityStart));
     // A process that held that lock meanwhile may have gone on with the run, and given it another identity.
-    const again: RunFile | undefined = await findOther?.(folder);
+    const again: RunFile | undefined = await findOther?.(directory);
     if (again?.path === other.path) return other;
     other = again;
   }
@@ -302,7 +306,7 @@ function refuseOtherFiles(journal: string): void {
 interface Found {
   readonly before: Replay | undefined;
   readonly given: IdSet;
-  /** The run before, in the folder of runs. */
+  /** The run before, in the directory of runs. */
   readonly last: RunFile | undefined;
   /** The id of the next run. */
   readonly next: string;
@@ -310,19 +314,19 @@ interface Found {
   readonly locks: ReadonlyMap<string, Lock>;
   readonly begin: (limit: number) => SessionStart;
   readonly journal: string | undefined;
-  readonly folder: string;
+  readonly directory: string;
   /** Undefined for the id of the run. */
   readonly word: string | undefined;
 }
 
-function recordOf({ before, given, last, next, identity, locks, begin, journal, folder, word }: Found): RunRecord {
+function recordOf({ before, given, last, next, identity, locks, begin, journal, directory, word }: Found): RunRecord {
   const recorded = (run: string, opened: Journal) => ({ run, word: word ?? run, journal: opened });
   return {
     before,
     given,
     create: (header, limit) => {
       if (journal !== undefined) removeRun(journal);
-      const made = journal ?? runPath(folder, next, identity);
+      const made = journal ?? runPath(directory, next, identity);
       return recorded(next, createJournal(made, { ...header, run: next, identity }, begin(limit)));
     },
     reopen: (limit) => {
@@ -341,11 +345,11 @@ function journalWord(typed: string): string {
   return shellWord(isRunName(typed) || typed.startsWith('-') ? `./${typed}` : typed);
 }
 
-function makeFolder(folder: string): void {
+function makeDirectory(directory: string): void {
   try {
-    makePrivateFolder(folder);
+    makePrivateDirectory(directory);
   } catch (error) {
-    throw new Failure('local-file', `cannot create the directory ${folder}: ${errnoReason(error)}`, {
+    throw new Failure('local-file', `cannot create the directory ${directory}: ${errnoReason(error)}`, {
       hint: 'nothing was sent; name another one with LISTCTL_STATE_DIR, or a file with --journal',
       cause: error,
     });
@@ -354,8 +358,8 @@ function makeFolder(folder: string): void {
 
 /**
  * The address that a run is recorded with, and looked for by: one spelling for each. The loopback names are one host,
- * and slashes that are doubled or last count for nothing. That of the embedded service names its folder: `local:`
- * alone, or a folder as it was typed, leads elsewhere when listctl is started elsewhere, to items with the same ids.
+ * and slashes that are doubled or last count for nothing. That of the embedded service names its directory: `local:`
+ * alone, or a directory as it was typed, leads elsewhere when listctl is started elsewhere, to items with the same ids.
  */
 export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {
   const origin = address();

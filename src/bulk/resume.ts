@@ -68,7 +68,7 @@ export async function beginningOf(
   return { kind: 'choice', yes: { kind: 'new' }, ...finished(before, input, journal) };
 }
 
-/** Why the run before can't be of this input; undefined where it can. */
+/** Why the run before cannot be of this input; undefined where it can. */
 async function differenceOf(before: Replay, input: InputFacts): Promise<Failure | undefined> {
   const { header, counts } = before;
   if (header.input.sha256 === input.check.sha256 && header.mapping === input.mapping) return undefined;
@@ -318,14 +318,17 @@ export interface EditedRun {
 /**
  * Looks for the run of an input that has another content since.
  *
- * @throws {Failure} local-file, when the folder of runs can't be read, or the journal of a run at that path is damaged
+ * @throws {Failure} local-file, when the directory of runs cannot be read, or the journal of a run at that path is damaged
  */
-export async function findEditedRun(folder: string, { target, path, rows, changedRow }: RunInput): Promise<EditedRun> {
+export async function findEditedRun(
+  directory: string,
+  { target, path, rows, changedRow }: RunInput,
+): Promise<EditedRun> {
   const boot = bootId();
   const isAtPath = (header: JournalHeader) => header.file === path && isSameTarget(header, target);
   let notIt: Failure | undefined;
   if (path === undefined) return { run: undefined, notIt };
-  for (const run of runsWith(folder, isAtPath)) {
+  for (const run of runsWith(directory, isAtPath)) {
     const { header, counts } = (await readRunFile(run, { boot })) ?? {};
     const isWhole = counts !== undefined && isWhollyDone(counts);
     if (isWhole && (header?.isShrunk || header?.input.rows !== rows)) continue;
@@ -341,18 +344,18 @@ export async function findEditedRun(folder: string, { target, path, rows, change
 /**
  * The failure of a --resume without a run: it names the unfinished runs of the same rows elsewhere, and what to do.
  *
- * @param folder of runs; undefined where there is none
+ * @param directory of runs; undefined where there is none
  * @param journal as it was named, where the run was looked for in that file
  */
 export async function nothingToResume(
-  folder: string | undefined,
+  directory: string | undefined,
   { target, sha256, name }: RunInput,
   journal: string | undefined,
 ): Promise<Failure> {
   const isOfRows = (header: JournalHeader) => header.input.sha256 === sha256 && isSameList(header, target);
   const found: ReadRun[] = [];
-  if (folder !== undefined) {
-    for (const file of runsElsewhere(folder, isOfRows)) {
+  if (directory !== undefined) {
+    for (const file of runsElsewhere(directory, isOfRows)) {
       // A damaged one is told of by who names it.
       const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
       if (run !== undefined && !isWhollyDone(run.counts) && found.length < elsewhereMax) found.push(run);
@@ -377,13 +380,16 @@ export async function nothingToResume(
  * Finds another run that created rows of this input in the same list: of a shard that shares rows with this one, or
  * recorded in the state directory where this one has a --journal.
  */
-export async function findOverlappingRun(folder: string, { target, sha256 }: RunInput): Promise<ReadRun | undefined> {
+export async function findOverlappingRun(
+  directory: string,
+  { target, sha256 }: RunInput,
+): Promise<ReadRun | undefined> {
   const isOfRows = (header: JournalHeader) =>
     header.input.sha256 === sha256 &&
     isSameList(header, target) &&
     header.origin === target.origin &&
     sharesRows(header.shard, target.shard);
-  for (const file of runsElsewhere(folder, isOfRows)) {
+  for (const file of runsElsewhere(directory, isOfRows)) {
     // A damaged one is reported where it is named.
     const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
     if (run !== undefined && run.counts.done + run.counts.inDoubt > 0) return run;
@@ -392,9 +398,9 @@ export async function findOverlappingRun(folder: string, { target, sha256 }: Run
 }
 
 /** As `runsWith`; none where the directory cannot be read, since a run with a --journal does not need it. */
-function runsElsewhere(folder: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
+function runsElsewhere(directory: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
   try {
-    return [...runsWith(folder, isWanted)];
+    return [...runsWith(directory, isWanted)];
   } catch {
     return [];
   }

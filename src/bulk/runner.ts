@@ -414,7 +414,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#stopFor(new Failure('incomplete', `stopped after ${rows}`));
   }
 
-  /** The first reason is the one that counts; but for a journal that can't be written, after which nothing is certain. */
+  /** The first reason is the one that counts; but for a journal that cannot be written, after which nothing is certain. */
   #stopFor(by: unknown, isJournals = false): void {
     if (this.#stop === undefined || (isJournals && !this.#stop.isJournals)) this.#stop = { by, isJournals };
     this.#schedule();

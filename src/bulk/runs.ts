@@ -1,4 +1,4 @@
-/** The journals of runs in their folder: how each is named, found, listed and, when it is old, made small. */
+/** The journals of runs in their directory: how each is named, found, listed and, when it is old, made small. */
 import { dirname, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { replaceWhole } from '../core/write-file.ts';
@@ -17,7 +17,7 @@ function isOldEnough(thenMs: number, nowMs: number): boolean {
  * Shrinks a journal, if its run did every row and ended more than 30 days ago. At any moment the file is what it was
  * or what it becomes, also after a power cut.
  *
- * @returns whether it was shrunk now; false too where that can't be done
+ * @returns whether it was shrunk now; false too where that cannot be done
  */
 async function shrinkJournal(path: string, nowMs: number, io: JournalIo = fileIo): Promise<boolean> {
   try {
@@ -44,7 +44,7 @@ async function shrunkBytes(path: string, nowMs: number, io: JournalIo): Promise<
   return Buffer.concat([encodeLine({ ...header, isShrunk: true }), encodeLine([timeMs, ['B', session], ['E', ended]])]);
 }
 
-/** A run in its folder. */
+/** A run in its directory. */
 export interface RunFile {
   readonly run: string;
   readonly path: string;
@@ -63,7 +63,7 @@ export interface ReadRun extends RunFile {
   readonly failure?: undefined;
 }
 
-/** A run whose journal can't be read, and why. */
+/** A run whose journal cannot be read, and why. */
 interface DamagedRun extends RunFile {
   readonly status: 'damaged';
   readonly header?: undefined;
@@ -97,20 +97,20 @@ export function newRunId(nowMs: number, random: () => number, after?: string): s
 }
 
 /** Where a new run's journal goes. Its name has the identity too, so that no damage to the file can hide the run. */
-export function runPath(folder: string, run: string, identity: string): string {
-  return join(folder, `${run}.${identity.slice(0, identityDigits)}.journal`);
+export function runPath(directory: string, run: string, identity: string): string {
+  return join(directory, `${run}.${identity.slice(0, identityDigits)}.journal`);
 }
 
 /**
- * Every run in a folder, newest first. Of a run that ended by itself only the first and the last line are read.
+ * Every run in a directory, newest first. Of a run that ended by itself only the first and the last line are read.
  *
  * One that is under way is told of as it would be if it stopped now: who holds its lock is not known here.
  *
- * @throws {Failure} local-file, when the folder can't be read
+ * @throws {Failure} local-file, when the directory cannot be read
  */
-export async function listRuns(folder: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
+export async function listRuns(directory: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
-  for (const file of runFiles(folder, io)) {
+  for (const file of runFiles(directory, io)) {
     const run = await readRunFile(file, { boot, io }).catch((error: unknown): ListedRun => {
       if (!(error instanceof Failure)) throw error;
       return { ...file, status: 'damaged', failure: error };
@@ -124,24 +124,24 @@ export async function listRuns(folder: string, { boot, io = fileIo }: RunOptions
  * The last run with an identity, by the names of the journals; undefined where there is none. That it can be read is not
  * said: a damaged one is found too, since what is not known of a run may not be done again.
  *
- * @throws {Failure} local-file, when the folder can't be read
+ * @throws {Failure} local-file, when the directory cannot be read
  */
-export function findRun(folder: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
-  return runFiles(folder, io).find((file) => identity.startsWith(file.identityStart));
+export function findRun(directory: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
+  return runFiles(directory, io).find((file) => identity.startsWith(file.identityStart));
 }
 
 /**
- * The runs in a folder whose header passes, newest first. One without a header that can be read is left out: what it is
+ * The runs in a directory whose header passes, newest first. One without a header that can be read is left out: what it is
  * of is not known.
  *
- * @throws {Failure} local-file, when the folder can't be read
+ * @throws {Failure} local-file, when the directory cannot be read
  */
 export function* runsWith(
-  folder: string,
+  directory: string,
   isWanted: (header: JournalHeader) => boolean,
   io: JournalIo = fileIo,
 ): Generator<RunFile> {
-  for (const file of runFiles(folder, io)) {
+  for (const file of runFiles(directory, io)) {
     try {
       const start = readHeader(file.path, io);
       if (start === undefined || !isWanted(start.header)) continue;
@@ -163,7 +163,7 @@ export function renameRun({ run, path, identityStart }: RunFile, identity: strin
   const renamed = runPath(dirname(path), run, identity);
   try {
     io.rename(path, renamed);
-    io.syncFolder(dirname(path));
+    io.syncDirectory(dirname(path));
   } catch (error) {
     throw journalFault('write', path, error);
   }
@@ -171,12 +171,12 @@ export function renameRun({ run, path, identityStart }: RunFile, identity: strin
 }
 
 /**
- * The id of the newest run in a folder: ids go by the order in which runs began, also where a clock did not.
+ * The id of the newest run in a directory: ids go by the order in which runs began, also where a clock did not.
  *
- * @throws {Failure} local-file, when the folder can't be read
+ * @throws {Failure} local-file, when the directory cannot be read
  */
-export function newestRun(folder: string, io: JournalIo = fileIo): string | undefined {
-  return runFiles(folder, io)[0]?.run;
+export function newestRun(directory: string, io: JournalIo = fileIo): string | undefined {
+  return runFiles(directory, io)[0]?.run;
 }
 
 /** Whether a word of the command line is `last` or the id of a run, rather than the path of a journal. */
@@ -187,14 +187,14 @@ export function isRunName(word: string): boolean {
 /**
  * The journal of `last`, the run that was written last, or of the run with an id.
  *
- * @throws {Failure} usage, when there is no such run; local-file, when the folder can't be read
+ * @throws {Failure} usage, when there is no such run; local-file, when the directory cannot be read
  */
-export function resolveRun(folder: string, word: string, nowMs: number, io: JournalIo = fileIo): string {
+export function resolveRun(directory: string, word: string, nowMs: number, io: JournalIo = fileIo): string {
   const isId = runId.test(word);
-  const files = runFiles(folder, io);
+  const files = runFiles(directory, io);
   const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs, io);
   if (found !== undefined) return found.path;
-  throw new Failure('usage', isId ? `there is no run ${word} in ${folder}` : `there is no run in ${folder}`, {
+  throw new Failure('usage', isId ? `there is no run ${word} in ${directory}` : `there is no run in ${directory}`, {
     hint: 'listctl runs list names them; a run with a --journal of its own goes by that path',
   });
 }
@@ -238,14 +238,18 @@ export function removeRun(path: string, io: JournalIo = fileIo): void {
  * them is whether they were done. Looks at names first, so that it costs next to nothing where none is due; the time of
  * the file must be old too, since a name is by the clock of then.
  *
- * What can't be shrunk stays as it is, and is no failure: this is tidying.
+ * What cannot be shrunk stays as it is, and is no failure: this is tidying.
  *
  * @returns the runs that were shrunk
  */
-export async function shrinkOldRuns(folder: string, nowMs: number, io: JournalIo = fileIo): Promise<readonly string[]> {
-  const names = new Set(listNames(folder, io));
+export async function shrinkOldRuns(
+  directory: string,
+  nowMs: number,
+  io: JournalIo = fileIo,
+): Promise<readonly string[]> {
+  const names = new Set(listNames(directory, io));
   const shrunk: string[] = [];
-  for (const { run, path, identityStart } of filesAmong(folder, names)) {
+  for (const { run, path, identityStart } of filesAmong(directory, names)) {
     // Somebody is at work on it.
     if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
     if (!isOldEnough(io.modifiedMs(path), nowMs)) continue;
@@ -255,32 +259,32 @@ export async function shrinkOldRuns(folder: string, nowMs: number, io: JournalIo
 }
 
 /** The lock of all runs with an identity. */
-export function runLock(folder: string, identity: string): string {
-  return join(folder, `${identity.slice(0, identityDigits)}.lock`);
+export function runLock(directory: string, identity: string): string {
+  return join(directory, `${identity.slice(0, identityDigits)}.lock`);
 }
 
 const identityDigits = 16;
 const runId = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-z]{4}$/;
 
-function runFiles(folder: string, io: JournalIo): readonly RunFile[] {
-  return filesAmong(folder, listNames(folder, io));
+function runFiles(directory: string, io: JournalIo): readonly RunFile[] {
+  return filesAmong(directory, listNames(directory, io));
 }
 
-/** The journals among the names in a folder, newest first. */
-function filesAmong(folder: string, names: Iterable<string>): readonly RunFile[] {
+/** The journals among the names in a directory, newest first. */
+function filesAmong(directory: string, names: Iterable<string>): readonly RunFile[] {
   const files: RunFile[] = [];
   for (const name of names) {
     const [, run = '', identityStart] = /^([0-9a-z-]+)\.([0-9a-f]{16})\.journal$/.exec(name) ?? [];
-    if (identityStart !== undefined && runId.test(run)) files.push({ run, path: join(folder, name), identityStart });
+    if (identityStart !== undefined && runId.test(run)) files.push({ run, path: join(directory, name), identityStart });
   }
   return files.sort((one, other) => (one.run < other.run ? 1 : -1));
 }
 
-function listNames(folder: string, io: JournalIo): readonly string[] {
+function listNames(directory: string, io: JournalIo): readonly string[] {
   try {
-    return io.list(folder);
+    return io.list(directory);
   } catch (error) {
-    throw journalFault('list', folder, error);
+    throw journalFault('list', directory, error);
   }
 }
 
@@ -304,7 +308,7 @@ function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | '
  * Reads what a list of runs shows of one. Of a run that ended by itself only the first and the last line are read.
  *
  * @returns undefined where no run was begun
- * @throws {Failure} local-file, when its journal can't be read or is damaged
+ * @throws {Failure} local-file, when its journal cannot be read or is damaged
  */
 export async function readRunFile(file: RunFile, { boot, io = fileIo }: RunOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);

@@ -353,7 +353,7 @@ function untoldFailure(error: unknown, hasTold: boolean): Failure | undefined {
   });
 }
 
-/** Writes the rejects; gives why they can't be: what became of the rows is told all the same. */
+/** Writes the rejects; gives why they cannot be: what became of the rows is told all the same. */
 async function endRejects<R extends PlannedRow>(
   { rejects }: Pick<RowsPlan<R>, 'rejects'>,
   hasTold: boolean,

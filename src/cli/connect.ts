@@ -28,7 +28,7 @@ export interface ConnectOptions {
  *
  * @param findToken asked only where a token is needed: the embedded service takes none
  * @throws {Failure} credentials, when there is no token, or the environment says that nobody is verified; usage, when
- *   the proxy or the authorities that are named can't be; and as `findToken`
+ *   the proxy or the authorities that are named cannot be; and as `findToken`
  */
 export async function connect(
   address: Address,
@@ -39,7 +39,7 @@ export async function connect(
   const { host, version, transport = 'one' } = context;
   if (address.kind === 'local') {
     const { localTransport } = await import('./local-transport.ts');
-    return localTransport(address.folder, host);
+    return localTransport(address.directory, host);
   }
   const { url: base } = address;
   const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy, ALL_PROXY, all_proxy } = host.env;

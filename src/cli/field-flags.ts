@@ -56,7 +56,7 @@ export async function readCommonFields(flags: FieldFlags, session: Session): Pro
 /**
  * Reads the pairs of `--field` and the keys of `--unset`.
  *
- * @throws {Failure} usage, naming the flag that is malformed, the key that is set twice or the file that can't be used
+ * @throws {Failure} usage, naming the flag that is malformed, the key that is set twice or the file that cannot be used
  */
 export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, session: Session): Promise<JsonObject> {
   const members = new Map<string, JsonValue>();

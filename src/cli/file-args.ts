@@ -8,7 +8,7 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 /**
  * Reads a file as text, exactly as it is.
  *
- * @throws {Failure} usage, when it is not UTF-8 or stdin is a terminal; local-file, when it can't be read
+ * @throws {Failure} usage, when it is not UTF-8 or stdin is a terminal; local-file, when it cannot be read
  */
 export async function readTextFile(file: string, host: Host): Promise<string> {
   const bytes = await readBinaryFile(file, host);

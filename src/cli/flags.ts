@@ -34,7 +34,7 @@ export const settings = {
   idempotency: {
     flag: '--idempotency',
     variable: 'LISTCTL_IDEMPOTENCY',
-    parse: parseOneOf(['honoured', 'unknown', 'none']),
+    parse: parseOneOf(['honored', 'unknown', 'none']),
   },
   allowHttp: { flag: '--allow-http', parse: (text: string) => text === 'true' },
   confirm: { flag: '--confirm', parse: (text: string) => text },
@@ -50,7 +50,7 @@ const rows: readonly (readonly [group: string, flags: string, description: strin
   ['Service:', '--timeout <seconds>', 'for one attempt, from connecting to the last byte (120)'],
   ['Service:', '--retries <n>', 'how often a request is tried again (4)'],
   ['Service:', '--max-wait <seconds>', 'the longest wait that the service may ask for (180; 900 over many rows)'],
-  ['Service:', '--idempotency <mode>', 'what the service does with Idempotency-Key: honoured, unknown, none (unknown)'],
+  ['Service:', '--idempotency <mode>', 'what the service does with Idempotency-Key: honored, unknown, none (unknown)'],
   ['Service:', '--allow-http', 'allow http to a host that is not this machine'],
   ['Service:', '--ca-file <file>', 'more authorities to trust over TLS, in PEM'],
   ['Service:', '--insecure-tls', 'verify no certificate; each run says so'],

@@ -26,7 +26,7 @@ function bytesFrom(file: string, count: number): Buffer | undefined {
 /**
  * The key of one POST: the one that was typed, else a new one; none where the service is said not to want it.
  *
- * @throws {Failure} usage, when the one that was typed can't be sent
+ * @throws {Failure} usage, when the one that was typed cannot be sent
  */
 export async function idempotencyKeyFor(typed: string | undefined, sendsKeys: boolean): Promise<string | undefined> {
   if (typed !== undefined) return checkIdempotencyKey(typed);

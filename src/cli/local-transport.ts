@@ -7,10 +7,10 @@ import { storeDirectory } from '../settings/directories.ts';
 /**
  * The embedded service in this process, as a transport: no socket, no token, the same requests and answers.
  *
- * @param folder where its items are; undefined for the user's own
+ * @param directory where its items are; undefined for the user's own
  */
-export function localTransport(folder: string | undefined, host: Host): Transport {
-  const store = openStore(storeDirectory(folder, host));
+export function localTransport(directory: string | undefined, host: Host): Transport {
+  const store = openStore(storeDirectory(directory, host));
   const handle = listItemService(store, () => host.clock.now());
   return {
     address: 'local:',

@@ -14,7 +14,7 @@ const nobody = 'listctl-init';
  * Tries a service with one GET of an item that is not there: a 404 with a JSON body proves that the list service
  * answers and takes the token. It does not prove that the list is there: the service has no way to ask that.
  *
- * @returns why it can't be used so; undefined where it can. credentials, when the token is what it does not like
+ * @returns why it cannot be used so; undefined where it can. credentials, when the token is what it does not like
  */
 export async function tryOut(transport: Transport, list: ListRef, limits: AttemptLimits): Promise<Failure | undefined> {
   const attempt = await decodedAttempt(await transport.send(getRequest({ ...list, id: nobody }), limits));

@@ -39,12 +39,12 @@ function settingOf(words: readonly string[], host: Host): string | undefined {
     const sources = openSources({ '--profile': named === -1 ? undefined : words[named + 1] }, host, false);
     return findSetting(settings.output, sources)?.value;
   } catch {
-    // Settings that can't be read have a failure of their own; this one is about something else.
+    // Settings that cannot be read have a failure of their own; this one is about something else.
     return undefined;
   }
 }
 
-/** When to use colours. */
+/** When to use colors. */
 export type ColorChoice = 'auto' | 'always' | 'never';
 
 /** Whether stderr is JSON lines. */
@@ -119,7 +119,7 @@ export async function screenOf(output: Output, color: ColorChoice, host: Host): 
   return { columns: output.columns, style: await loadStyle(colorLevel(output, color, host)) };
 }
 
-/** 0 for none, 1 for the 16 colours that every terminal has (no-color.org, force-color.org). */
+/** 0 for none, 1 for the 16 colors that every terminal has (no-color.org, force-color.org). */
 function colorLevel({ isTTY }: Output, color: ColorChoice, { env }: Host): 0 | 1 {
   if (color !== 'auto') return color === 'always' ? 1 : 0;
   const forced = env['FORCE_COLOR'];

@@ -78,7 +78,7 @@ export type Print<T> = (value: T) => Promise<void> | undefined;
  * Prints results as `work` comes upon them, and ends the printer however that goes.
  *
  * @param done what the service did to each, where it was a write: `created`
- * @throws {Failure} what can't be printed; where it was done, with the outcome applied and what was done in its message
+ * @throws {Failure} what cannot be printed; where it was done, with the outcome applied and what was done in its message
  */
 async function printResults<T>(
   printer: Printer<T>,
@@ -217,7 +217,7 @@ function wireOptions(sending: Sending): WireOptions {
   return {
     timeoutMs: find(settings.timeout) ?? 120_000,
     ...retryPolicy(sources, sending.kind),
-    honoursKeys: address.kind === 'local' || find(settings.idempotency) === 'honoured',
+    honorsKeys: address.kind === 'local' || find(settings.idempotency) === 'honored',
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),
@@ -249,7 +249,7 @@ export interface Session {
   /** Whether creates carry an Idempotency-Key. */
   readonly sendsKeys: boolean;
   /** What the service does with Idempotency-Key, as far as anybody has said. */
-  readonly idempotency: 'honoured' | 'unknown' | 'none';
+  readonly idempotency: 'honored' | 'unknown' | 'none';
   /**
    * The list, as flags and settings name it.
    *
@@ -304,10 +304,10 @@ export interface Session {
   api(): Promise<ItemsApi>;
   /**
    * Prints results on stdout as `work` comes upon them, in the format that was asked for. To be called before anything
-   * is sent: a query or a format that can't be is found out first.
+   * is sent: a query or a format that cannot be is found out first.
    *
    * @param isSeveral as a list, even where there is one
-   * @param done what the service did to each result, where it was a write: `created`. Where a result can't be printed
+   * @param done what the service did to each result, where it was a write: `created`. Where a result cannot be printed
    *   then, the failure says that it was done
    * @param takeAway takes away what is drawn on the screen meanwhile, before anything is printed there
    */
@@ -359,7 +359,7 @@ export async function withSession(
   try {
     await work(openSession(context, command, { opened, endings, makesProfile }));
   } catch (error) {
-    // What can't be told of its end changes nothing about that.
+    // What cannot be told of its end changes nothing about that.
     await end(error).catch(() => {});
     throw error;
   } finally {
@@ -414,7 +414,7 @@ function openSession(context: Context, command: Command, opening: OpeningSession
     sources,
     sendsKeys: find(settings.idempotency) !== 'none',
     get idempotency() {
-      return address().kind === 'local' ? 'honoured' : (find(settings.idempotency) ?? 'unknown');
+      return address().kind === 'local' ? 'honored' : (find(settings.idempotency) ?? 'unknown');
     },
     list: (named = {}) => listNamed(named, flags, sources),
     endWithChanges: () => {

@@ -9,7 +9,7 @@ import type { Host } from '../core/host.ts';
 /**
  * Reads the authorities of a file, which are trusted beside Node's own.
  *
- * @throws {Failure} usage, when the file is not there or holds no certificate; local-file, when it can't be read
+ * @throws {Failure} usage, when the file is not there or holds no certificate; local-file, when it cannot be read
  */
 export function trustWith(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>): TlsTrust {
   const authorities = [certificatesIn(readCertificates(absolutePath(file, { cwd })), file)];

@@ -221,7 +221,7 @@ export const tokenExitCodes = {
   1: misfit,
   2: 'wrong usage',
   3: 'there is none for this address',
-  10: 'the settings, or a file with a token, can’t be read',
+  10: 'the settings, or a file with a token, cannot be read',
 } as const;
 
 /** The token that a request would be sent with, and where it would go; no address is needed to know it. */

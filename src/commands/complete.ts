@@ -26,7 +26,7 @@ export interface Completion {
 /** The words that a flag takes; each command that has the flag takes the same. */
 export const flagWords: ReadonlyMap<string, readonly string[]> = new Map([
   ['--color', ['auto', 'always', 'never']],
-  ['--idempotency', ['honoured', 'unknown', 'none']],
+  ['--idempotency', ['honored', 'unknown', 'none']],
   ['--input-format', ['csv', 'tsv', 'jsonl', 'json', 'ids']],
   ['--empty', ['omit', 'string', 'null']],
   ['--rows', ['auto', 'items', 'fields']],
@@ -99,11 +99,11 @@ function runs(host: Host): readonly Candidate[] {
   return [...(sorted.length === 0 ? [] : [{ value: 'last', description: 'the newest run' }]), ...plain(sorted)];
 }
 
-function namesIn(folder: string): readonly string[] {
+function namesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(folder);
+    return readdirSync(directory);
   } catch {
-    // There is none yet, or it can't be read: the command itself will say so.
+    // There is none yet, or it cannot be read: the command itself will say so.
     return [];
   }
 }
@@ -175,7 +175,7 @@ function argumentAt({ command, positionals }: Place): Argument | undefined {
  * A line for each candidate: the whole word, a tab, what it means. The line `:files` says that the name of a file is
  * wanted, `:files=` that it is behind the first `=` of the word.
  *
- * It reads settings and the names of runs, and sends nothing. Where it can't know it says nothing: an error in the
+ * It reads settings and the names of runs, and sends nothing. Where it cannot know it says nothing: an error in the
  * middle of a command line helps nobody.
  */
 export function setUpComplete(newProgram: NewProgram): SetUp {

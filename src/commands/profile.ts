@@ -45,7 +45,7 @@ export const misfit = '--query does not fit what came';
 export const settingsExitCodes = {
   1: misfit,
   2: 'wrong usage, nothing changed',
-  10: 'the settings can’t be read or written; they are as they were',
+  10: 'the settings cannot be read or written; they are as they were',
   11: 'another listctl keeps writing them',
 } as const;
 
@@ -57,7 +57,7 @@ export const listCommand: CommandSpec = {
   setUp: (command, context) => {
     command.action(() =>
       withSession(context, command, (session) => {
-        // Before there is a printer: that they can't be read is not that there is none.
+        // Before there is a printer: that they cannot be read is not that there is none.
         const { current, byName } = session.sources.user.profiles();
         return session.printing({ ...profileView, printsNone: true }, true, async (print) => {
           if (byName.size === 0) await session.notice('there is no profile yet: listctl init makes one');
@@ -71,7 +71,7 @@ export const listCommand: CommandSpec = {
         0: 'listed, even where there is none',
         1: misfit,
         2: 'wrong usage',
-        10: 'the settings can’t be read',
+        10: 'the settings cannot be read',
       },
     });
   },
@@ -167,8 +167,8 @@ function dashed(key: string): string {
 function placed(key: string, text: string, cwd: string): string {
   if (key === 'caFile') return resolve(cwd, text);
   const address = key === 'baseUrl' ? parseAddress(text) : undefined;
-  const isRelative = address?.kind === 'local' && address.folder !== undefined && !isAbsolute(address.folder);
-  return isRelative ? `local:${resolve(cwd, address.folder)}` : text;
+  const isRelative = address?.kind === 'local' && address.directory !== undefined && !isAbsolute(address.directory);
+  return isRelative ? `local:${resolve(cwd, address.directory)}` : text;
 }
 
 /** `listctl profile remove` */
@@ -265,7 +265,7 @@ export const showCommand: CommandSpec = {
       );
     addHelpNotes(command, {
       examples: ['listctl profile show', 'listctl profile show prod -o json'],
-      exitCodes: { 0: 'shown', 1: misfit, 2: 'there is no such profile', 10: 'the settings can’t be read' },
+      exitCodes: { 0: 'shown', 1: misfit, 2: 'there is no such profile', 10: 'the settings cannot be read' },
     });
   },
 };

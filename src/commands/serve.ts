@@ -37,7 +37,7 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   /** As it was typed. */
-  readonly folder: string | undefined;
+  readonly directory: string | undefined;
   /** The token that clients must send; undefined where one is to be made. */
   readonly token: string | undefined;
   /** The file that the token came from. */
@@ -58,7 +58,7 @@ export interface ServeOptions {
 export async function readServeOptions(flags: ServeFlags, world: Host): Promise<ServeOptions> {
   const host = (flags.host ?? '127.0.0.1').toLowerCase();
   if (host === '') throw new Failure('usage', '--host: expected an address such as 127.0.0.1, not ""');
-  if (flags.data === '') throw new Failure('usage', '--data: expected a folder, not ""');
+  if (flags.data === '') throw new Failure('usage', '--data: expected a directory, not ""');
   const { tokenFile } = flags;
   if (!isLoopbackHost(host) && tokenFile === undefined) {
     throw new Failure('usage', `--host ${host} is reached from other machines, so --token-file is needed`, {
@@ -68,7 +68,7 @@ export async function readServeOptions(flags: ServeFlags, world: Host): Promise<
   return {
     host,
     port: numberFrom('--port', flags.port, parsePort) ?? 7070,
-    folder: flags.data,
+    directory: flags.data,
     token: await tokenFrom(tokenFile, world),
     tokenFile,
     badDay: {
@@ -129,7 +129,7 @@ export const setUpServe: SetUp = (command, context) => {
     .optionsGroup('Serving:')
     .option('--port <number>', 'the port to listen on, 0 for one that is free (7070)')
     .option('--host <address>', 'the address to listen on; beyond this machine it needs --token-file (127.0.0.1)')
-    .option('--data <dir>', 'the folder of its items (the one of local:)')
+    .option('--data <dir>', 'the directory of its items (the one of local:)')
     .option(
       '--token-file <file>',
       'the token that clients must send, - for stdin; else LISTCTL_TOKEN, else one is made',
@@ -168,7 +168,7 @@ async function serve(options: ServeOptions, session: Session, context: Context):
   const token = options.token ?? newToken();
   const onError = (error: unknown) => {
     const report = error instanceof Failure ? session.report(error) : reportBug(error, context);
-    // Where stderr can't take it, the client has its 500 all the same.
+    // Where stderr cannot take it, the client has its 500 all the same.
     report.catch(() => {});
   };
   const server = await startLocalServer({ ...options, token, onError }, host);
@@ -238,7 +238,7 @@ function networkWarning({ url, host }: Serving): string {
 /** What is served, and how. */
 export interface LocalServerOptions extends ServerOptions {
   /** Where its items are; undefined for the user's own, those of `local:`. */
-  readonly folder: string | undefined;
+  readonly directory: string | undefined;
   readonly badDay: BadDay;
 }
 
@@ -249,7 +249,7 @@ export interface LocalServerOptions extends ServerOptions {
  */
 export async function startLocalServer(options: LocalServerOptions, host: Host): Promise<Server> {
   const { clock, signal } = host;
-  const store = openStore(storeDirectory(options.folder, host));
+  const store = openStore(storeDirectory(options.directory, host));
   const now = () => clock.now();
   // Who asks listctl to stop does not wait for a day to end: what is under way is answered at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});

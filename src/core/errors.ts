@@ -44,7 +44,7 @@ export interface FailureDetails {
   readonly isPage?: boolean | undefined;
   /** The service's name for the request, for its operators. */
   readonly requestId?: string | undefined;
-  /** The key of a create in doubt: sending it again is safe where the service honours it. */
+  /** The key of a create in doubt: sending it again is safe where the service honors it. */
   readonly idempotencyKey?: string | undefined;
   /** What the failure is about. */
   readonly about?: FailedItem | undefined;

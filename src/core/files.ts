@@ -77,31 +77,31 @@ function attempt<T>(work: () => T): T | undefined {
 }
 
 /**
- * The path of a file or a folder as it was typed, seen from the folder that listctl was started in. As it is where that
- * is gone (an empty `cwd`), and where nothing was typed: it would be the folder itself.
+ * The path of a file or a directory as it was typed, seen from the directory that listctl was started in. As it is where that
+ * is gone (an empty `cwd`), and where nothing was typed: it would be the directory itself.
  */
 export function absolutePath(typed: string, { cwd }: { readonly cwd: string }): string {
   return cwd === '' || typed === '' ? typed : resolve(cwd, typed);
 }
 
 /**
- * Makes a folder and those above it, for their owner alone, mode 0700; one that is there stays as it is. Not
- * mkdirSync's `recursive`: where a folder is there and takes none, as /proc does, Node tries for ever.
+ * Makes a directory and those above it, for their owner alone, mode 0700; one that is there stays as it is. Not
+ * mkdirSync's `recursive`: where a directory is there and takes none, as /proc does, Node tries for ever.
  *
  * @returns those that it made, the outermost first
  * @throws the system's own error, with its `code`
  */
-export function makePrivateFolder(path: string): readonly string[] {
+export function makePrivateDirectory(path: string): readonly string[] {
   try {
     return makeOne(path);
   } catch (error) {
     const above = dirname(path);
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
-    return [...makePrivateFolder(above), ...makeOne(path)];
+    return [...makePrivateDirectory(above), ...makeOne(path)];
   }
 }
 
-/** Makes a folder where its own is there; another process may have been quicker. */
+/** Makes a directory where its own is there; another process may have been quicker. */
 function makeOne(path: string): readonly string[] {
   try {
     mkdirSync(path, { mode: 0o700 });

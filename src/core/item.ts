@@ -127,7 +127,7 @@ function decimalOf(value: number | NumberToken): string {
   let end = all.length;
   while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
   if (start === end) return '0';
-  // An exponent that a double can't count is compared as it stands.
+  // An exponent that a double cannot count is compared as it stands.
   const shift = Number(exponent);
   const point = Number.isSafeInteger(shift)
     ? String(shift + whole.length - start)

@@ -4,7 +4,7 @@
  */
 import { parse } from 'lossless-json';
 
-/** A number whose digits a double can't hold as they were written: 12345678901234567890, 1.10, 1e400, -0. */
+/** A number whose digits a double cannot hold as they were written: 12345678901234567890, 1.10, 1e400, -0. */
 export class NumberToken {
   readonly digits: string;
 

@@ -1,5 +1,5 @@
 /**
- * A lock between processes (reliability, C9). Each one makes an entry of its own in the lock's folder, then looks
+ * A lock between processes (reliability, C9). Each one makes an entry of its own in the lock's directory, then looks
  * whose entries there are: with another live one it takes its own back. Both may give way, never both go on; nothing
  * is taken over, so there is no race for that.
  */
@@ -104,7 +104,7 @@ export interface LockOptions {
 /**
  * Takes a lock.
  *
- * @param path the lock's folder: `NAME.lock`, beside what it guards, in a folder that is there
+ * @param path the lock's directory: `NAME.lock`, beside what it guards, in a directory that is there
  * @throws {Failure} locked, naming who holds it, when that takes longer than `waitMs`; local-file, when nothing can
  *   be written there
  * @throws {Stopped} when the host's signal has aborted, or does while it waits
@@ -136,7 +136,7 @@ export async function takeLock(
  * Whether somebody holds a lock, as far as can be known without taking it: an entry of another machine counts as held.
  *
  * @param path as `takeLock` takes it; where no lock was ever taken, nobody holds it
- * @throws {Failure} local-file, when it can't be looked into
+ * @throws {Failure} local-file, when it cannot be looked into
  */
 export function isLocked(path: string, processes: Processes): boolean {
   try {
@@ -190,7 +190,7 @@ function enter(path: string, own: string, said: string): void {
       writeFileSync(join(path, own), said, { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
-      // Whoever left last took the folder away in between.
+      // Whoever left last took the directory away in between.
       if (errnoCode(error) !== 'ENOENT' || left === 0) throw error;
     }
   }

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, rmSync, unlinkSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errnoReason, Failure } from './errors.ts';
-import { makePrivateFolder } from './files.ts';
+import { makePrivateDirectory } from './files.ts';
 
 /** Lines that wait for their turn: the first ones in memory, many in a temporary file. */
 export interface Spool {
@@ -23,7 +23,7 @@ const chunkBytes = 65_536;
  * that however the process ends nothing is left; where a system does not allow that, it goes when the lines are read.
  *
  * @param write the system call, for tests: it may take a part
- * @throws {Failure} local-file, from both methods, when the file can't be made, written or read
+ * @throws {Failure} local-file, from both methods, when the file cannot be made, written or read
  */
 export function openSpool(write: Write = writeSync): Spool {
   let waiting: string[] = [];
@@ -115,7 +115,7 @@ function tryTo<T>(verb: string, work: () => T): T {
     return work();
   } catch (error) {
     throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${errnoReason(error)}`, {
-      hint: 'set TMPDIR to a folder with room, or name the columns with --columns: then no file is needed',
+      hint: 'set TMPDIR to a directory with room, or name the columns with --columns: then no file is needed',
       cause: error,
     });
   }
@@ -130,7 +130,7 @@ export interface SpooledBytes {
 
 export interface SpoolPlace {
   /** Undefined where the user has none; then, and where it takes no file, the system's temporary directory does. */
-  readonly folder: string | undefined;
+  readonly directory: string | undefined;
   readonly platform: NodeJS.Platform;
 }
 
@@ -139,14 +139,14 @@ export interface SpoolPlace {
  * Windows, which keeps the name of an open file, loses it when the file is closed.
  *
  * @param write the system call, for tests: it may take a part
- * @throws {Failure} local-file, when the copy can't be made; and whatever the stream throws
+ * @throws {Failure} local-file, when the copy cannot be made; and whatever the stream throws
  */
 export async function spoolBytes(
   bytes: AsyncIterable<Uint8Array>,
-  { folder: wanted, platform }: SpoolPlace,
+  { directory: wanted, platform }: SpoolPlace,
   write: ByteWrite = writeSync,
 ): Promise<SpooledBytes> {
-  const { descriptor, folder, remove } = openPrivate(wanted);
+  const { descriptor, directory, remove } = openPrivate(wanted);
   let hasName = true;
   const unname = () => {
     if (hasName) remove();
@@ -157,10 +157,10 @@ export async function spoolBytes(
     unname();
   };
   try {
-    if (platform !== 'win32') tryBytes(folder, unname);
+    if (platform !== 'win32') tryBytes(directory, unname);
     let sizeBytes = 0;
     for await (const chunk of bytes) {
-      tryBytes(folder, () => writeBytes(write, descriptor, chunk));
+      tryBytes(directory, () => writeBytes(write, descriptor, chunk));
       sizeBytes += chunk.length;
     }
     return { descriptor, sizeBytes, close };
@@ -174,16 +174,16 @@ type ByteWrite = (descriptor: number, bytes: Uint8Array, offset: number) => numb
 
 interface PrivateFile {
   readonly descriptor: number;
-  readonly folder: string;
+  readonly directory: string;
   remove(): void;
 }
 
-function openPrivate(folder: string | undefined): PrivateFile {
-  if (folder === undefined) return openTemporary();
+function openPrivate(directory: string | undefined): PrivateFile {
+  if (directory === undefined) return openTemporary();
   try {
-    makePrivateFolder(folder);
-    const path = join(folder, `spool-${randomUUID()}`);
-    return { descriptor: openSync(path, 'wx+', 0o600), folder, remove: () => unlinkSync(path) };
+    makePrivateDirectory(directory);
+    const path = join(directory, `spool-${randomUUID()}`);
+    return { descriptor: openSync(path, 'wx+', 0o600), directory, remove: () => unlinkSync(path) };
   } catch {
     // A home that is read-only takes no copy, and a run with a journal of its own needs nothing else there.
     return openTemporary();
@@ -193,13 +193,13 @@ function openPrivate(folder: string | undefined): PrivateFile {
 /** Opens a file in a new directory, which mkdtemp makes with mode 0700. */
 function openTemporary(): PrivateFile {
   return tryBytes(tmpdir(), () => {
-    const folder = mkdtempSync(join(tmpdir(), 'listctl-'));
-    const path = join(folder, 'spool');
+    const directory = mkdtempSync(join(tmpdir(), 'listctl-'));
+    const path = join(directory, 'spool');
     try {
-      const remove = () => rmSync(folder, { recursive: true, force: true });
-      return { descriptor: openSync(path, 'wx+', 0o600), folder: tmpdir(), remove };
+      const remove = () => rmSync(directory, { recursive: true, force: true });
+      return { descriptor: openSync(path, 'wx+', 0o600), directory: tmpdir(), remove };
     } catch (error) {
-      rmdirSync(folder);
+      rmdirSync(directory);
       throw error;
     }
   });
@@ -210,11 +210,11 @@ function writeBytes(write: ByteWrite, descriptor: number, bytes: Uint8Array): vo
   for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
 }
 
-function tryBytes<T>(folder: string, work: () => T): T {
+function tryBytes<T>(directory: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Failure('local-file', `cannot copy the rows into ${folder}: ${errnoReason(error)}`, {
+    throw new Failure('local-file', `cannot copy the rows into ${directory}: ${errnoReason(error)}`, {
       hint: 'nothing was sent; rows in a regular file need no copy',
       cause: error,
     });

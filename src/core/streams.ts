@@ -18,7 +18,7 @@ export interface Output {
   /**
    * Resolves when the system has taken the text, so that nothing is lost when the process ends.
    *
-   * @throws {Failure} local-file, when it can't be written (a full device). A reader that has gone is no failure.
+   * @throws {Failure} local-file, when it cannot be written (a full device). A reader that has gone is no failure.
    */
   write(text: string | Uint8Array): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface ProcessOutput extends Output {
  * A stream of the process as an Output.
  *
  * What is no terminal is written straight to its descriptor: Node's stream for it would cost every start 3 ms. The
- * stream takes over where the descriptor can't take more at once (EAGAIN, where a pipe does not block).
+ * stream takes over where the descriptor cannot take more at once (EAGAIN, where a pipe does not block).
  *
  * @param stream makes Node's stream, when it is needed
  */

@@ -31,7 +31,7 @@ export function hiddenCharacters(): RegExp {
  * The text on one line, for terminals, messages and cells: a newline is `⏎`, a tab `\t`, any other control
  * character `\x1b`, and any character that hides or reorders text `\u{202e}` (reliability, O01, O02, O04).
  *
- * Nothing else changes. A backslash is not doubled, so the text is for reading: it can't be turned back.
+ * Nothing else changes. A backslash is not doubled, so the text is for reading: it cannot be turned back.
  */
 export function printable(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
@@ -143,7 +143,7 @@ export function nearestName(typed: string, names: Iterable<string>): string | un
   return nearest;
 }
 
-/** How many letters must be added, removed, changed or swapped with their neighbour (optimal string alignment). */
+/** How many letters must be added, removed, changed or swapped with their neighbor (optimal string alignment). */
 function editDistance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let at = 1; at <= one.length; at += 1) {

@@ -37,7 +37,7 @@ export interface FileIo {
   sync(descriptor: number): void;
   close(descriptor: number): void;
   /** fsync of a directory, for the names in it. */
-  syncFolder(path: string): void;
+  syncDirectory(path: string): void;
   /** The names in a directory; none where there is no directory. */
   list(path: string): readonly string[];
   rename(from: string, to: string): void;
@@ -63,8 +63,8 @@ export const fileIo: FileIo = {
   write: (descriptor, bytes, offset, position) => writeSync(descriptor, bytes, offset, bytes.length - offset, position),
   sync: fsyncSync,
   close: closeSync,
-  syncFolder,
-  list: listFolder,
+  syncDirectory,
+  list: listDirectory,
   rename: renameSync,
   remove: unlinkSync,
 };
@@ -113,7 +113,7 @@ export function replaceWhole(target: string, pieces: Iterable<string | Uint8Arra
     removeIfThere(temporary, io);
     throw error;
   }
-  io.syncFolder(dirname(target));
+  io.syncDirectory(dirname(target));
 }
 
 /**
@@ -170,7 +170,7 @@ function notRegular(isDirectory: boolean): Error {
   return isDirectory ? Object.assign(new Error('EISDIR'), { code: 'EISDIR' }) : new Error('it is not a regular file');
 }
 
-function syncFolder(path: string): void {
+function syncDirectory(path: string): void {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, 'r');
@@ -185,7 +185,7 @@ function syncFolder(path: string): void {
 
 const unsyncable: ReadonlySet<string> = new Set(['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP', 'EACCES']);
 
-function listFolder(path: string): readonly string[] {
+function listDirectory(path: string): readonly string[] {
   try {
     return readdirSync(path);
   } catch (error) {

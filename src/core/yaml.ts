@@ -29,7 +29,7 @@ export interface YamlPlace {
   readonly column: number;
 }
 
-/** Why a text can't be read, and where. */
+/** Why a text cannot be read, and where. */
 export class YamlSyntaxError extends SyntaxError {
   override readonly name = 'YamlSyntaxError';
   readonly place: YamlPlace;

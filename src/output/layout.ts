@@ -5,7 +5,7 @@ import type { PrintFormat, Row, Screen, View } from './view.ts';
 
 /** How values that come one at a time become the text of a stream. */
 export interface Layout<T> {
-  /** The text that can be said now; '' while it can't. */
+  /** The text that can be said now; '' while it cannot. */
   readonly add: (value: T) => string;
   /** Says what is left, also where nothing was added. */
   readonly end: (write: (text: string) => Promise<void>) => Promise<void>;

@@ -30,7 +30,7 @@ export function exactText(value: JsonValue): string {
   return jsonText(value).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Whether two texts can't be told apart by eye: the same, but for blanks of another kind and how accents are made. */
+/** Whether two texts cannot be told apart by eye: the same, but for blanks of another kind and how accents are made. */
 export function looksSame(one: string, other: string): boolean {
   return appearanceOf(one) === appearanceOf(other);
 }

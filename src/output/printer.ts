@@ -22,7 +22,7 @@ export interface Printer<T> {
    * Takes one result, and prints what can be printed already.
    *
    * @returns undefined where nothing has to be waited for: there may be many results
-   * @throws {Failure} local-file, when stdout or a temporary file can't be written; refused, when the query does not
+   * @throws {Failure} local-file, when stdout or a temporary file cannot be written; refused, when the query does not
    *   fit the value; at once, or as a rejection
    */
   print(value: T): Promise<void> | undefined;

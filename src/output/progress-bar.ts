@@ -78,7 +78,7 @@ function collector(output: Output): { readonly stream: NodeJS.WritableStream; fl
     },
   });
   return {
-    // A line is made to fit; cut by this width, it would lose the end of a colour.
+    // A line is made to fit; cut by this width, it would lose the end of a color.
     stream: Object.assign(stream, { isTTY: true, columns: Number.MAX_SAFE_INTEGER }),
     flush: () => {
       const text = waiting;

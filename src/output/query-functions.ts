@@ -200,7 +200,7 @@ export interface QueryFunction {
   readonly takes: readonly ArgumentType[];
   /** Any number of further arguments like the last. */
   readonly isVariadic?: boolean;
-  // The types vouch for the arguments, which TypeScript can't follow.
+  // The types vouch for the arguments, which TypeScript cannot follow.
   readonly act: (...values: never[]) => QueryValue;
 }
 
@@ -292,7 +292,7 @@ function absolute(value: QueryValue): QueryValue {
   return Math.abs(Number(value));
 }
 
-/** A number without a fraction keeps its digits: most of those that a double can't hold have none. */
+/** A number without a fraction keeps its digits: most of those that a double cannot hold have none. */
 function rounded(value: QueryValue, round: (value: number) => number): QueryValue {
   const plain = Number(plainValueOf(value));
   return Number.isInteger(plain) || !Number.isFinite(plain) ? value : round(plain);

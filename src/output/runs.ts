@@ -126,7 +126,7 @@ function barOf(value: number, largest: number): string {
   return levels.charAt(Math.max(0, level));
 }
 
-/** A run, as a list of them shows it. What is not known of it, since its journal can't be read, is undefined. */
+/** A run, as a list of them shows it. What is not known of it, since its journal cannot be read, is undefined. */
 export interface RunShown {
   readonly run: string;
   readonly action: string | undefined;

@@ -1,4 +1,4 @@
-/** Colour and weight. The door to chalk, which loads only where there is colour. */
+/** Color and weight. The door to chalk, which loads only where there is color. */
 
 type Paint = (text: string) => string;
 
@@ -13,13 +13,13 @@ export interface Style {
 
 const asItIs: Paint = (text) => text;
 
-/** No colour: every text as it is, not one escape byte. */
+/** No color: every text as it is, not one escape byte. */
 export const plainStyle: Style = { bold: asItIs, dim: asItIs, red: asItIs, yellow: asItIs, green: asItIs };
 
 /**
- * The style for a stream. Nothing is detected here: how much colour it takes is the caller's decision.
+ * The style for a stream. Nothing is detected here: how much color it takes is the caller's decision.
  *
- * @param level 0 for none, 1 for 16 colours, 2 for 256, 3 for 16 million
+ * @param level 0 for none, 1 for 16 colors, 2 for 256, 3 for 16 million
  */
 export async function loadStyle(level: 0 | 1 | 2 | 3): Promise<Style> {
   if (level === 0) return plainStyle;

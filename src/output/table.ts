@@ -226,7 +226,7 @@ function widthOf(text: string): number {
 export function cellOf(value: JsonValue | undefined, { style }: Screen): Cell {
   if (value === undefined) return { text: '' };
   if (value === null) return { text: 'null', paint: style.dim };
-  // Quoted, since without colour the text would look like no value.
+  // Quoted, since without color the text would look like no value.
   if (value === 'null') return { text: '"null"' };
   return { text: typeof value === 'string' ? value : jsonText(value) };
 }

@@ -62,7 +62,7 @@ export interface Part {
   readonly text: string;
   /** Applied last, to the text alone. */
   readonly paint?: ((text: string) => string) | undefined;
-  /** What follows it, without colour. */
+  /** What follows it, without color. */
   readonly mark?: ',' | ';' | '.' | undefined;
 }
 
@@ -95,7 +95,7 @@ export function wordsOf(text: string, { paint, mark }: Omit<Part, 'text'> = {}):
   return words.map((word, at) => ({ text: word, paint, mark: at === words.length - 1 ? mark : undefined }));
 }
 
-/** The parts of a line, in as few stretches of colour as that takes: a search for several words finds them. */
+/** The parts of a line, in as few stretches of color as that takes: a search for several words finds them. */
 function painted(parts: readonly Part[]): string {
   const runs: Part[] = [];
   for (const part of parts) {
@@ -146,7 +146,7 @@ export function cutMiddle(text: string, widthMax: number): string {
  * Two printable texts, each in at most so many columns: with both ends, and with the first place where they differ,
  * which is in the same column of both.
  *
- * They come out equal only where what differs can't be shown: a character of more columns than there are, or a text
+ * They come out equal only where what differs cannot be shown: a character of more columns than there are, or a text
  * that holds `…` itself just where the other one is cut.
  *
  * @param widthMax at least 8

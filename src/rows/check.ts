@@ -123,7 +123,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const count = check.badCount === 1 ? '1 row' : `${check.badCount} rows`;
   const failure = first === undefined ? undefined : badRowFailure(first, file);
   const where = failure === undefined ? '' : `: ${failure.message}`;
-  return new Failure('usage', `${name}: ${count} of ${check.rows} can't be sent${where}`, {
+  return new Failure('usage', `${name}: ${count} of ${check.rows} cannot be sent${where}`, {
     hint: 'nothing was sent; mend them, or send the others with --skip-invalid',
     outcome: 'not-sent',
     about: check.badCount === 1 ? failure?.details.about : undefined,

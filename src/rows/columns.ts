@@ -88,7 +88,7 @@ export interface Header {
  * Reads the header.
  *
  * @param file its name, for messages
- * @throws {Failure} usage, when it can't be read, a name is empty or stands twice, a name that an option asks for is
+ * @throws {Failure} usage, when it cannot be read, a name is empty or stands twice, a name that an option asks for is
  *   not there, or two columns would be one field
  */
 export function readHeader({ line, source, fault }: RawRow, options: RowsOptions, file: string): Header {
@@ -166,7 +166,7 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonl
   });
 }
 
-/** What a cell says: a value, no field at all (`undefined`), or something that its column can't hold. */
+/** What a cell says: a value, no field at all (`undefined`), or something that its column cannot hold. */
 export type CellValue = { readonly value: JsonValue | undefined } | { readonly problem: string };
 
 /**

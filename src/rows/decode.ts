@@ -129,7 +129,7 @@ function windowsDecoder(): Decoder {
 }
 
 /** Bytes 0x80 to 0x9f (WHATWG Encoding, index windows-1252); the five that are free stay control characters. */
-const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘'“”•–—˜™š›œ\u009džŸ";
 
 function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
   // The mark is gone already; another one behind it is text.

@@ -33,7 +33,7 @@ export interface Input {
 export interface InputOptions {
   readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
   /** The directory for the copy of what can be read only once, as `SpoolPlace` has it. */
-  readonly spoolFolder: string | undefined;
+  readonly spoolDirectory: string | undefined;
   /** Told of each block that is copied: how many bytes that makes. */
   readonly onCopied?: ((bytes: number) => void) | undefined;
 }
@@ -43,7 +43,7 @@ export interface InputOptions {
  * anything is written to it; on Windows it is removed when it is closed.
  *
  * @throws {Failure} usage, when there is no such file, it is a directory, or stdin is a terminal or closed; local-file,
- *   when it can't be read or copied
+ *   when it cannot be read or copied
  * @throws {Stopped} when the host's signal aborts while a stream is copied
  */
 export async function openInput(file: string, options: InputOptions): Promise<Input> {
@@ -92,10 +92,10 @@ async function spooled(
   name: string,
   stream: AsyncIterable<unknown>,
   isRegular: boolean,
-  { host, spoolFolder, onCopied }: InputOptions,
+  { host, spoolDirectory, onCopied }: InputOptions,
 ): Promise<Input> {
   const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, host.signal);
-  const place = { folder: spoolFolder, platform: host.platform };
+  const place = { directory: spoolDirectory, platform: host.platform };
   const spool = await spoolBytes(onCopied === undefined ? bytes : told(bytes, onCopied), place);
   return { name, isSpooled: true, isRegular, ...spool };
 }
@@ -168,7 +168,7 @@ export interface ByteOptions {
  * The content in blocks: what is packed by gzip is unpacked, whatever its name says. No block is given that is not what
  * an earlier reading of the input was given.
  *
- * @throws {Failure} local-file, when it can't be read, has changed since it was opened, or is damaged gzip data
+ * @throws {Failure} local-file, when it cannot be read, has changed since it was opened, or is damaged gzip data
  */
 export async function* contentBytes(input: Input, options: ByteOptions = {}): AsyncGenerator<Uint8Array> {
   const bytes = fileBytes(input, options);

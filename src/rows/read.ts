@@ -201,7 +201,7 @@ export interface RowsFile {
    * in lists, so that there is no promise for each row.
    *
    * @throws {Failure} usage, when the bytes are not in the encoding, or the text is no JSON array and should be;
-   *   local-file, when the file can't be read, has changed or is damaged gzip data
+   *   local-file, when the file cannot be read, has changed or is damaged gzip data
    */
   blocks(pass?: Pass): AsyncGenerator<readonly (Row | BadRow)[]>;
   /** Whether a row is of the shard. */

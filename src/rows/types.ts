@@ -1,4 +1,4 @@
-/** What comes out of a file of many items: rows that can be sent, and rows that can't. */
+/** What comes out of a file of many items: rows that can be sent, and rows that cannot. */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
@@ -28,7 +28,7 @@ export interface Row {
   readonly problem?: undefined;
 }
 
-/** A row that can't be sent. */
+/** A row that cannot be sent. */
 export interface BadRow {
   /** From 1, counted as the others. */
   readonly number: number;

@@ -201,7 +201,7 @@ export type { ServiceAnswer, ServiceRequest } from './message.ts';
 /**
  * Answers one request. Every refusal is an answer; what it said yes to is on disk.
  *
- * @throws {Failure} local-file, when the store can't be read
+ * @throws {Failure} local-file, when the store cannot be read
  */
 export type ListItemService = (request: ServiceRequest) => Promise<ServiceAnswer>;
 

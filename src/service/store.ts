@@ -1,4 +1,4 @@
-/** The door to lmdb: texts by key, in one folder that several processes may share. Knows nothing of items. */
+/** The door to lmdb: texts by key, in one directory that several processes may share. Knows nothing of items. */
 import {
   accessSync,
   closeSync,
@@ -14,7 +14,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { Failure } from '../core/errors.ts';
-import { makePrivateFolder } from '../core/files.ts';
+import { makePrivateDirectory } from '../core/files.ts';
 
 /** Room that an empty store needs, in bytes. */
 const roomForNewStore = 64 * 1024;
@@ -36,17 +36,17 @@ const magicNumber = 0xbeefc0de;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Refuses a folder that LMDB can't safely open: without access, without room for a new store (a bus error when it
+ * Refuses a directory that LMDB cannot safely open: without access, without room for a new store (a bus error when it
  * writes to its lock file), or with a data file that is none or is cut short (a segmentation fault, a bus error).
  *
  * @throws {Error} that says why
  */
-function refuseUnusableFiles(folder: string): void {
-  accessSync(folder, fsConstants.R_OK | fsConstants.W_OK | fsConstants.X_OK);
-  const lockFile = join(folder, 'lock.mdb');
+function refuseUnusableFiles(directory: string): void {
+  accessSync(directory, fsConstants.R_OK | fsConstants.W_OK | fsConstants.X_OK);
+  const lockFile = join(directory, 'lock.mdb');
   if (existsSync(lockFile)) accessSync(lockFile, fsConstants.R_OK | fsConstants.W_OK);
-  else if (bytesFreeIn(folder) < roomForNewStore) throw new Error('no space left on the device');
-  const dataFile = join(folder, 'data.mdb');
+  else if (bytesFreeIn(directory) < roomForNewStore) throw new Error('no space left on the device');
+  const dataFile = join(directory, 'data.mdb');
   if (!existsSync(dataFile)) return;
   accessSync(dataFile, fsConstants.R_OK | fsConstants.W_OK);
   // Once more, since another process may have written between the looks at the two halves of the head.
@@ -54,9 +54,9 @@ function refuseUnusableFiles(folder: string): void {
   if (reason !== undefined) throw new Error(`data.mdb ${reason}`);
 }
 
-/** How many bytes may still be written where this folder lies; infinite, where the file system does not tell. */
-function bytesFreeIn(folder: string): number {
-  const { blocks, bavail, bsize } = statfsSync(folder);
+/** How many bytes may still be written where this directory lies; infinite, where the file system does not tell. */
+function bytesFreeIn(directory: string): number {
+  const { blocks, bavail, bsize } = statfsSync(directory);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
@@ -120,7 +120,7 @@ export interface Store {
   /**
    * What was last committed under a key, by any process.
    *
-   * @throws {Failure} local-file, when the store can't be read
+   * @throws {Failure} local-file, when the store cannot be read
    */
   get(key: Key): string | undefined;
   /**
@@ -130,10 +130,10 @@ export interface Store {
    * Works that come in the same turn of the event loop share one transaction and one sync. When it fails each is run
    * again, alone: so `work` must be plain steps on the transaction, with no effect elsewhere.
    *
-   * @throws {Failure} local-file, when it can't be written (a full disk); else what `work` threw
+   * @throws {Failure} local-file, when it cannot be written (a full disk); else what `work` threw
    */
   write<T>(work: (transaction: Transaction) => T): Promise<T>;
-  /** Commits what is waiting and lets go of the folder. Calling it again does nothing. */
+  /** Commits what is waiting and lets go of the directory. Calling it again does nothing. */
   close(): Promise<void>;
 }
 
@@ -150,17 +150,17 @@ interface Job {
 }
 
 /**
- * Opens the store in a folder, which is made, for its owner alone, when it is not there.
+ * Opens the store in a directory, which is made, for its owner alone, when it is not there.
  *
  * What is acknowledged is on disk. Not for network file systems: LMDB's locks do not hold there.
  *
- * @param bytesFree how many bytes may still be written where a folder lies
- * @throws {Failure} usage, when the package lmdb is not installed; local-file, when the folder is unreadable or full,
+ * @param bytesFree how many bytes may still be written where a directory lies
+ * @throws {Failure} usage, when the package lmdb is not installed; local-file, when the directory is unreadable or full,
  *   or what is in it is damaged
  */
-export function openStore(folder: string, bytesFree: (folder: string) => number = bytesFreeIn): Store {
-  const database = openDatabase(folder);
-  const roomToWrite = () => bytesFree(folder) - reservedBytes;
+export function openStore(directory: string, bytesFree: (directory: string) => number = bytesFreeIn): Store {
+  const database = openDatabase(directory);
+  const roomToWrite = () => bytesFree(directory) - reservedBytes;
   let waiting: Job[] = [];
   const commitWaiting = (): void => {
     const jobs = waiting;
@@ -175,7 +175,7 @@ export function openStore(folder: string, bytesFree: (folder: string) => number 
         database.resetReadTxn();
         return database.get([...key]);
       } catch (error) {
-        throw explanation(`cannot read the store in ${folder}`, error);
+        throw explanation(`cannot read the store in ${directory}`, error);
       }
     },
     write: (work) =>
@@ -185,7 +185,10 @@ export function openStore(folder: string, bytesFree: (folder: string) => number 
           const result = work(transaction);
           return () => resolve(result);
         };
-        waiting.push({ run, reject: (error) => reject(explanation(`cannot write to the store in ${folder}`, error)) });
+        waiting.push({
+          run,
+          reject: (error) => reject(explanation(`cannot write to the store in ${directory}`, error)),
+        });
         if (waiting.length === 1) setImmediate(commitWaiting);
       }),
     close: () => {
@@ -198,7 +201,7 @@ export function openStore(folder: string, bytesFree: (folder: string) => number 
 
 /**
  * Runs jobs in one transaction. Not lmdb's `transaction()`: on a failure it prints to stderr from its own thread, it
- * never ends when the transaction can't begin, and a group is no slower this way.
+ * never ends when the transaction cannot begin, and a group is no slower this way.
  */
 function commit(database: RootDatabase<string>, roomToWrite: () => number, jobs: readonly Job[]): void {
   if (jobs.length === 0) return;
@@ -241,14 +244,14 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
   };
 }
 
-function openDatabase(folder: string): RootDatabase<string> {
+function openDatabase(directory: string): RootDatabase<string> {
   const { open } = loadLmdb();
   try {
-    makePrivateFolder(folder);
-    refuseUnusableFiles(folder);
+    makePrivateDirectory(directory);
+    refuseUnusableFiles(directory);
     return open<string>({
-      path: folder,
-      // Else a folder with a dot in its name is taken for a file.
+      path: directory,
+      // Else a directory with a dot in its name is taken for a file.
       noSubdir: false,
       // Commits are on disk when they return, not some time after.
       overlappingSync: false,
@@ -257,7 +260,7 @@ function openDatabase(folder: string): RootDatabase<string> {
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure('local-file', `cannot open the store in ${folder}: ${reason}`, { cause: error });
+    throw new Failure('local-file', `cannot open the store in ${directory}: ${reason}`, { cause: error });
   }
 }
 

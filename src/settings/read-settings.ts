@@ -35,7 +35,7 @@ export const storedVersion = 1;
 /**
  * Reads a settings file; undefined where there is none.
  *
- * @throws {Failure} local-file, naming the file, when it can't be read, is damaged, belongs to somebody else or was
+ * @throws {Failure} local-file, naming the file, when it cannot be read, is damaged, belongs to somebody else or was
  *   written by a newer listctl. The file is left as it is.
  */
 export function readStoredFile(file: string, owner: OwnerRule): StoredFile | undefined {
@@ -126,7 +126,7 @@ function contentOf(text: string, file: string): StoredObject {
   if (typeof version !== 'number') throw damaged(file, 'its version is no number');
   if (version > storedVersion) {
     throw new Failure('local-file', `${file} was written by a newer listctl (its version is ${version})`, {
-      hint: 'update listctl, or name another folder in LISTCTL_CONFIG_DIR; the file was left as it is',
+      hint: 'update listctl, or name another directory in LISTCTL_CONFIG_DIR; the file was left as it is',
     });
   }
   return content;
@@ -266,7 +266,7 @@ export function credentialsFrom(content: StoredObject, file: string): Credential
 
 /** Where the settings are. */
 export interface SettingsFiles {
-  readonly folder: string;
+  readonly directory: string;
   readonly config: string;
   readonly credentials: string;
 }
@@ -275,7 +275,7 @@ export interface SettingsFiles {
 export interface UserSettings {
   /** Undefined where there is no home to keep them in. */
   readonly files: SettingsFiles | undefined;
-  /** @throws {Failure} local-file, when the file can't be read or makes no sense */
+  /** @throws {Failure} local-file, when the file cannot be read or makes no sense */
   profiles(): Profiles;
   /** @throws {Failure} local-file, as `profiles`, and when the file is another user's */
   credentials(): Credentials;
@@ -288,8 +288,8 @@ export interface UserSettings {
 /** Makes the settings of the user who runs listctl; reads nothing yet. */
 export function openUserSettings(host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'uid'>): UserSettings {
   const { uid } = host;
-  const folder = findConfigDirectory(host);
-  const files = folder === undefined ? undefined : settingsFilesIn(folder);
+  const directory = findConfigDirectory(host);
+  const files = directory === undefined ? undefined : settingsFilesIn(directory);
   let profiles: Profiles | undefined;
   let areProfilesOpen = false;
   let credentials: { readonly tokens: Credentials; readonly isLoose: boolean } | undefined;
@@ -317,6 +317,6 @@ export function openUserSettings(host: Pick<Host, 'env' | 'platform' | 'passwdHo
   };
 }
 
-function settingsFilesIn(folder: string): SettingsFiles {
-  return { folder, config: join(folder, 'config.json'), credentials: join(folder, 'credentials.json') };
+function settingsFilesIn(directory: string): SettingsFiles {
+  return { directory, config: join(directory, 'config.json'), credentials: join(directory, 'credentials.json') };
 }

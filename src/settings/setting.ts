@@ -111,10 +111,10 @@ export function parseOneOf<const T extends string>(words: readonly T[]): (text: 
   };
 }
 
-/** Where the service is: an address on a network, or the embedded one and its folder (undefined: the default one). */
+/** Where the service is: an address on a network, or the embedded one and its directory (undefined: the default one). */
 export type Address =
   | { readonly kind: 'http'; readonly url: URL }
-  | { readonly kind: 'local'; readonly folder: string | undefined };
+  | { readonly kind: 'local'; readonly directory: string | undefined };
 
 /**
  * Reads a base address: everything before `/sites/`, the version segment included (rulings, "Paths and ids").
@@ -122,7 +122,7 @@ export type Address =
  * @throws {InvalidValue} that never repeats the text: an address may hold a password
  */
 export function parseAddress(text: string): Address {
-  if (text.startsWith('local:')) return { kind: 'local', folder: text.slice('local:'.length) || undefined };
+  if (text.startsWith('local:')) return { kind: 'local', directory: text.slice('local:'.length) || undefined };
   const url = urlOf(text);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new InvalidValue('expected an address such as https://host/v1.0, or local:');
@@ -172,5 +172,5 @@ export function refuseOpenHttp(address: Address, allowHttp: boolean): void {
 /** An address in words: without a slash at its end. */
 export function addressText(address: Address): string {
   if (address.kind === 'http') return address.url.origin + address.url.pathname.replace(/\/$/, '');
-  return `local:${address.folder ?? ''}`;
+  return `local:${address.directory ?? ''}`;
 }

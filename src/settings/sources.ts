@@ -22,23 +22,23 @@ export interface ProjectFile {
 }
 
 /**
- * All that a project file may say. Who gives a user a folder must not choose where the user's token goes: an address
+ * All that a project file may say. Who gives a user a directory must not choose where the user's token goes: an address
  * or a command there is refused.
  */
 const allowed: ReadonlySet<string> = new Set(['site', 'list', 'output']);
 
 /**
- * Finds the nearest project file, in the folder where listctl was started or above it.
+ * Finds the nearest project file, in the directory where listctl was started or above it.
  *
  * @throws {Failure} naming the file: local-file, when it is damaged or another user's, or everybody may write it; usage,
  *   when it sets something that it may not
  */
 export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>): ProjectFile | undefined {
   if (cwd === '') return undefined;
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const file = join(folder, '.listctl.json');
+  for (let directory = cwd; ; directory = dirname(directory)) {
+    const file = join(directory, '.listctl.json');
     if (isThere(file)) return readProjectFile(file, uid);
-    if (dirname(folder) === folder) return undefined;
+    if (dirname(directory) === directory) return undefined;
   }
 }
 
@@ -47,7 +47,7 @@ function isThere(file: string): boolean {
     // A pipe by that name would be waited for.
     return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // A folder above that may not be looked into holds no file for this user.
+    // A directory above that may not be looked into holds no file for this user.
     return false;
   }
 }

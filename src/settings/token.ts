@@ -56,7 +56,7 @@ export function endOf({ value }: Token): string | undefined {
  * `token-command` prints.
  *
  * @throws {Failure} credentials, when the profile's token is for another origin, or a command gives none; usage,
- *   when a token has characters that no token has; local-file, when a file with one can't be read, or others may write
+ *   when a token has characters that no token has; local-file, when a file with one cannot be read, or others may write
  *   the one that says what to run
  */
 export async function findToken(

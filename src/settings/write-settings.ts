@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import Conf from 'conf';
 import { errnoReason, Failure } from '../core/errors.ts';
-import { makePrivateFolder } from '../core/files.ts';
+import { makePrivateDirectory } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { takeLock } from '../core/lock.ts';
 import { fileIo, replaceWhole } from '../core/write-file.ts';
@@ -25,7 +25,7 @@ import {
  * Replaces the content of a JSON file. What conf says on success is not enough: it takes a write that was cut short
  * for a whole one (reliability, fact 1), so whoever calls this looks at what is there afterwards.
  *
- * @param file in a folder that is there; what it holds now must be JSON
+ * @param file in a directory that is there; what it holds now must be JSON
  * @param text the JSON text of `content`, exactly as it is to be written
  */
 function writeConfFile(file: string, content: Readonly<Record<string, unknown>>, text: string): void {
@@ -53,8 +53,8 @@ export interface KeepOptions {
  *
  * @throws {Failure} local-file
  */
-function makeSettingsFolder(folder: string): void {
-  tryToWrite(folder, () => makePrivateFolder(folder));
+function makeSettingsDirectory(directory: string): void {
+  tryToWrite(directory, () => makePrivateDirectory(directory));
 }
 
 /**
@@ -62,7 +62,7 @@ function makeSettingsFolder(folder: string): void {
  * there now is good.
  *
  * @throws {Failure} local-file, when it could not be written, and the file is then byte for byte what it was; or when
- *   it was, and the copy of the version before can't be removed
+ *   it was, and the copy of the version before cannot be removed
  */
 function replaceKeptFile(file: string, content: StoredObject, { keepsBackup }: KeepOptions): void {
   const target = resolved(file);
@@ -74,7 +74,7 @@ function replaceKeptFile(file: string, content: StoredObject, { keepsBackup }: K
     try {
       writeConfFile(target, content, text);
       if (readFileSync(target, 'utf8') !== text) throw shortWrite();
-      fileIo.syncFolder(dirname(target));
+      fileIo.syncDirectory(dirname(target));
     } catch (error) {
       putBack(target, backup, hadBefore);
       tidy(target);
@@ -121,15 +121,15 @@ function putBack(target: string, backup: string, hadBefore: boolean): void {
   if (isUntouched) return;
   if (hadBefore) renameSync(backup, target);
   else rmSync(target, { force: true });
-  fileIo.syncFolder(dirname(target));
+  fileIo.syncDirectory(dirname(target));
 }
 
 /** Removes what a writer that was killed left behind: conf's and our own half-written files (reliability, P06). */
 function removeStrays(target: string): void {
-  const folder = dirname(target);
+  const directory = dirname(target);
   const names = [`${basename(target)}.tmp-`, `${basename(target)}.bak.tmp-`];
-  for (const name of readdirSync(folder)) {
-    if (names.some((start) => name.startsWith(start))) rmSync(join(folder, name), { force: true });
+  for (const name of readdirSync(directory)) {
+    if (names.some((start) => name.startsWith(start))) rmSync(join(directory, name), { force: true });
   }
 }
 
@@ -159,7 +159,7 @@ function tryToWrite(file: string, work: () => unknown): void {
     work();
   } catch (error) {
     throw new Failure('local-file', `cannot write ${file}: ${errnoReason(error)}`, {
-      hint: 'what was there is as it was; LISTCTL_CONFIG_DIR names another folder',
+      hint: 'what was there is as it was; LISTCTL_CONFIG_DIR names another directory',
       cause: error,
     });
   }
@@ -180,7 +180,7 @@ const lockWaitMs = 10_000;
  * loses anything. Where `change` throws nothing is written.
  *
  * @returns what `change` gave, and where the settings are
- * @throws {Failure} local-file, when a file is damaged or can't be written: it is then as it was; locked, when others
+ * @throws {Failure} local-file, when a file is damaged or cannot be written: it is then as it was; locked, when others
  *   keep writing
  */
 export async function changeSettings<T>(
@@ -189,11 +189,11 @@ export async function changeSettings<T>(
 ): Promise<{ readonly result: T; readonly files: SettingsFiles }> {
   const { files } = openUserSettings(host);
   if (files === undefined) {
-    throw new Failure('local-file', 'there is no home folder to keep settings in', {
-      hint: 'set LISTCTL_CONFIG_DIR to a folder for them',
+    throw new Failure('local-file', 'there is no home directory to keep settings in', {
+      hint: 'set LISTCTL_CONFIG_DIR to a directory for them',
     });
   }
-  makeSettingsFolder(files.folder);
+  makeSettingsDirectory(files.directory);
   const lock = await takeLock(`${files.config}.lock`, { waitMs: lockWaitMs }, host);
   try {
     return { result: changeLocked(files, host.uid, change), files };

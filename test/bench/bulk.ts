@@ -9,7 +9,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { listctlFile } from '../support/listctl.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { measure, median, serving, type Usage } from './child.ts';
 
 const echo = join(import.meta.dirname, 'echo-service.js');
@@ -28,14 +28,14 @@ export interface BulkRow {
 
 /** How fast each client sends so many rows, 64 at once. */
 export async function measureBulk(node: string, rows: number, rounds: number): Promise<readonly BulkRow[]> {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   using service = await serving(node, echo);
-  const csv = await writeRows(folder.path, rows);
-  const curlFile = await writeCurl(folder.path, rows, service.url);
+  const csv = await writeRows(directory.path, rows);
+  const curlFile = await writeCurl(directory.path, rows, service.url);
   const clients: readonly (readonly [name: string, run: () => Promise<Usage>])[] = [
     ...(hasCurl() ? [[`curl -Z --parallel-max ${atOnce}`, () => curl(curlFile)] as const] : []),
     ['bare undici dispatch', () => measure(node, [loop, service.url, String(rows), String(atOnce)], {})],
-    [`listctl items create --from`, () => create(node, folder.path, service.url, csv)],
+    [`listctl items create --from`, () => create(node, directory.path, service.url, csv)],
   ];
   const usages = clients.map((): Usage[] => []);
   for (let round = -1; round < rounds; round += 1) {
@@ -79,15 +79,15 @@ export interface LatencyRow {
 
 /** How much of what a latency allows is reached, the search for it included. */
 export async function measureLatency(node: string): Promise<readonly LatencyRow[]> {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const figures: LatencyRow[] = [];
   for (const latencyMs of [20, 100]) {
     using service = await serving(node, echo, [String(latencyMs)]);
     for (const concurrency of [8, 32, 64, 128]) {
       const best = (concurrency * 1000) / latencyMs;
       // A hundred round trips and more, so that the search for the limit, which takes six, is a small part.
-      const csv = await writeRows(folder.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
-      const { said } = await create(node, folder.path, service.url, csv, concurrency);
+      const csv = await writeRows(directory.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
+      const { said } = await create(node, directory.path, service.url, csv, concurrency);
       // The last line says it of the whole run; those before it tell how far the run was.
       const rowsPerSecond = Number(
         /(?<rate>[\d,.]+) rows\/s$/.exec(said.trimEnd())?.groups?.['rate']?.replaceAll(',', ''),
@@ -114,16 +114,16 @@ export function latencyLines(figures: readonly LatencyRow[]): string {
  * that each wait for their own: medians, as lines.
  */
 export async function measureStrays(node: string, rounds: number): Promise<string> {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const rows = 1000;
-  const csv = await writeRows(folder.path, rows);
+  const csv = await writeRows(directory.path, rows);
   const lines: string[] = [];
   for (const percent of [5, 3, 1, 0]) {
     using service = await serving(node, throttling, [String(percent / 100)]);
     const rates: { readonly ours: number; readonly loops: number }[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const loops = await measure(node, [eightLoops, service.url, String(rows)], {});
-      const ours = await create(node, folder.path, service.url, csv);
+      const ours = await create(node, directory.path, service.url, csv);
       rates.push({ ours: (rows * 1000) / ours.wallMs, loops: (rows * 1000) / loops.wallMs });
     }
     const [ours, loops] = [median(rates.map((rate) => rate.ours)), median(rates.map((rate) => rate.loops))];
@@ -136,11 +136,11 @@ export async function measureStrays(node: string, rounds: number): Promise<strin
 
 /** How long 60 rows take against 15 a second, beside the same with --rate 15/s: medians, as a line. */
 export async function measureFewRows(node: string, rounds: number): Promise<string> {
-  await using folder = await temporaryFolder();
-  const csv = await writeRows(folder.path, 60);
+  await using directory = await temporaryDirectory();
+  const csv = await writeRows(directory.path, 60);
   const secondsOf = async (flags: readonly string[]) => {
     using service = await serving(node, throttling, ['0', '15']);
-    return (await create(node, folder.path, service.url, csv, atOnce, flags)).wallMs / 1000;
+    return (await create(node, directory.path, service.url, csv, atOnce, flags)).wallMs / 1000;
   };
   const times: { readonly found: number; readonly given: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -152,12 +152,12 @@ export async function measureFewRows(node: string, rounds: number): Promise<stri
 
 /** The same file again with ten times the rows: time and memory beside each other. */
 export async function measureGrowth(node: string, rows: readonly number[]): Promise<string> {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   using service = await serving(node, echo);
   const lines: string[] = [];
   for (const count of rows) {
-    const csv = await writeRows(folder.path, count);
-    const { wallMs, peakMiB = Number.NaN } = await create(node, folder.path, service.url, csv);
+    const csv = await writeRows(directory.path, count);
+    const { wallMs, peakMiB = Number.NaN } = await create(node, directory.path, service.url, csv);
     lines.push(
       `${String(count).padStart(9)} rows  ${(wallMs / 1000).toFixed(1).padStart(7)} s  ${peakMiB.toFixed(0).padStart(4)} MiB`,
     );
@@ -182,13 +182,13 @@ function ratio(value: number, beside: number | undefined): string {
 /** A run of its own each time: the state of the one before would be gone on with. */
 async function create(
   node: string,
-  folder: string,
+  directory: string,
   url: string,
   csv: string,
   concurrency = atOnce,
   flags: readonly string[] = [],
 ): Promise<Usage> {
-  const state = join(folder, 'state');
+  const state = join(directory, 'state');
   await rm(state, { recursive: true, force: true });
   const place = [
     '-s',
@@ -204,7 +204,7 @@ async function create(
     ...flags,
   ];
   return measure(node, [listctlFile, 'items', 'create', ...place], {
-    ...{ PATH: env['PATH'], HOME: folder },
+    ...{ PATH: env['PATH'], HOME: directory },
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'bench-token', LISTCTL_STATE_DIR: state },
   });
 }
@@ -217,14 +217,14 @@ function curl(file: string): Promise<Usage> {
   return measure('curl', ['-s', '-Z', '--parallel-max', String(atOnce), '-K', file], { PATH: env['PATH'] });
 }
 
-async function writeRows(folder: string, rows: number): Promise<string> {
-  const path = join(folder, 'rows.csv');
+async function writeRows(directory: string, rows: number): Promise<string> {
+  const path = join(directory, 'rows.csv');
   await write(path, 'Title,Count,Note\n', rows, (row) => `Row ${row},${row},some text here\n`);
   return path;
 }
 
-async function writeCurl(folder: string, rows: number, url: string): Promise<string> {
-  const path = join(folder, 'rows.curl');
+async function writeCurl(directory: string, rows: number, url: string): Promise<string> {
+  const path = join(directory, 'rows.curl');
   const headers = ['Authorization: Bearer bench-token', 'Content-Type: application/json', 'Accept: application/json'];
   await write(path, '', rows, (row) =>
     [

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { open } from 'lmdb';
 import { listctlFile } from '../support/listctl.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { median } from './child.ts';
 
 /** Durable writes a second, the medians of all rounds. */
@@ -30,10 +30,10 @@ const body = JSON.stringify({ fields: { Title: 'Buy milk', Note: 'two litres, an
 
 /** Measures both with this Node; the first round of each only warms up. */
 export async function measureServe(node: string, rounds: number): Promise<ServeFigures> {
-  await using folder = await temporaryFolder();
-  using server = await startServe(node, join(folder.path, 'served'));
+  await using directory = await temporaryDirectory();
+  using server = await startServe(node, join(directory.path, 'served'));
   const database = open<string>({
-    path: join(folder.path, 'alone'),
+    path: join(directory.path, 'alone'),
     noSubdir: false,
     overlappingSync: false,
     encoding: 'string',

@@ -7,7 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { env, execPath } from 'node:process';
 import { listctlFile } from '../support/listctl.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { median, serving } from './child.ts';
 
 /** One command, as it was measured. */
@@ -33,7 +33,7 @@ const warmUpRounds = 2;
 
 /** Measures every start with this Node, as many times as there are rounds. */
 export async function measureStartUp(node: string, rounds: number): Promise<readonly StartUpRow[]> {
-  await using home = await temporaryFolder();
+  await using home = await temporaryDirectory();
   using service = await serving(execPath, join(import.meta.dirname, 'loopback-service.js'));
   const empty = join(home.path, 'empty.cjs');
   await writeFile(empty, '');
@@ -110,14 +110,14 @@ function commandsWith(empty: string, settings: string): readonly Command[] {
 }
 
 /** Settings as a user keeps them: a profile that is in use, and its token. */
-async function keepSettings(folder: string, baseUrl: string): Promise<string> {
+async function keepSettings(directory: string, baseUrl: string): Promise<string> {
   const bench = { baseUrl, site: 'home', list: 'tasks' };
   const config = { version: 1, current: 'bench', profiles: { bench } };
   const credentials = { version: 1, tokens: { bench: { origin: new URL(baseUrl).origin, token: 'bench-token' } } };
-  await mkdir(folder, { mode: 0o700 });
-  await writeFile(join(folder, 'config.json'), JSON.stringify(config, undefined, 2), { mode: 0o600 });
-  await writeFile(join(folder, 'credentials.json'), JSON.stringify(credentials, undefined, 2), { mode: 0o600 });
-  return folder;
+  await mkdir(directory, { mode: 0o700 });
+  await writeFile(join(directory, 'config.json'), JSON.stringify(config, undefined, 2), { mode: 0o600 });
+  await writeFile(join(directory, 'credentials.json'), JSON.stringify(credentials, undefined, 2), { mode: 0o600 });
+  return directory;
 }
 
 function timeMs(node: string, { name, args }: Command, childEnv: NodeJS.ProcessEnv): number {

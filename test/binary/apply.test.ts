@@ -6,7 +6,7 @@ import { itemService } from '../command/apply/item-service.ts';
 import { crashLoop } from '../crash/crash-loop.ts';
 import { listctl } from '../support/listctl.ts';
 import { environmentFor } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 test('P05: it is killed again and again, with its service or without: it doubles and loses nothing, and ends with no changes', {
   timeout: 120_000,
@@ -33,11 +33,11 @@ test('P23: of two at once on one state, one works, and the other waits for it or
   const count = 40;
   await using service = await itemService();
   service.script = () => undefined;
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const items = Array.from({ length: count }, (_, at) => ({ Title: `t${at}` }));
-  writeFileSync(join(folder.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
+  writeFileSync(join(directory.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
   const apply = (...words: readonly string[]) =>
-    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: folder.path });
+    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: directory.path });
 
   const first = apply('--init', '--rate', '40/s');
   while (service.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -53,11 +53,11 @@ test('P24: the lock of one that was killed is taken at once, and what it did is 
   await using service = await itemService({
     script: ({ nth }) => (nth === 5 ? { status: 0, silent: true, applies: true } : undefined),
   });
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const items = Array.from({ length: 10 }, (_, at) => ({ Title: `t${at}` }));
-  writeFileSync(join(folder.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
+  writeFileSync(join(directory.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
   const apply = (...words: readonly string[]) =>
-    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: folder.path });
+    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: directory.path });
 
   const first = apply('--init', '--concurrency', '1');
   while (service.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { filesWith, newCanary, processesWith } from '../support/canary.ts';
 import { listctl } from '../support/listctl.ts';
 import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
 const canary = newCanary();
 const item = { id: '17', fields: { Title: 'Buy milk' } };
@@ -51,16 +51,16 @@ const answers: readonly ScriptedAnswer[] = [
   { status: 200, cut: true },
 ];
 
-let home: TemporaryFolder;
+let home: TemporaryDirectory;
 beforeEach(async () => {
-  home = await temporaryFolder();
+  home = await temporaryDirectory();
 });
 afterEach(() => home[Symbol.asyncDispose]());
 
 /** The only file that holds a token on purpose. */
 const kept = () => join(home.path, 'config/credentials.json');
 
-/** The environment of every run: all that it may write is below one folder. */
+/** The environment of every run: all that it may write is below one directory. */
 function environment(more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return {
     HOME: home.path,

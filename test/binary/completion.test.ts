@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listctl } from '../support/listctl.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { type CompletingShell, completingShell, isInstalled, typedShells } from '../support/typed-shell.ts';
 
 const slowly = { timeout: 60_000 };
@@ -11,12 +11,12 @@ const slowly = { timeout: 60_000 };
 describe.each(typedShells)('TAB in %s', (shell) => {
   const isMissing = !isInstalled(shell);
   const because = isMissing ? ` (skipped: ${shell} is not installed)` : '';
-  let home: TemporaryFolder;
+  let home: TemporaryDirectory;
   let session: CompletingShell;
 
   beforeAll(async () => {
     if (isMissing) return;
-    home = await temporaryFolder();
+    home = await temporaryDirectory();
     keepSettings(home.path);
     session = await completingShell(shell, home.path);
   }, slowly.timeout);
@@ -79,7 +79,7 @@ describe.each(typedShells)('TAB in %s', (shell) => {
 });
 
 test('what a completion compiles is not kept for the commands: it is too little of them', async () => {
-  await using home = await temporaryFolder();
+  await using home = await temporaryDirectory();
 
   const { exitCode, stdout } = await listctl(['__complete', 'current=it'], { HOME: home.path });
 
@@ -89,12 +89,12 @@ test('what a completion compiles is not kept for the commands: it is too little 
 
 /** Profiles, a run and files, as a user has them; one profile has a name that no shell may be given. */
 function keepSettings(home: string): void {
-  const folder = join(home, '.config/listctl');
+  const directory = join(home, '.config/listctl');
   const runs = join(home, '.local/state/listctl/runs');
-  for (const each of [folder, runs, join(home, 'ci')]) mkdirSync(each, { recursive: true, mode: 0o700 });
+  for (const each of [directory, runs, join(home, 'ci')]) mkdirSync(each, { recursive: true, mode: 0o700 });
   const hostile = 'host$(touch ran)\u001b[2J';
   const profiles = { 'prod@eu': { baseUrl: 'https://lists.example:8443/v1.0' }, staging: {}, zoë: {}, [hostile]: {} };
-  writeFileSync(join(folder, 'config.json'), JSON.stringify({ version: 1, profiles }), { mode: 0o600 });
+  writeFileSync(join(directory, 'config.json'), JSON.stringify({ version: 1, profiles }), { mode: 0o600 });
   writeFileSync(join(runs, `20261120-101530-k3f9.${'0'.repeat(16)}.journal`), '');
   for (const file of ['tasks.csv', 'buy me.csv', 'ci/tasks.journal']) writeFileSync(join(home, file), '');
 }

@@ -16,7 +16,7 @@ import type { ProxiedRequest, Wire } from '../crash/wire.ts';
 import { startWriters } from '../crash/writers.ts';
 import { testNode } from '../support/listctl.ts';
 import { seededRandom } from '../support/seeded-random.ts';
-import type { ServedFolder } from '../support/served-folder.ts';
+import type { ServedDirectory } from '../support/served-directory.ts';
 
 const seed = Date.now() % 1_000_000;
 
@@ -90,8 +90,8 @@ describe('that would be seen', () => {
         return { stateOf: () => (isDone ? 'done' : 'pending'), doneIds, left: isDone ? 0 : 1, causes: new Map() };
       },
     };
-    const place = { job, url: '', list: '', folder: '', concurrency: 1, requests: [] };
-    const nobody = { service: {} as ServedFolder, wire: {} as Wire, time: undefined, killsMax: 0 };
+    const place = { job, url: '', list: '', directory: '', concurrency: 1, requests: [] };
+    const nobody = { service: {} as ServedDirectory, wire: {} as Wire, time: undefined, killsMax: 0 };
     return { ...nobody, client, place, random: seededRandom(1) };
   }
 
@@ -188,7 +188,7 @@ describe('what the service is held to', () => {
     const server = createServer((_, response) => response.writeHead(201).end('created'));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const served = { url: `http://127.0.0.1:${port}`, folder: '' } as ServedFolder;
+    const served = { url: `http://127.0.0.1:${port}`, directory: '' } as ServedDirectory;
 
     const writers = startWriters(served, '/items', seededRandom(1));
     await writers.writesCame(4);

@@ -1,5 +1,5 @@
 /**
- * Some cells of the fault table, and what of the catalogue needs a process of its own, with the built program: on each
+ * Some cells of the fault table, and what of the catalog needs a process of its own, with the built program: on each
  * Node that it is run with. Waits are real here, so each cell meets its fault once.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { faultServer } from '../support/fault-server.ts';
 import { type FaultCell, faultCells } from '../support/fault-table.ts';
 import { environmentOf, expectClean, pooled, wordsOf } from '../support/fault-ways.ts';
 import { listctl } from '../support/listctl.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** What differs most from one Node to the next: how a connection ends, and what its parser takes. */
 const picked = new Set([
@@ -76,7 +76,7 @@ async function runCell(cell: FaultCell): Promise<Seen> {
   const { point, action, method } = cell;
   await using server = await faultServer({
     plan: inOrder({ point, action }),
-    honoursKeys: method === 'keyed POST',
+    honorsKeys: method === 'keyed POST',
     padded: true,
   });
   // Enough for the attempt that goes well, on a machine with other things to do.
@@ -96,8 +96,8 @@ async function runCell(cell: FaultCell): Promise<Seen> {
 /** The most memory that a read took, as the system counts it. */
 async function peakKilobytes(options: Parameters<typeof faultServer>[0]) {
   await using server = await faultServer(options);
-  await using folder = await temporaryFolder();
-  const [probe, report] = [join(folder.path, 'probe.cjs'), join(folder.path, 'peak')];
+  await using directory = await temporaryDirectory();
+  const [probe, report] = [join(directory.path, 'probe.cjs'), join(directory.path, 'peak')];
   const writes = `require('node:fs').writeFileSync(${JSON.stringify(report)}, String(process.resourceUsage().maxRSS))`;
   await writeFile(probe, `process.on('exit', () => ${writes});`);
   const { exitCode } = await listctl(['items', 'get', '17', '--retries', '0'], {

@@ -3,13 +3,13 @@ import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { Acknowledged } from '../load/acknowledged.ts';
 import { mixedLoad } from '../load/mixed-load.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('the embedded service under a load of all four verbs', () => {
   test('holds what it acknowledged through kills', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
 
-    const { broken, items, kills } = await mixedLoad(folder.path, { seconds: 2, kills: 1, connections: 8 });
+    const { broken, items, kills } = await mixedLoad(directory.path, { seconds: 2, kills: 1, connections: 8 });
 
     expect(broken).toEqual([]);
     expect(kills).toBe(2);
@@ -17,9 +17,9 @@ describe('the embedded service under a load of all four verbs', () => {
   });
 
   test('leaves no service behind where the load can not begin', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
 
-    await expect(mixedLoad(folder.path, { seconds: 1, kills: 0, connections: 0 })).rejects.toThrow('connections');
+    await expect(mixedLoad(directory.path, { seconds: 1, kills: 0, connections: 0 })).rejects.toThrow('connections');
 
     await expect.poll(() => process.getActiveResourcesInfo(), { timeout: 10_000 }).not.toContain('ProcessWrap');
   });

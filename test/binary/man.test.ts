@@ -3,18 +3,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 test('npm puts the pages where man looks for them', { timeout: 120_000 }, async () => {
-  await using folder = await temporaryFolder();
-  const { stdout } = await execa('npm', ['pack', '--json', '--pack-destination', folder.path], { cwd: root });
-  const tarball = join(folder.path, JSON.parse(stdout)[0].filename);
+  await using directory = await temporaryDirectory();
+  const { stdout } = await execa('npm', ['pack', '--json', '--pack-destination', directory.path], { cwd: root });
+  const tarball = join(directory.path, JSON.parse(stdout)[0].filename);
   const quietly = ['--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
-  await execa('npm', ['install', '--global', '--prefix', folder.path, ...quietly, tarball], { cwd: folder.path });
+  await execa('npm', ['install', '--global', '--prefix', directory.path, ...quietly, tarball], { cwd: directory.path });
 
   for (const page of ['man1/listctl.1', 'man1/listctl-items-create.1', 'man7/listctl-fields.7']) {
-    expect(readFileSync(join(folder.path, 'share/man', page), 'utf8')).toMatch(/^\.TH "LISTCTL/);
+    expect(readFileSync(join(directory.path, 'share/man', page), 'utf8')).toMatch(/^\.TH "LISTCTL/);
   }
 });

@@ -10,8 +10,8 @@ import { faultProxy } from '../crash/fault-proxy.ts';
 import { listContents } from '../crash/list-contents.ts';
 import { makeJob } from '../crash/modes.ts';
 import { listctl, shell } from '../support/listctl.ts';
-import { serveFolder, token } from '../support/served-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { serveDirectory, token } from '../support/served-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const items = '/sites/home/lists/tasks/items';
 
@@ -20,17 +20,17 @@ const noFaults = { next: () => 0.99, whole: () => 0, branch: () => noFaults };
 
 /** A file of so many rows, and a service that answers that many requests, each after a while. */
 async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE_INFINITY } = {}) {
-  const folder = await temporaryFolder();
-  const data = join(folder.path, 'items');
-  const service = await serveFolder(data, ['--latency', String(latencyMs)]);
+  const directory = await temporaryDirectory();
+  const data = join(directory.path, 'items');
+  const service = await serveDirectory(data, ['--latency', String(latencyMs)]);
   const proxy = await faultProxy(service.url, noFaults, { throttles: false, ignoresKeys: true });
   proxy.holdAfter(answers);
   const job = await makeJob('create', rows, listContents(service.url, items));
-  const input = join(folder.path, 'rows.csv');
+  const input = join(directory.path, 'rows.csv');
   await writeFile(input, job.csv);
   const environment = {
-    HOME: folder.path,
-    LISTCTL_STATE_DIR: folder.path,
+    HOME: directory.path,
+    LISTCTL_STATE_DIR: directory.path,
     LISTCTL_BASE_URL: proxy.url,
     LISTCTL_TOKEN: token,
     LISTCTL_SITE: 'home',
@@ -38,13 +38,13 @@ async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE
   };
   const words = ['items', 'create', '--from', input];
   const journal = () => {
-    const name = readdirSync(join(folder.path, 'runs')).find((each) => each.endsWith('.journal')) ?? '';
-    return join(folder.path, 'runs', name);
+    const name = readdirSync(join(directory.path, 'runs')).find((each) => each.endsWith('.journal')) ?? '';
+    return join(directory.path, 'runs', name);
   };
   return {
     ...{ environment, words, proxy, rows, service },
-    /** The folder of runs and their locks. */
-    runs: join(folder.path, 'runs'),
+    /** The directory of runs and their locks. */
+    runs: join(directory.path, 'runs'),
     line: words.map((word) => `'${word}'`).join(' '),
     start: (...more: readonly string[]) => listctl([...words, ...more], environment),
     replay: async (): Promise<Replay> => {
@@ -67,7 +67,7 @@ async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE
     [Symbol.asyncDispose]: async () => {
       await service.kill();
       await proxy.close();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }
@@ -202,7 +202,7 @@ describe('a run whose results nobody takes', () => {
   });
 
   test.skipIf(process.platform !== 'linux')(
-    'P21: is 10 where they can’t be written, and what was done is recorded',
+    'P21: is 10 where they cannot be written, and what was done is recorded',
     async () => {
       await using many = await manyRows(3000);
 
@@ -275,11 +275,11 @@ test.each([
 ])('E5: a stdin that is %s ends with %i', async (redirection, status, says) => {
   const environment = { LISTCTL_BASE_URL: 'http://127.0.0.1:9/v1.0', LISTCTL_TOKEN: token };
   const words = 'items create -s home -l tasks --dry-run --input-format jsonl --from -';
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
 
   const { exitCode, stderr } = await shell(`listctl ${words} ${redirection}`, {
     ...environment,
-    LISTCTL_STATE_DIR: folder.path,
+    LISTCTL_STATE_DIR: directory.path,
   });
 
   expect(exitCode).toBe(status);

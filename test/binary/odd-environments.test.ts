@@ -7,17 +7,17 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = dirname(dirname(listctlFile));
 
 /** A file of rows, and the environment of a run over it. */
 async function rowsFor(service: { readonly url: string }, count: number) {
-  const folder = await temporaryFolder();
-  const file = join(folder.path, 'rows.csv');
+  const directory = await temporaryDirectory();
+  const file = join(directory.path, 'rows.csv');
   await writeFile(file, `Title\n${Array.from({ length: count }, (_, index) => `t${index}\n`).join('')}`);
-  const environment = { ...environmentFor(service), HOME: folder.path, LISTCTL_STATE_DIR: folder.path };
-  return { folder, environment, words: ['items', 'create', '--from', file, '-o', 'none'] };
+  const environment = { ...environmentFor(service), HOME: directory.path, LISTCTL_STATE_DIR: directory.path };
+  return { directory, environment, words: ['items', 'create', '--from', file, '-o', 'none'] };
 }
 
 /** A service that gives each create an id of its own. */
@@ -32,8 +32,8 @@ function creating(...first: readonly ScriptedAnswer[]) {
 
 test.each(['--jitless', 'little address space'])('E6: a run goes over node:http with %s', async (how) => {
   await using service = await creating();
-  const { folder, environment, words } = await rowsFor(service, 5);
-  await using _ = folder;
+  const { directory, environment, words } = await rowsFor(service, 5);
+  await using _ = directory;
 
   const { exitCode, stderr } = await (how === '--jitless'
     ? listctl(words, { ...environment, NODE_OPTIONS: '--jitless' })
@@ -43,9 +43,9 @@ test.each(['--jitless', 'little address space'])('E6: a run goes over node:http 
 });
 
 test('C7: a program that is removed while it runs reads what comes compressed, and what is refused', async () => {
-  const folder = await temporaryFolder();
-  await using _ = folder;
-  const program = join(folder.path, 'program');
+  const directory = await temporaryDirectory();
+  await using _ = directory;
+  const program = join(directory.path, 'program');
   for (const part of ['bin', 'dist', 'package.json']) {
     await cp(join(root, part), join(program, part), { recursive: true });
   }
@@ -57,7 +57,7 @@ test('C7: a program that is removed while it runs reads what comes compressed, a
   };
   const refused = { status: 422, body: { error: 'no' } };
   await using service = await creating({ status: 201, headers, body: removeProgram }, refused, { status: 500 });
-  const { folder: rows, environment, words } = await rowsFor(service, 4);
+  const { directory: rows, environment, words } = await rowsFor(service, 4);
   await using __ = rows;
 
   const run = execa(testNode, [join(program, 'bin', 'listctl.js'), ...words, '--concurrency', '1'], {
@@ -73,13 +73,13 @@ test('C7: a program that is removed while it runs reads what comes compressed, a
 });
 
 test('settings are written to LISTCTL_CONFIG_DIR for a user without a home', async () => {
-  await using folder = await temporaryFolder();
-  const noHome = join(folder.path, 'no-home.cjs');
+  await using directory = await temporaryDirectory();
+  const noHome = join(directory.path, 'no-home.cjs');
   // As os.homedir() behaves where HOME is unset and the user has no passwd entry.
   await writeFile(noHome, "require('node:os').homedir = () => { throw new Error('uv_os_homedir returned ENOENT'); };");
 
   const { exitCode, stderr } = await listctl(['profile', 'set', 'ci', '--base-url', 'https://lists.example/v1.0'], {
-    LISTCTL_CONFIG_DIR: join(folder.path, 'settings'),
+    LISTCTL_CONFIG_DIR: join(directory.path, 'settings'),
     NODE_OPTIONS: `--require ${noHome}`,
   });
 

@@ -8,7 +8,7 @@ import { execa } from 'execa';
 import { expect, test } from 'vitest';
 import { listctl, listctlFile, testNode } from '../support/listctl.ts';
 import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
 const isPosix = process.platform !== 'win32';
 const create = ['items', 'create', '--from', 'rows.csv', '--journal', 'none', '-o', 'none'];
@@ -16,12 +16,12 @@ const create = ['items', 'create', '--from', 'rows.csv', '--journal', 'none', '-
 /** A directory with a row in it, and a service that refuses it. */
 async function world() {
   const service = await scriptedService({ status: 400, body: { error: 'no' } });
-  const folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\n');
-  return { service, folder };
+  const directory = await temporaryDirectory();
+  writeFileSync(join(directory.path, 'rows.csv'), 'Title\na\n');
+  return { service, directory };
 }
 
-function bash(line: string, service: ScriptedService, { path }: TemporaryFolder) {
+function bash(line: string, service: ScriptedService, { path }: TemporaryDirectory) {
   const program = `listctl() { '${testNode}' '${listctlFile}' "$@"; }`;
   return execa('bash', ['-c', `${program}\n${line}`], {
     ...{ reject: false, extendEnv: false, stdin: 'ignore', cwd: path },
@@ -44,46 +44,46 @@ test.runIf(isPosix).each([
     while [ ! -e done ]; do sleep 0.05; done`,
   },
 ])('--rejects writes through $what', async ({ line }) => {
-  const { service, folder } = await world();
+  const { service, directory } = await world();
   await using _ = service;
-  await using __ = folder;
+  await using __ = directory;
 
-  await bash(line, service, folder);
+  await bash(line, service, directory);
 
-  const text = readFileSync(join(folder.path, 'f'), 'utf8');
+  const text = readFileSync(join(directory.path, 'f'), 'utf8');
   expect(text.replace(/^listctl: .*\n(?: .*\n)*/m, '')).toMatch(rejected);
 });
 
 test.runIf(isPosix)('--rejects is not the file that standard input or standard output is', async () => {
-  const { service, folder } = await world();
+  const { service, directory } = await world();
   await using _ = service;
-  await using __ = folder;
+  await using __ = directory;
 
   const read = await bash(
     'listctl items create --from - --input-format csv --rejects rows.csv < rows.csv',
     service,
-    folder,
+    directory,
   );
-  const written = await bash(`listctl ${create.join(' ')} --rejects out > out`, service, folder);
+  const written = await bash(`listctl ${create.join(' ')} --rejects out > out`, service, directory);
 
   expect(read).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('standard input and --rejects are the same'),
   });
   expect(written).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('standard output and --rejects') });
-  expect(readFileSync(join(folder.path, 'rows.csv'), 'utf8')).toBe('Title\na\n');
+  expect(readFileSync(join(directory.path, 'rows.csv'), 'utf8')).toBe('Title\na\n');
   expect(service.requests).toEqual([]);
 });
 
 test.runIf(isPosix)('a named pipe is waited for before anything is sent, and a signal ends the wait', async () => {
-  const { service, folder } = await world();
+  const { service, directory } = await world();
   await using _ = service;
-  await using __ = folder;
-  const pipe = join(folder.path, 'pipe');
+  await using __ = directory;
+  const pipe = join(directory.path, 'pipe');
   execFileSync('mkfifo', [pipe]);
-  const options = { cwd: folder.path };
+  const options = { cwd: directory.path };
   const start = () =>
-    listctl([...create, '--rejects', 'pipe'], { HOME: folder.path, ...environmentFor(service) }, options);
+    listctl([...create, '--rejects', 'pipe'], { HOME: directory.path, ...environmentFor(service) }, options);
 
   const waiting = start();
   setTimeout(() => waiting.kill('SIGTERM'), 1000);

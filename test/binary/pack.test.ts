@@ -1,20 +1,20 @@
-/** The tarball as a user installs it, into a folder where there is nothing else. */
+/** The tarball as a user installs it, into a directory where there is nothing else. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testNode } from '../support/listctl.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = join(import.meta.dirname, '../..');
 const installing = { timeout: 120_000 };
 
-let packed: TemporaryFolder;
+let packed: TemporaryDirectory;
 let tarball: string;
 
 beforeAll(async () => {
-  packed = await temporaryFolder();
+  packed = await temporaryDirectory();
   const { stdout } = await execa('npm', ['pack', '--json', '--pack-destination', packed.path], { cwd: root });
   tarball = join(packed.path, JSON.parse(stdout)[0].filename);
 }, installing.timeout);
@@ -22,17 +22,17 @@ beforeAll(async () => {
 afterAll(() => packed[Symbol.asyncDispose]());
 
 describe('installed without the store', () => {
-  let folder: TemporaryFolder;
+  let directory: TemporaryDirectory;
 
   beforeAll(async () => {
-    folder = await temporaryFolder();
-    await install(folder.path, ['--omit=optional']);
+    directory = await temporaryDirectory();
+    await install(directory.path, ['--omit=optional']);
   }, installing.timeout);
 
-  afterAll(() => folder[Symbol.asyncDispose]());
+  afterAll(() => directory[Symbol.asyncDispose]());
 
   test('it is one package of at most 2 MB', async () => {
-    const modules = join(folder.path, 'node_modules');
+    const modules = join(directory.path, 'node_modules');
     const packages = (await readdir(modules)).filter((name) => !name.startsWith('.'));
     expect(packages).toEqual(['listctl']);
 
@@ -40,7 +40,7 @@ describe('installed without the store', () => {
   });
 
   test('it holds what runs, and nothing that only builds or tests it', async () => {
-    const files = await readdir(join(folder.path, 'node_modules/listctl'));
+    const files = await readdir(join(directory.path, 'node_modules/listctl'));
 
     expect(files).toEqual(expect.arrayContaining(['bin', 'dist', 'package.json', 'schema']));
     expect(files).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(src|test|node_modules|\..*)$/)]));
@@ -49,11 +49,11 @@ describe('installed without the store', () => {
   test('it starts by its name', async () => {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
-    expect(await run(folder.path, ['--version'])).toMatchObject({ exitCode: 0, stdout: version, stderr: '' });
+    expect(await run(directory.path, ['--version'])).toMatchObject({ exitCode: 0, stdout: version, stderr: '' });
   });
 
   test('--local says how to add the store that is missing', async () => {
-    const result = await run(folder.path, [
+    const result = await run(directory.path, [
       'items',
       'create',
       '--local',
@@ -71,37 +71,37 @@ describe('installed without the store', () => {
 });
 
 test('installed with the store, --local keeps items between two runs', installing, async () => {
-  await using folder = await temporaryFolder();
-  await install(folder.path, []);
+  await using directory = await temporaryDirectory();
+  await install(directory.path, []);
   const list = ['--local', '-s', 'home', '-l', 'tasks'];
 
-  const created = await run(folder.path, ['items', 'create', ...list, '-f', 'Title=Hello']);
+  const created = await run(directory.path, ['items', 'create', ...list, '-f', 'Title=Hello']);
   expect(created).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(created.stdout)).toMatchObject({ id: '1', fields: { Title: 'Hello' } });
 
-  const got = await run(folder.path, ['items', 'get', ...list, '1']);
+  const got = await run(directory.path, ['items', 'get', ...list, '1']);
   expect(got).toMatchObject({ exitCode: 0, stderr: '' });
   expect(JSON.parse(got.stdout)).toEqual(JSON.parse(created.stdout));
 });
 
-async function install(folder: string, options: readonly string[]): Promise<void> {
-  // The folder is named, since npm takes the nearest folder above that has packages, if there is one.
-  const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', folder];
-  await execa('npm', ['install', ...quietly, ...options, tarball], { cwd: folder });
+async function install(directory: string, options: readonly string[]): Promise<void> {
+  // The directory is named, since npm takes the nearest directory above that has packages, if there is one.
+  const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', directory];
+  await execa('npm', ['install', ...quietly, ...options, tarball], { cwd: directory });
 }
 
 /** Runs what npm put in place, with the Node that is under test first in the path. */
-function run(folder: string, args: readonly string[]) {
-  return execa(join(folder, 'node_modules/.bin/listctl'), args, {
-    env: { PATH: `${dirname(testNode)}:${env['PATH']}`, HOME: folder, LISTCTL_DATA_DIR: join(folder, 'data') },
+function run(directory: string, args: readonly string[]) {
+  return execa(join(directory, 'node_modules/.bin/listctl'), args, {
+    env: { PATH: `${dirname(testNode)}:${env['PATH']}`, HOME: directory, LISTCTL_DATA_DIR: join(directory, 'data') },
     extendEnv: false,
     reject: false,
     stdin: 'ignore',
   });
 }
 
-async function sizeBytes(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+async function sizeBytes(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
   const sizes = await Promise.all(files.map(async (file) => (await stat(join(file.parentPath, file.name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);

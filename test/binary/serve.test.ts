@@ -9,13 +9,13 @@ import { listItemService } from '../../src/service/handle.ts';
 import { openStore } from '../../src/service/store.ts';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { type HttpAnswer, type HttpRequest, rawConnection, sendHttp } from '../support/send-http.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const token = 'the-token-of-these-tests';
 const path = '/sites/home/lists/tasks/items';
 const milk = { Title: 'Buy milk', CustomField: 'two litres' };
 
-/** A process that serves the items of a folder. */
+/** A process that serves the items of a directory. */
 async function serving(data: string, args: readonly string[] = []) {
   const running = listctl(['serve', '--port', '0', '--data', data, '-o', 'json', ...args], { LISTCTL_TOKEN: token });
   const lines = createInterface({ input: running.stdout });
@@ -65,11 +65,11 @@ async function createUntilKilled(server: Serving, acknowledged: (count: number) 
 
 describe('a service that is killed', () => {
   test('has every item that it acknowledged, once each, when it is started again', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const acknowledged = new Set<string>();
 
     for (const killedAfter of [1, 20, 50]) {
-      await using server = await serving(folder.path);
+      await using server = await serving(directory.path);
       const ids = await createUntilKilled(server, (count) => {
         if (count === killedAfter) void server.end('SIGKILL');
       });
@@ -79,7 +79,7 @@ describe('a service that is killed', () => {
       }
     }
 
-    await using server = await serving(folder.path);
+    await using server = await serving(directory.path);
     for (const id of acknowledged) {
       expect(await server.send(`${path}/${id}`)).toMatchObject({
         status: 200,
@@ -90,15 +90,15 @@ describe('a service that is killed', () => {
   });
 
   test('after an item was stored and before it said so gives the same item for the same key', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const sent = { fields: milk, headers: { 'idempotency-key': '"abc"' } };
-    const first = await serving(folder.path, ['--latency', '3600000']);
+    const first = await serving(directory.path, ['--latency', '3600000']);
     const lost = first.send(path, sent).catch(() => 'lost');
-    await storedIn(folder.path, '1');
+    await storedIn(directory.path, '1');
 
     await first.end('SIGKILL');
     expect(await lost).toBe('lost');
-    await using second = await serving(folder.path);
+    await using second = await serving(directory.path);
 
     expect(await second.send(path, sent)).toMatchObject({
       status: 201,
@@ -113,26 +113,26 @@ describe('a service that is told to stop', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'by %s finishes what is under way, keeps its items, and ends by that signal without a word',
     async (signal) => {
-      await using folder = await temporaryFolder();
-      const first = await serving(folder.path, ['--latency', '3600000']);
+      await using directory = await temporaryDirectory();
+      const first = await serving(directory.path, ['--latency', '3600000']);
       const idle = await rawConnection(first.url);
       const underWay = first.send(path, { fields: milk });
-      await storedIn(folder.path, '1');
+      await storedIn(directory.path, '1');
 
       const ended = await first.end(signal);
 
       expect(ended).toEqual({ exitCode: undefined, endedBy: signal, stderr: '' });
       expect(await underWay).toMatchObject({ status: 201, headers: { connection: 'close' } });
       await idle.closed();
-      await using second = await serving(folder.path);
+      await using second = await serving(directory.path);
       expect((await second.send(`${path}/1`)).status).toBe(200);
     },
   );
 });
 
 test('a reader of stdout that goes away ends nothing', async () => {
-  await using folder = await temporaryFolder();
-  const running = listctl(['serve', '--port', '0', '--data', folder.path], { LISTCTL_TOKEN: token });
+  await using directory = await temporaryDirectory();
+  const running = listctl(['serve', '--port', '0', '--data', directory.path], { LISTCTL_TOKEN: token });
   const [line] = (await once(createInterface({ input: running.stdout }), 'line')) as [string];
   running.stdout.destroy();
 
@@ -144,10 +144,10 @@ test('a reader of stdout that goes away ends nothing', async () => {
 
 const curl = await execa('curl', ['--version'], { reject: false });
 
-describe.skipIf(curl.failed)('the document’s own example (needs curl)', () => {
+describe.skipIf(curl.failed)("the document's own example (needs curl)", () => {
   test('gives with curl and with listctl the same bytes of JSON', async () => {
-    await using folder = await temporaryFolder();
-    await using server = await serving(folder.path);
+    await using directory = await temporaryDirectory();
+    await using server = await serving(directory.path);
     const body = '{"fields":{"Title":"Example","CustomField":"Some value — 7,50 €"}}';
     const authorization = ['-H', `Authorization: Bearer ${token}`];
     const json = ['-H', 'Content-Type: application/json'];
@@ -171,13 +171,13 @@ describe.skipIf(curl.failed)('the document’s own example (needs curl)', () => 
   });
 
   test('runs as the lines that serve prints, on one terminal, are pasted into a shell', async () => {
-    await using folder = await temporaryFolder();
-    const terminal = join(folder.path, 'terminal');
-    const words = [testNode, listctlFile, 'serve', '--port', '0', '--data', join(folder.path, 'items')];
+    await using directory = await temporaryDirectory();
+    const terminal = join(directory.path, 'terminal');
+    const words = [testNode, listctlFile, 'serve', '--port', '0', '--data', join(directory.path, 'items')];
     const running = execa('sh', ['-c', 'exec "$@" >>"$0" 2>&1', terminal, ...words], {
       reject: false,
       extendEnv: false,
-      env: { HOME: folder.path },
+      env: { HOME: directory.path },
     });
     const shown = () => (existsSync(terminal) ? readFileSync(terminal, 'utf8') : '');
     while (!/^curl .*\n/m.test(shown())) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -192,8 +192,8 @@ describe.skipIf(curl.failed)('the document’s own example (needs curl)', () => 
 });
 
 /** Resolves once the item is on disk, as another process sees it. */
-async function storedIn(folder: string, id: string): Promise<void> {
-  const store = openStore(folder);
+async function storedIn(directory: string, id: string): Promise<void> {
+  const store = openStore(directory);
   const service = listItemService(store, Date.now);
   const read = { method: 'GET', path: `${path}/${id}`, headers: {}, body: new Uint8Array() };
   while ((await service(read)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5));

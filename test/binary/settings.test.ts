@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { env } from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { smallDisk, whyNoMount } from '../support/small-disk.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { openTerminal } from '../support/terminal.ts';
 
 /** How many settings each of two loops makes: 200 shows more, 20 is quick. */
@@ -17,11 +17,11 @@ const noMount = whyNoMount();
 const because = noMount === undefined ? '' : ` (skipped: ${noMount})`;
 
 test('two loops of profile set at once lose nothing (reliability, P25)', { timeout: 600_000 }, async () => {
-  await using folder = await settingsFolder();
+  await using directory = await settingsDirectory();
   const loop = (name: string) =>
     shell(
       `for i in $(seq ${loopLength}); do listctl profile set ${name}.$i --site $i -o none || exit $?; done`,
-      folder.env,
+      directory.env,
     );
 
   const ended = await Promise.all([loop('one'), loop('other')]);
@@ -30,29 +30,29 @@ test('two loops of profile set at once lose nothing (reliability, P25)', { timeo
     { exitCode: 0, stderr: '' },
     { exitCode: 0, stderr: '' },
   ]);
-  expect(Object.keys(folder.read().profiles)).toHaveLength(2 * loopLength);
-  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.bak']);
+  expect(Object.keys(directory.read().profiles)).toHaveLength(2 * loopLength);
+  expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.bak']);
 });
 
 test('whenever it is killed, the settings are whole, nothing that was told is lost, and nobody is locked out', async () => {
-  await using folder = await settingsFolder();
+  await using directory = await settingsDirectory();
   const told: string[] = [];
   // The first start tells how long one takes here.
   const startedAt = performance.now();
-  await listctl(['profile', 'set', 'first', '--site', 'x'], folder.env);
+  await listctl(['profile', 'set', 'first', '--site', 'x'], directory.env);
   const tookMs = performance.now() - startedAt;
 
   for (let round = 0; round < 20; round += 1) {
-    const running = listctl(['profile', 'set', `p${round}`, '--site', 'x', '-o', 'id'], folder.env);
+    const running = listctl(['profile', 'set', `p${round}`, '--site', 'x', '-o', 'id'], directory.env);
     const timer = setTimeout(() => running.kill('SIGKILL'), tookMs * (0.4 + 0.7 * Math.random()));
     if ((await running).stdout !== '') told.push(`p${round}`);
     clearTimeout(timer);
-    expect(Object.keys(folder.read().profiles)).toEqual(expect.arrayContaining(told));
+    expect(Object.keys(directory.read().profiles)).toEqual(expect.arrayContaining(told));
   }
-  const last = await listctl(['profile', 'set', 'last', '--site', 'x'], folder.env);
+  const last = await listctl(['profile', 'set', 'last', '--site', 'x'], directory.env);
 
   expect(last).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.bak']);
+  expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.bak']);
 });
 
 describe('what does not fit on the disk changes nothing (reliability, P09)', () => {
@@ -98,21 +98,21 @@ describe('what does not fit on the disk changes nothing (reliability, P09)', () 
   });
 
   test.skipIf(process.platform === 'win32')('a limit on the size of files', async () => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
     const set = 'listctl profile set';
-    await shell(`${set} a --site x`, folder.env);
-    const before = readFileSync(folder.config);
+    await shell(`${set} a --site x`, directory.env);
+    const before = readFileSync(directory.config);
 
-    const { exitCode, stderr } = await shell(`ulimit -f 4; ${set} b --token-command '${large(9000)}'`, folder.env);
+    const { exitCode, stderr } = await shell(`ulimit -f 4; ${set} b --token-command '${large(9000)}'`, directory.env);
 
     expect(exitCode).toBe(10);
-    expect(stderr).toContain(`cannot write ${folder.config}`);
-    expect(readFileSync(folder.config).equals(before)).toBe(true);
+    expect(stderr).toContain(`cannot write ${directory.config}`);
+    expect(readFileSync(directory.config).equals(before)).toBe(true);
   });
 });
 
 test.skipIf(noMount !== undefined)(
-  `a read-only folder is named, and reads go on${because} (reliability, P11)`,
+  `a read-only directory is named, and reads go on${because} (reliability, P11)`,
   async () => {
     await using disk = await smallDisk(64);
     const inside = { LISTCTL_CONFIG_DIR: disk.path };
@@ -135,7 +135,7 @@ test('without a home there are settings from the environment, and no place to ke
 });
 
 test.each(['', '.', 'x'])('settings below the current directory do not count, HOME being "%s"', async (home) => {
-  await using clone = await temporaryFolder();
+  await using clone = await temporaryDirectory();
   const config = { version: 1, current: 'planted', profiles: { planted: { tokenCommand: 'touch ran' } } };
   for (const above of ['.config', join('x', '.config')]) {
     mkdirSync(join(clone.path, above, 'listctl'), { recursive: true });
@@ -167,9 +167,9 @@ describe('at a terminal', () => {
     },
     { typed: `${token}\r`, exit: 0, stored: ['config.json', 'credentials.json'], because: 'Enter' },
   ])('the token is never shown, and after $because the terminal echoes again (reliability, P04)', async (row) => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
     const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
-    await using terminal = openTerminal('sh', ['-c', line], { env: { ...folder.env, PATH: env['PATH'] ?? '' } });
+    await using terminal = openTerminal('sh', ['-c', line], { env: { ...directory.env, PATH: env['PATH'] ?? '' } });
 
     await terminal.shows('Token for');
     terminal.type(row.typed);
@@ -180,7 +180,7 @@ describe('at a terminal', () => {
     expect(written).toMatch(/[ ;]echo[ ;]/);
     expect(written).toMatch(/[ ;]icanon[ ;]/);
     expect(written).not.toContain('canary');
-    expect(readdirSync(folder.path).sort()).toEqual(row.stored);
+    expect(readdirSync(directory.path).sort()).toEqual(row.stored);
   });
 });
 
@@ -196,14 +196,14 @@ test.skipIf(process.platform !== 'linux').each([
     exit: 10,
   },
 ])(
-  'a folder below one that takes none ends: $variable=$path',
+  'a directory below one that takes none ends: $variable=$path',
   { timeout: 30_000 },
   async ({ words, variable, path, exit }) => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const env = {
       LISTCTL_SITE: 's',
       LISTCTL_LIST: 'l',
-      LISTCTL_CONFIG_DIR: join(folder.path, 'settings'),
+      LISTCTL_CONFIG_DIR: join(directory.path, 'settings'),
       [variable]: path,
     };
 

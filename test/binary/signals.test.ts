@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { listctl, listctlFile, testNode } from '../support/listctl.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
@@ -24,10 +24,10 @@ test.each([{ words: ['items', 'get', '1'] }, { words: ['items', 'get', '--from',
       answer = resolve;
     });
     await using service = await scriptedService({ status: 200, body: { id: '1', fields: {} }, after });
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'ids.txt'), '1\n');
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'ids.txt'), '1\n');
 
-    const running = listctl([...words, '-o', 'id', '--quiet'], environmentFor(service), { cwd: folder.path });
+    const running = listctl([...words, '-o', 'id', '--quiet'], environmentFor(service), { cwd: directory.path });
     await expect.poll(() => service.requests.length).toBe(1);
     running.kill('SIGUSR1');
     answer();
@@ -37,8 +37,8 @@ test.each([{ words: ['items', 'get', '1'] }, { words: ['items', 'get', '--from',
 );
 
 test('serve opens no inspector either', async () => {
-  await using folder = await temporaryFolder();
-  const running = listctl(['serve', '--port', '0', '--data', folder.path, '-o', 'json']);
+  await using directory = await temporaryDirectory();
+  const running = listctl(['serve', '--port', '0', '--data', directory.path, '-o', 'json']);
   running.stdout.once('data', () => {
     running.kill('SIGUSR1');
     running.kill('SIGTERM');
@@ -49,11 +49,11 @@ test('serve opens no inspector either', async () => {
 
 test('a signal while rows are compared with those of the run before releases the lock', async () => {
   await using service = await scriptedService({ status: 400, body: {} }, { status: 201, silent: true });
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'rows.csv');
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'rows.csv');
   const words = ['items', 'create', '--from', file, '--journal', 'j.journal', '--fail-fast', '--concurrency', '1'];
-  const options = { cwd: folder.path };
-  const lock = join(folder.path, 'j.journal.lock');
+  const options = { cwd: directory.path };
+  const lock = join(directory.path, 'j.journal.lock');
   writeFileSync(file, longFile('before'));
   expect(await listctl(words, environmentFor(service), options)).toMatchObject({ exitCode: 9 });
   writeFileSync(file, longFile('after'));
@@ -83,9 +83,9 @@ describe.skipIf(namespace === undefined)('process 1', () => {
     { phase: 'rows are waited for', words: ['items', 'create', '--from', '-', '-s', 's', '-l', 'l', '--local'] },
     { phase: 'a file is checked', words: ['items', 'create', '--from', 'rows.csv', '-s', 's', '-l', 'l', '--local'] },
   ])('ends by SIGTERM while $phase', async ({ words }) => {
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'rows.csv'), longFile('end'));
-    await using init = asInit(words, { HOME: folder.path }, folder.path);
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'rows.csv'), longFile('end'));
+    await using init = asInit(words, { HOME: directory.path }, directory.path);
     await expect.poll(() => init.isHandling()).toBe(true);
 
     init.kill('SIGTERM');
@@ -95,10 +95,10 @@ describe.skipIf(namespace === undefined)('process 1', () => {
 
   test('ends by a second SIGINT without waiting for responses', async () => {
     await using service = await scriptedService({ status: 201, silent: true });
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\n');
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'rows.csv'), 'Title\na\n');
     const words = ['items', 'create', '--from', 'rows.csv', '--journal', 'j.journal'];
-    await using init = asInit(words, environmentFor(service), folder.path);
+    await using init = asInit(words, environmentFor(service), directory.path);
     await expect.poll(() => service.requests.length).toBe(1);
 
     // Apart, or the system makes one of them.

@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { listctl, listctlFile, shell, testNode } from '../support/listctl.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const large = { id: '7', fields: { Title: 'x'.repeat(5_000_000) } };
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -29,7 +29,7 @@ test('5 MB arrive through a pipe whose reader is slow and which does not block',
   const running = listctl(['items', 'get', '7', '-o', 'jsonl'], environmentFor(service), { buffer: false });
   let received = 0;
 
-  // A Node parent's pipe is a socket that does not block: what it can't take at once must be waited for.
+  // A Node parent's pipe is a socket that does not block: what it cannot take at once must be waited for.
   for await (const chunk of running.stdout) {
     received += (chunk as Buffer).length;
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -50,8 +50,8 @@ test('a reader that closes the pipe early is not an error', async () => {
 
 test('items of a file that nobody reads any more are not asked for', async () => {
   await using service = await scriptedService({ status: 200, body: itemOf });
-  await using folder = await temporaryFolder();
-  const ids = join(folder.path, 'ids.txt');
+  await using directory = await temporaryDirectory();
+  const ids = join(directory.path, 'ids.txt');
   writeFileSync(ids, Array.from({ length: 5000 }, (_, at) => `${at + 1}\n`).join(''));
   const line = `{ listctl items get --from '${ids}' -o jsonl; echo "exit $?" >&2; } | head -n 1`;
 
@@ -64,8 +64,8 @@ test('items of a file that nobody reads any more are not asked for', async () =>
 
 test('what failed before the reader went is told by the exit code all the same', async () => {
   await using service = await scriptedService({ status: 404, body: { error: 'gone' } }, { status: 200, body: itemOf });
-  await using folder = await temporaryFolder();
-  const ids = join(folder.path, 'ids.txt');
+  await using directory = await temporaryDirectory();
+  const ids = join(directory.path, 'ids.txt');
   writeFileSync(ids, Array.from({ length: 5000 }, (_, at) => `${at + 1}\n`).join(''));
   const line = `{ listctl items get --from '${ids}' -o jsonl; echo "exit $?" >&2; } | head -n 1`;
 
@@ -75,19 +75,22 @@ test('what failed before the reader went is told by the exit code all the same',
   expect(service.requests.length).toBeLessThan(4000);
 });
 
-test.skipIf(process.platform === 'win32')('where the folder that it stands in is gone, whole paths work', async () => {
-  await using folder = await temporaryFolder();
-  const rows = join(folder.path, 'rows.csv');
-  writeFileSync(rows, 'Title\na\n');
-  const words = '--from "$1" --local -s s -l l --dry-run -o jsonl';
-  const line = `cd '${folder.path}' && mkdir gone && cd gone && rmdir ../gone && listctl items create`;
+test.skipIf(process.platform === 'win32')(
+  'where the directory that it stands in is gone, whole paths work',
+  async () => {
+    await using directory = await temporaryDirectory();
+    const rows = join(directory.path, 'rows.csv');
+    writeFileSync(rows, 'Title\na\n');
+    const words = '--from "$1" --local -s s -l l --dry-run -o jsonl';
+    const line = `cd '${directory.path}' && mkdir gone && cd gone && rmdir ../gone && listctl items create`;
 
-  const whole = await shell(`${line} ${words.replace('$1', rows)}`, { HOME: folder.path });
-  const below = await shell(`${line} ${words.replace('$1', 'rows.csv')}`, { HOME: folder.path });
+    const whole = await shell(`${line} ${words.replace('$1', rows)}`, { HOME: directory.path });
+    const below = await shell(`${line} ${words.replace('$1', 'rows.csv')}`, { HOME: directory.path });
 
-  expect(whole).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"Title":"a"') });
-  expect(below).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot read rows.csv') });
-});
+    expect(whole).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('"Title":"a"') });
+    expect(below).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('cannot read rows.csv') });
+  },
+);
 
 test('a write whose reader has gone is done all the same, and exits by its outcome', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
@@ -113,7 +116,7 @@ test.skipIf(process.platform !== 'linux')('a full device is exit code 10, with a
   expect(silent).toMatchObject({ exitCode: 10 });
 });
 
-test.skipIf(process.platform !== 'linux')('an item that was stored says so where it can’t be printed', async () => {
+test.skipIf(process.platform !== 'linux')('an item that was stored says so where it cannot be printed', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
 
   const { exitCode, stderr } = await shell('listctl items create -f a=1 > /dev/full', environmentFor(service));
@@ -149,17 +152,17 @@ test('no HOME, a dumb terminal and NO_COLOR change nothing, and no escape byte i
   expect(table.stdout + failed.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
 });
 
-test('colour is for each stream what was asked for', async () => {
+test('color is for each stream what was asked for', async () => {
   await using service = await scriptedService({ status: 404, body: { error: 'no such item' } });
   const stderrOf = async (args: string[], env = {}) =>
     (await listctl(['items', 'get', '17', ...args], { ...environmentFor(service), ...env })).stderr;
 
-  const colour = '\u001b[';
-  expect(await stderrOf([])).not.toContain(colour);
-  expect(await stderrOf(['--color', 'always'])).toContain(colour);
-  expect(await stderrOf([], { FORCE_COLOR: '1' })).toContain(colour);
-  expect(await stderrOf(['--no-color'], { FORCE_COLOR: '1' })).not.toContain(colour);
-  expect(await stderrOf(['--color', 'never'], { FORCE_COLOR: '1' })).not.toContain(colour);
+  const color = '\u001b[';
+  expect(await stderrOf([])).not.toContain(color);
+  expect(await stderrOf(['--color', 'always'])).toContain(color);
+  expect(await stderrOf([], { FORCE_COLOR: '1' })).toContain(color);
+  expect(await stderrOf(['--no-color'], { FORCE_COLOR: '1' })).not.toContain(color);
+  expect(await stderrOf(['--color', 'never'], { FORCE_COLOR: '1' })).not.toContain(color);
 });
 
 test('a signal ends a read at once, as a shell expects it to', async () => {
@@ -211,8 +214,8 @@ test('a write that is answered in the moment after a signal is done, and says so
 describe.skipIf(process.platform === 'win32')('a pipe that does not block', () => {
   test('takes everything, as fast as its reader reads', async () => {
     await using service = await scriptedService({ status: 200, body: large });
-    await using folder = await temporaryFolder();
-    const { pipe, ended } = await getInto(folder.path, service);
+    await using directory = await temporaryDirectory();
+    const { pipe, ended } = await getInto(directory.path, service);
     let received = 0;
 
     for await (const chunk of pipe) received += (chunk as Buffer).length;
@@ -223,8 +226,8 @@ describe.skipIf(process.platform === 'win32')('a pipe that does not block', () =
 
   test('may be closed by its reader: that is no error', async () => {
     await using service = await scriptedService({ status: 200, body: large });
-    await using folder = await temporaryFolder();
-    const { pipe, ended } = await getInto(folder.path, service);
+    await using directory = await temporaryDirectory();
+    const { pipe, ended } = await getInto(directory.path, service);
 
     for await (const _ of pipe) {
       // Until the pipe is full, and the program waits for it.
@@ -236,16 +239,16 @@ describe.skipIf(process.platform === 'win32')('a pipe that does not block', () =
   });
 });
 
-/** Reads a large item into a named pipe whose writing end does not block: what it can't take at once must wait. */
-async function getInto(folder: string, service: { readonly url: string }) {
-  const path = join(folder, 'pipe');
+/** Reads a large item into a named pipe whose writing end does not block: what it cannot take at once must wait. */
+async function getInto(directory: string, service: { readonly url: string }) {
+  const path = join(directory, 'pipe');
   await execa('mkfifo', [path]);
   const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
   const readingEnd = openSync(path, O_RDONLY | O_NONBLOCK);
   const writingEnd = openSync(path, O_WRONLY | O_NONBLOCK);
   const command = ['exec "$@" >&3', 'sh', testNode, listctlFile, 'items', 'get', '7', '-o', 'jsonl'];
   const child = spawn('sh', ['-c', ...command], {
-    env: { PATH: process.env['PATH'], HOME: folder, ...environmentFor(service) },
+    env: { PATH: process.env['PATH'], HOME: directory, ...environmentFor(service) },
     // Through a fourth stream: Node makes the first three of a child block.
     stdio: ['ignore', 'ignore', 'pipe', writingEnd],
   });

@@ -32,9 +32,9 @@ const counts = { bundled: 38, withTheStore: 9, all: 352, unproven: 41 };
 
 describe('the tree of packages has not grown unseen:', () => {
   test('in the bundle, which everybody runs', () => {
-    const licences = readFileSync(join(root, 'dist/third-party-licences.txt'), 'utf8');
+    const licenses = readFileSync(join(root, 'dist/third-party-licenses.txt'), 'utf8');
 
-    expect(licences.match(/^@?[a-z]\S* \d+\.\d+\.\d+\S* \(/gm)).toHaveLength(counts.bundled);
+    expect(licenses.match(/^@?[a-z]\S* \d+\.\d+\.\d+\S* \(/gm)).toHaveLength(counts.bundled);
   });
 
   test('installed beside it, with the store of the embedded service', () => {

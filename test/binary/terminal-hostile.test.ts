@@ -6,7 +6,7 @@ test('what stands in an item moves no cursor, rings no bell, sets no title and r
   const hostile = {
     title: '\u001b]0;owned\u0007\u001b]2;owned\u001b\\\u009d0;owned\u009c',
     moves: 'before\u001b[2J\u001b[1;1H\u001b[10A\rafter\u0008\u0008',
-    colours: '\u001b[31mred\u001b[7m\u009b32m',
+    colors: '\u001b[31mred\u001b[7m\u009b32m',
     lines: 'one\ntwo\r\nthree\u2028four\u000bfive\u0085six',
     order: '\u202eabc\u2066def\u200f',
     asks: '\u001b[6n\u001b[c\u0005\u001bP$q"p\u001b\\',

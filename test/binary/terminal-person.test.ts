@@ -1,16 +1,16 @@
 /** A person at a terminal: one session in a shell, from the first settings to an item that came and went. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { serveFolder, token } from '../support/served-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { serveDirectory, token } from '../support/served-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { openShell } from '../support/typed-shell.ts';
 
 const backspace = '\u007f';
 
 test('init, create, edit, get and delete, typed into a shell as a person does', { timeout: 60_000 }, async () => {
-  await using folder = await temporaryFolder();
-  const service = await serveFolder(join(folder.path, 'served'));
-  await using person = await openShell('bash', folder.path, { columns: 100 });
+  await using directory = await temporaryDirectory();
+  const service = await serveDirectory(join(directory.path, 'served'));
+  await using person = await openShell('bash', directory.path, { columns: 100 });
   const { terminal } = person;
   const ending = () => person.run('echo "exit code $?"');
 

@@ -5,7 +5,7 @@ import { env as ownEnvironment } from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { listctlFile, testNode } from '../support/listctl.ts';
 import { environmentFor, newItems, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 
 const rows = 50;
@@ -122,22 +122,22 @@ async function manyRows({ firstStatus = 201 } = {}): Promise<ManyWorld> {
   const first = { status: firstStatus, body: firstStatus === 201 ? created.body : { error: 'no such field' } };
   const early = Array.from({ length: atOnce - 1 }, () => created);
   const service = await scriptedService(first, ...early, { ...created, after });
-  const folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'rows.csv'), `Title\n${'row\n'.repeat(rows)}`);
+  const directory = await temporaryDirectory();
+  writeFileSync(join(directory.path, 'rows.csv'), `Title\n${'row\n'.repeat(rows)}`);
   return {
-    home: folder.path,
+    home: directory.path,
     requests: () => service.requests.length,
     answerAll,
     open: (line, { columns, env }) => {
       const program = `exec '${testNode}' '${listctlFile}' items create --from rows.csv --concurrency 1 ${line}`;
       return openTerminal('sh', ['-c', program], {
-        ...{ columns, cwd: folder.path },
-        env: { PATH: ownEnvironment['PATH'] ?? '', HOME: folder.path, ...environmentFor(service), ...env },
+        ...{ columns, cwd: directory.path },
+        env: { PATH: ownEnvironment['PATH'] ?? '', HOME: directory.path, ...environmentFor(service), ...env },
       });
     },
     [Symbol.asyncDispose]: async () => {
       await service[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

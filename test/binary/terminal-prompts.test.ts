@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listctlFile, testNode } from '../support/listctl.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { listctlInTerminal, openTerminal, type Terminal, type TerminalOptions } from '../support/terminal.ts';
 
 const missing = { status: 404, body: { error: 'there is no such item' } };
@@ -16,8 +16,8 @@ const clear = '\u0015';
 describe('init', () => {
   test('asks for everything, one question after the other, and shows every answer but the token', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await settingsFolder();
-    await using terminal = listctlInTerminal(['init'], { env: folder.env });
+    await using directory = await settingsDirectory();
+    await using terminal = listctlInTerminal(['init'], { env: directory.env });
 
     await terminal.shows('? Address of the service, version segment included');
     terminal.type(`${service.url}\r`);
@@ -37,14 +37,14 @@ describe('init', () => {
       'the service answers, and takes the token',
     ]);
     expect(withoutEscapes(terminal)).not.toContain('canary');
-    expect(folder.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
+    expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
     expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
   });
 
   test('says below the question what is wrong with an answer, and takes a better one', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await settingsFolder();
-    await using terminal = listctlInTerminal(['init'], { env: folder.env, columns: 40 });
+    await using directory = await settingsDirectory();
+    await using terminal = listctlInTerminal(['init'], { env: directory.env, columns: 40 });
 
     await terminal.shows('Address of');
     terminal.type('lists.example\r');
@@ -56,7 +56,7 @@ describe('init', () => {
     terminal.type('\u0003');
 
     expect(await terminal.ended).toMatchObject({ signal: 2 });
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 });
 
@@ -142,8 +142,8 @@ describe('delete', () => {
 
 test('auth login asks for the token: it is stored, and seen nowhere', async () => {
   await using service = await scriptedService(missing);
-  await using folder = await settingsFolder();
-  const env = { ...folder.env, LISTCTL_BASE_URL: service.url };
+  await using directory = await settingsDirectory();
+  const env = { ...directory.env, LISTCTL_BASE_URL: service.url };
   await using terminal = listctlInTerminal(['auth', 'login'], { env });
 
   await terminal.shows(`Token for ${service.url} [input is masked]`);
@@ -155,7 +155,7 @@ test('auth login asks for the token: it is stored, and seen nowhere', async () =
   expect(await terminal.ended).toMatchObject({ exitCode: 0 });
   expect(withoutEscapes(terminal)).not.toMatch(/canary|anary-|0123|abcdef/);
   expect(before.replace(' [input is masked]', '').slice(1)).toBe(terminal.lines()[0]?.slice(1));
-  expect(folder.tokens()['default']?.token).toBe(token);
+  expect(directory.tokens()['default']?.token).toBe(token);
 });
 
 test.each([
@@ -163,8 +163,8 @@ test.each([
   { keys: '\r', exitCode: 2, sent: 0 },
 ])('a protected profile names what is written to, and $keys ends with $exitCode', async ({ keys, exitCode, sent }) => {
   await using service = await scriptedService({ status: 201, body: milk });
-  await using folder = await settingsFolder(keptFor(service, { protected: true }));
-  await using terminal = listctlInTerminal(['items', 'create', '-f', 'Title=x'], { env: folder.env, columns: 200 });
+  await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+  await using terminal = listctlInTerminal(['items', 'create', '-f', 'Title=x'], { env: directory.env, columns: 200 });
 
   await terminal.shows(/\? Write to list "tasks" of site "home" at \S+ through the protected profile prod\? \(y\/N\)/);
   expect(service.requests).toHaveLength(0);
@@ -188,10 +188,10 @@ describe('create --from of rows that have a run', () => {
     'asks after a $first, and $keys ends with $exitCode',
     async ({ first, question, keys, exitCode, sent, journals }) => {
       await using service = await scriptedService({ status: first, body: milk }, { status: 201, body: milk });
-      await using folder = await settingsFolder(keptFor(service));
-      await using work = await temporaryFolder();
+      await using directory = await settingsDirectory(keptFor(service));
+      await using work = await temporaryDirectory();
       writeFileSync(join(work.path, 'a.csv'), 'Title\nBuy milk\n');
-      const env = { ...folder.env, LISTCTL_STATE_DIR: work.path };
+      const env = { ...directory.env, LISTCTL_STATE_DIR: work.path };
       const words = ['items', 'create', '--from', 'a.csv', '-o', 'none'];
       const open = () => listctlInTerminal(words, { env, cwd: work.path, columns: 200 });
       await using before = open();
@@ -215,19 +215,22 @@ describe('a terminal that is closed at a question', () => {
     { words: 'init', question: '? Address' },
     { words: 'apply seed.yaml -s s -l l --local', question: '(y/N)' },
   ])('ends $words as SIGHUP does, and leaves no lock, core file or settings', async ({ words, question }) => {
-    await using folder = await temporaryFolder();
-    const at = (name: string) => join(folder.path, name);
+    await using directory = await temporaryDirectory();
+    const at = (name: string) => join(directory.path, name);
     writeFileSync(at('seed.yaml'), 'key: Title\nitems:\n  - Title: Milk\n');
     // The shell is there to tell how it ended.
     const line = `trap '' HUP; (trap - HUP; exec '${testNode}' '${listctlFile}' ${words}); echo $? > status`;
-    await using terminal = openTerminal('/bin/sh', ['-c', line], { cwd: folder.path, env: { HOME: folder.path } });
+    await using terminal = openTerminal('/bin/sh', ['-c', line], {
+      cwd: directory.path,
+      env: { HOME: directory.path },
+    });
 
     await terminal.shows(question);
     terminal.close();
 
-    await expect.poll(() => readdirSync(folder.path), { timeout: 15_000 }).toContain('status');
+    await expect.poll(() => readdirSync(directory.path), { timeout: 15_000 }).toContain('status');
     await expect.poll(() => readFileSync(at('status'), 'utf8')).toBe('129\n');
-    expect(readdirSync(folder.path).filter((name) => !/^(seed.yaml|status|\.local)$/.test(name))).toEqual([]);
+    expect(readdirSync(directory.path).filter((name) => !/^(seed.yaml|status|\.local)$/.test(name))).toEqual([]);
   });
 });
 
@@ -248,11 +251,11 @@ describe('where nobody may be asked', () => {
 
   test.each(both)('$name: $command is told what to do instead', async ({ words, env, command, hint }) => {
     await using service = await scriptedService({ status: 201, body: milk });
-    await using folder = await settingsFolder(keptFor(service, { protected: true }));
-    const ids = join(folder.path, 'ids.txt');
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+    const ids = join(directory.path, 'ids.txt');
     writeFileSync(ids, '17\n');
     await using terminal = listctlInTerminal([...command.map((word) => (word === 'ids.txt' ? ids : word)), ...words], {
-      env: { ...folder.env, LISTCTL_STATE_DIR: folder.path, ...env },
+      env: { ...directory.env, LISTCTL_STATE_DIR: directory.path, ...env },
       columns: 200,
     });
 
@@ -266,8 +269,8 @@ describe('where nobody may be asked', () => {
 /** A service, a home of its own, and listctl in terminals between them. */
 async function atService(...answers: readonly ScriptedAnswer[]) {
   const service = await scriptedService(...answers);
-  const folder = await temporaryFolder();
-  const home = folder.path;
+  const directory = await temporaryDirectory();
+  const home = directory.path;
   const env = { ...environmentFor(service), HOME: home, PATH: process.env['PATH'] ?? '' };
   return {
     ...{ service, home },
@@ -279,12 +282,12 @@ async function atService(...answers: readonly ScriptedAnswer[]) {
       openTerminal('sh', ['-c', `'${testNode}' '${listctlFile}' ${line}`], { env, cwd: home, columns: 120 }),
     [Symbol.asyncDispose]: async () => {
       await service[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }
 
-/** What was written, without what moves and paints: a secret might stand between the colours. */
+/** What was written, without what moves and paints: a secret might stand between the colors. */
 function withoutEscapes({ written }: Terminal): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
   return written.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { kill } from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { environmentFor, newItems, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { openShell, type ShellSession } from '../support/typed-shell.ts';
 
 const ctrlC = '\u0003';
@@ -156,8 +156,8 @@ interface ShellWorld extends AsyncDisposable {
 /** A shell that leaves the terminal as it finds it, a file of rows, and a service that answers like this. */
 async function inShell(answer: { after?: Promise<unknown>; silent?: boolean } = {}): Promise<ShellWorld> {
   const service = await scriptedService({ status: 201, body: newItems(), ...answer });
-  const folder: TemporaryFolder = await temporaryFolder();
-  const home = folder.path;
+  const directory: TemporaryDirectory = await temporaryDirectory();
+  const home = directory.path;
   const rows = Array.from({ length: 50 }, (_, at) => `row ${at + 1}\n`);
   writeFileSync(join(home, 'rows.csv'), `Title\n${rows.join('')}`);
   const settings = join(home, 'settings');
@@ -173,7 +173,7 @@ async function inShell(answer: { after?: Promise<unknown>; silent?: boolean } = 
     [Symbol.asyncDispose]: async () => {
       await session[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

@@ -98,15 +98,15 @@ describe.each(widths)('at %i columns', (columns) => {
   });
 });
 
-describe('colour', () => {
+describe('color', () => {
   const items = [1, 2].map((id) => ({ id: String(id), fields: { Title: 'milk', Note: null } }));
 
   test('sets the header off, and changes no place', async () => {
-    await using coloured = await showItems(items, 80);
+    await using colored = await showItems(items, 80);
     await using plain = await showItems(items, 80, { env: { NO_COLOR: '1' } });
 
-    expect(coloured.terminal.screen.buffer.active.getLine(0)?.getCell(0)?.isBold()).toBeTruthy();
-    expect(coloured.terminal.text()).toBe(plain.terminal.text());
+    expect(colored.terminal.screen.buffer.active.getLine(0)?.getCell(0)?.isBold()).toBeTruthy();
+    expect(colored.terminal.text()).toBe(plain.terminal.text());
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { run, type TestHost, testHost } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
@@ -12,10 +12,10 @@ const token = 'canary-0123456789-abcdefghij';
 
 describe('auth login', () => {
   test('with --base-url and --with-token makes the profile default, and says once where the token is', async () => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
     const { exitCode, stdout, stderr } = await run(['auth', 'login', '--base-url', url, '--with-token'], {
-      ...folder,
+      ...directory,
       stdin: `${token}\n`,
     });
 
@@ -23,36 +23,36 @@ describe('auth login', () => {
       exitCode: 0,
       stdout: `stored the token of profile default, for ${origin}\n`,
     });
-    expect(stderr).toBe(`the token is stored in clear in ${folder.credentials}, which only you can read\n`);
-    expect(folder.read()).toMatchObject({ current: 'default', profiles: { default: { baseUrl: url } } });
-    expect(folder.tokens()).toEqual({ default: { origin, token } });
-    expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
+    expect(stderr).toBe(`the token is stored in clear in ${directory.credentials}, which only you can read\n`);
+    expect(directory.read()).toMatchObject({ current: 'default', profiles: { default: { baseUrl: url } } });
+    expect(directory.tokens()).toEqual({ default: { origin, token } });
+    expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
   });
 
   test('names a profile with -p, new or known; another one stays in use', async () => {
-    await using folder = await settingsFolder({
+    await using directory = await settingsDirectory({
       current: 'dev',
       profiles: { dev: { baseUrl: 'local:' }, prod: { baseUrl: url } },
     });
     const words = ['auth', 'login', '--with-token', '-p'];
 
-    const known = await run([...words, 'prod'], { ...folder, stdin: token });
-    const made = await run([...words, 'new', '--base-url', 'https://new.example'], { ...folder, stdin: token });
+    const known = await run([...words, 'prod'], { ...directory, stdin: token });
+    const made = await run([...words, 'new', '--base-url', 'https://new.example'], { ...directory, stdin: token });
 
     expect([known.exitCode, made.exitCode]).toEqual([0, 0]);
     expect(made.stderr).toContain('profile new is not the one in use: pass -p new');
-    expect(folder.read()).toMatchObject({ current: 'dev', profiles: { new: { baseUrl: 'https://new.example' } } });
-    expect(folder.tokens()).toEqual({ prod: { origin, token }, new: { origin: 'https://new.example', token } });
+    expect(directory.read()).toMatchObject({ current: 'dev', profiles: { new: { baseUrl: 'https://new.example' } } });
+    expect(directory.tokens()).toEqual({ prod: { origin, token }, new: { origin: 'https://new.example', token } });
   });
 
   test('without either is for the profile in use, whatever address the environment has', async () => {
-    await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { baseUrl: url } } });
-    const env = { ...folder.env, LISTCTL_BASE_URL: 'https://other.example' };
+    await using directory = await settingsDirectory({ current: 'prod', profiles: { prod: { baseUrl: url } } });
+    const env = { ...directory.env, LISTCTL_BASE_URL: 'https://other.example' };
 
     await run(['auth', 'login', '--with-token'], { env, stdin: token });
 
-    expect(folder.tokens()).toEqual({ prod: { origin, token } });
-    expect(folder.read().profiles).toEqual({ prod: { baseUrl: url } });
+    expect(directory.tokens()).toEqual({ prod: { origin, token } });
+    expect(directory.read().profiles).toEqual({ prod: { baseUrl: url } });
   });
 
   test.each([
@@ -72,19 +72,22 @@ describe('auth login', () => {
     { words: ['--base-url', url], stdin: `${token}\u0000`, says: 'the token from standard input has' },
     { words: ['--base-url', url], stdin: `${token}é`, says: 'the token from standard input has' },
   ])('$words with $stdin stores nothing: $says', async ({ words, stdin, says }) => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
-    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--with-token', ...words], { ...folder, stdin });
+    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--with-token', ...words], {
+      ...directory,
+      stdin,
+    });
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(says);
     expect(stderr).not.toContain('canary');
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test('asks on a terminal, without a trace of what was typed', async () => {
-    await using folder = await settingsFolder();
-    const host = testHost({ ...folder, terminal: 100 });
+    await using directory = await settingsDirectory();
+    const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
     await asked(host);
@@ -93,12 +96,12 @@ describe('auth login', () => {
     expect(await running).toBe(0);
     expect(host.printed.stderr).toContain(`Token for ${url}`);
     expect(host.printed.stderr + host.printed.stdout).not.toMatch(/canary|\*/);
-    expect(folder.tokens()).toEqual({ default: { origin, token } });
+    expect(directory.tokens()).toEqual({ default: { origin, token } });
   });
 
   test('what is no token is asked for again', async () => {
-    await using folder = await settingsFolder();
-    const host = testHost({ ...folder, terminal: 100 });
+    await using directory = await settingsDirectory();
+    const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
     await asked(host);
@@ -109,7 +112,7 @@ describe('auth login', () => {
 
     expect(await running).toBe(0);
     expect(host.printed.stderr).not.toContain('canary');
-    expect(folder.tokens()).toEqual({ default: { origin, token } });
+    expect(directory.tokens()).toEqual({ default: { origin, token } });
   });
 
   test.each([
@@ -117,8 +120,8 @@ describe('auth login', () => {
     { typed: 'half-a-canary\u0003', exit: 130, because: 'Ctrl-C in the middle' },
     { typed: '\u0004', exit: 2, because: 'an end of input' },
   ])('$because at the prompt stores nothing', async ({ typed, exit }) => {
-    await using folder = await settingsFolder();
-    const host = testHost({ ...folder, terminal: 100 });
+    await using directory = await settingsDirectory();
+    const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
     await asked(host);
@@ -127,7 +130,7 @@ describe('auth login', () => {
     expect(await running).toBe(exit);
     expect(host.printed.stdout).toBe('');
     expect(host.printed.stderr).not.toContain('canary');
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test.each([
@@ -135,16 +138,16 @@ describe('auth login', () => {
     { world: { terminal: 80 }, words: ['--no-input'] },
     { world: { terminal: 80, env: { CI: '1' } }, words: [] },
   ])('where it may not ask it says what to do instead: $world $words', async ({ world, words }) => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
     const { exitCode, stderr } = await run(['auth', 'login', '--base-url', url, ...words], {
       ...world,
-      env: { ...folder.env, ...world.env },
+      env: { ...directory.env, ...world.env },
     });
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--with-token < token.txt');
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 });
 
@@ -156,24 +159,24 @@ describe('auth logout', () => {
   };
 
   test('forgets the token of the profile in use, and leaves no copy of it', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    const { exitCode, stdout } = await run(['auth', 'logout'], folder);
+    const { exitCode, stdout } = await run(['auth', 'logout'], directory);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'forgot the token of profile prod\n' });
-    expect(folder.tokens()).toEqual({ dev: kept.tokens.dev });
-    expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'credentials.json']);
+    expect(directory.tokens()).toEqual({ dev: kept.tokens.dev });
+    expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'credentials.json']);
   });
 
   test('of a named one; and again, when there is none', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    await run(['auth', 'logout', '-p', 'dev'], folder);
-    const again = await run(['auth', 'logout', '-p', 'dev', '-o', 'json'], folder);
+    await run(['auth', 'logout', '-p', 'dev'], directory);
+    const again = await run(['auth', 'logout', '-p', 'dev', '-o', 'json'], directory);
 
     expect(again).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(again.stdout)).toEqual({ profile: 'dev', hadToken: false });
-    expect(folder.tokens()).toEqual({ prod: kept.tokens.prod });
+    expect(directory.tokens()).toEqual({ prod: kept.tokens.prod });
   });
 });
 
@@ -197,8 +200,8 @@ describe('auth status and auth token', () => {
       value: token,
     },
   ])('tell the token from $from', async ({ env, words, source, value }) => {
-    await using folder = await settingsFolder(kept);
-    const world = { env: { ...folder.env, ...env } };
+    await using directory = await settingsDirectory(kept);
+    const world = { env: { ...directory.env, ...env } };
 
     const status = await run(['auth', 'status', '-o', 'json', ...words], world);
     const printed = await run(['auth', 'token', ...words], world);
@@ -209,10 +212,10 @@ describe('auth status and auth token', () => {
   });
 
   test('from a file, read when it is used, without its last newline', async () => {
-    await using folder = await settingsFolder();
-    const file = join(folder.path, 'token.txt');
+    await using directory = await settingsDirectory();
+    const file = join(directory.path, 'token.txt');
     writeFileSync(file, 'file-0123456789-0123456\n');
-    const env = { ...folder.env, LISTCTL_TOKEN_FILE: file };
+    const env = { ...directory.env, LISTCTL_TOKEN_FILE: file };
 
     expect((await run(['auth', 'token'], { env })).stdout).toBe('file-0123456789-0123456\n');
     expect((await run(['auth', 'status'], { env })).stdout).toContain(`LISTCTL_TOKEN_FILE (${file})`);
@@ -226,11 +229,11 @@ describe('auth status and auth token', () => {
     { content: 'canary7', exit: 2, says: 'is shorter than 8 characters' },
     { content: 'canary\n\n', exit: 2, says: 'has spaces' },
   ])('a file with $content is refused: $says', async ({ content, exit, says }) => {
-    await using folder = await settingsFolder();
-    const file = join(folder.path, 'token.txt');
+    await using directory = await settingsDirectory();
+    const file = join(directory.path, 'token.txt');
     if (content !== undefined) writeFileSync(file, content);
 
-    const { exitCode, stderr } = await run(['auth', 'token'], { env: { ...folder.env, LISTCTL_TOKEN_FILE: file } });
+    const { exitCode, stderr } = await run(['auth', 'token'], { env: { ...directory.env, LISTCTL_TOKEN_FILE: file } });
 
     expect(exitCode).toBe(exit);
     expect(stderr).toContain(says);
@@ -245,14 +248,14 @@ describe('auth status and auth token', () => {
   });
 
   test('a name with control characters cannot steer the terminal', async () => {
-    await using folder = await settingsFolder({
+    await using directory = await settingsDirectory({
       current: 'a\u001b[2J',
       profiles: { 'a\u001b[2J': { baseUrl: url } },
     });
-    const file = join(folder.path, 'to\u001b]0;x\u0007ken\n');
+    const file = join(directory.path, 'to\u001b]0;x\u0007ken\n');
     writeFileSync(file, 'file-0123456789-0123456');
 
-    const { exitCode, stdout } = await run(['auth', 'status'], { env: { ...folder.env, LISTCTL_TOKEN_FILE: file } });
+    const { exitCode, stdout } = await run(['auth', 'status'], { env: { ...directory.env, LISTCTL_TOKEN_FILE: file } });
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain('profile  a\\x1b[2J\n');
@@ -268,8 +271,8 @@ describe('auth status and auth token', () => {
     }
   });
 
-  test('where a profile was named, the hint names it too: else the token would become another one’s', async () => {
-    await using folder = await settingsFolder({
+  test("where a profile was named, the hint names it too: else the token would become another one's", async () => {
+    await using directory = await settingsDirectory({
       current: 'dev',
       profiles: { dev: { baseUrl: 'https://dev.example' }, prod: { baseUrl: 'https://prod.example' } },
     });
@@ -278,7 +281,7 @@ describe('auth status and auth token', () => {
       ['auth', 'status'],
       ['items', 'get', '1', '-s', 's', '-l', 'l'],
     ]) {
-      const { exitCode, stderr } = await run([...words, '-p', 'prod'], { env: folder.env });
+      const { exitCode, stderr } = await run([...words, '-p', 'prod'], { env: directory.env });
       expect([exitCode, stderr]).toEqual([3, expect.stringContaining('listctl auth login -p prod\n')]);
     }
   });

@@ -8,7 +8,7 @@ import { settings } from '../../src/cli/flags.ts';
 import { flagWords } from '../../src/commands/complete.ts';
 import { allCommands, type ProgramNode } from '../../src/commands/help/help.ts';
 import { keyOf } from '../../src/settings/setting.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
@@ -96,44 +96,44 @@ describe('values', () => {
   });
 
   test('runs go by the names of their journals, newest first', async () => {
-    await using folder = await temporaryFolder();
-    const runs = join(folder.path, 'runs');
+    await using directory = await temporaryDirectory();
+    const runs = join(directory.path, 'runs');
     mkdirSync(runs);
     const [old, young] = [newRunId(1e12, () => 0.5), newRunId(2e12, () => 0.5)];
     for (const id of [old, young]) writeFileSync(runPath(runs, id, 'a'.repeat(64)), '');
     writeFileSync(join(runs, 'x.lock'), '');
 
-    const env = { LISTCTL_STATE_DIR: folder.path };
+    const env = { LISTCTL_STATE_DIR: directory.path };
     expect(await offered('runs show', '', env)).toEqual(['last', young, old]);
     expect(await offered('runs remove last', old.slice(0, 8), env)).toEqual([old]);
     expect(await offered('runs show', 'ci/', env)).toEqual([':files']);
   });
 
   test('a profile whose name would be more than a word to a shell is not offered', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const names = ['a$(id)', 'a;b', 'a b', 'a\u001b[2J', 'a\nb', 'a`b`', "a'b", 'a\u202eb', 'a@b'];
     keepConfig(
-      folder.path,
+      directory.path,
       JSON.stringify({ version: 1, profiles: Object.fromEntries(names.map((name) => [name, {}])) }),
     );
 
-    expect(await offered('items get -p', 'a', { LISTCTL_CONFIG_DIR: folder.path })).toEqual(['a@b']);
+    expect(await offered('items get -p', 'a', { LISTCTL_CONFIG_DIR: directory.path })).toEqual(['a@b']);
   });
 
   test('what a profile says of itself shows no control characters', async () => {
-    await using folder = await temporaryFolder();
-    keepConfig(folder.path, JSON.stringify({ version: 1, profiles: { a: { baseUrl: 'x\u001b]0;y\u0007\tz\nb' } } }));
+    await using directory = await temporaryDirectory();
+    keepConfig(directory.path, JSON.stringify({ version: 1, profiles: { a: { baseUrl: 'x\u001b]0;y\u0007\tz\nb' } } }));
 
-    const { stdout } = await run(['__complete', 'current=', '-p'], { env: { LISTCTL_CONFIG_DIR: folder.path } });
+    const { stdout } = await run(['__complete', 'current=', '-p'], { env: { LISTCTL_CONFIG_DIR: directory.path } });
 
     expect(stdout).toBe('a\tx\\x1b]0;y\\x07\\tz⏎b\n');
   });
 
   test('settings that make no sense are no error in the middle of a line', async () => {
-    await using folder = await temporaryFolder();
-    keepConfig(folder.path, '{');
+    await using directory = await temporaryDirectory();
+    keepConfig(directory.path, '{');
 
-    expect(await offered('items get -p', '', { LISTCTL_CONFIG_DIR: folder.path })).toEqual([]);
+    expect(await offered('items get -p', '', { LISTCTL_CONFIG_DIR: directory.path })).toEqual([]);
   });
 });
 
@@ -179,6 +179,6 @@ describe('listctl completion', () => {
   });
 });
 
-function keepConfig(folder: string, text: string): void {
-  writeFileSync(join(folder, 'config.json'), text, { mode: 0o600 });
+function keepConfig(directory: string, text: string): void {
+  writeFileSync(join(directory, 'config.json'), text, { mode: 0o600 });
 }

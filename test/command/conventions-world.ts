@@ -1,4 +1,4 @@
-/** A command line for every command, in a folder where each has something to work on: what docs/conventions.md is held with. */
+/** A command line for every command, in a directory where each has something to work on: what docs/conventions.md is held with. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
@@ -8,10 +8,10 @@ import { Readable } from 'node:stream';
 import { vi } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { testHost } from '../support/test-host.ts';
 
-/** One for each command; the folder of `endLine` holds what they name. */
+/** One for each command; the directory of `endLine` holds what they name. */
 export const lines: Readonly<Record<string, readonly string[]>> = {
   'items create': ['-f', 'Title=a'],
   'items get': ['17'],
@@ -110,7 +110,7 @@ export async function countingService(): Promise<CountingService> {
   });
 }
 
-/** Runs the line of every command, each in a folder of its own. */
+/** Runs the line of every command, each in a directory of its own. */
 export async function endAll(how: How = {}, paths = Object.keys(lines)): Promise<readonly Ended[]> {
   const ended: Ended[] = [];
   for (const path of paths) ended.push(await endLine(path, how));
@@ -120,13 +120,13 @@ export async function endAll(how: How = {}, paths = Object.keys(lines)): Promise
 /** Runs the line of one command. */
 async function endLine(path: string, { env = {}, more = [], onTerminal, input = 'silent' }: How = {}) {
   await using service = await countingService();
-  await using folder = await temporaryFolder();
-  const worldEnv = environmentIn(folder.path, service);
-  if (/^(runs|state|apply)/.test(path)) await haveRunAndState(folder.path, worldEnv);
+  await using directory = await temporaryDirectory();
+  const worldEnv = environmentIn(directory.path, service);
+  if (/^(runs|state|apply)/.test(path)) await haveRunAndState(directory.path, worldEnv);
   Object.assign(service, { connections: 0 }).requests.length = 0;
 
   const signal = AbortSignal.abort(new Stopped('SIGTERM'));
-  const world = { cwd: folder.path, env: { ...worldEnv, ...env }, ...(onTerminal ? { terminal: 80 } : {}) };
+  const world = { cwd: directory.path, env: { ...worldEnv, ...env }, ...(onTerminal ? { terminal: 80 } : {}) };
   // Nothing else ends a service.
   const host = testHost({ ...world, ...(path === 'serve' ? { signal } : {}) });
   const { stream, seen } = inputThat(input);
@@ -158,8 +158,8 @@ function inputThat(does: 'silent' | 'ended') {
   return { stream, seen };
 }
 
-function environmentIn(folder: string, { url }: { readonly url: string }): Readonly<Record<string, string>> {
-  const at = (name: string) => join(folder, name);
+function environmentIn(directory: string, { url }: { readonly url: string }): Readonly<Record<string, string>> {
+  const at = (name: string) => join(directory, name);
   const write = (name: string, value: unknown) => writeFileSync(at(name), JSON.stringify(value), { mode: 0o600 });
   mkdirSync(at('config'), { mode: 0o700 });
   write('config/config.json', { version: 1, current: 'kept', profiles: { kept: { baseUrl: url } } });
@@ -170,22 +170,27 @@ function environmentIn(folder: string, { url }: { readonly url: string }): Reado
   write('seed.json', [{ Title: 'a' }]);
   return {
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },
-    ...{ LISTCTL_CONFIG_DIR: at('config'), LISTCTL_STATE_DIR: at('state'), LISTCTL_DATA_DIR: at('data'), HOME: folder },
+    ...{
+      LISTCTL_CONFIG_DIR: at('config'),
+      LISTCTL_STATE_DIR: at('state'),
+      LISTCTL_DATA_DIR: at('data'),
+      HOME: directory,
+    },
     ...{ PATH: ownEnv['PATH'] ?? '', EDITOR: "perl -pi -e 's/Title: .*/Title: b/'" },
   };
 }
 
 /** A run that is half done, and the state of a seed that says something else by now. */
-async function haveRunAndState(folder: string, env: Readonly<Record<string, string>>): Promise<void> {
-  writeFileSync(join(folder, 'rows.csv'), 'Title\na\nrefused\n');
+async function haveRunAndState(directory: string, env: Readonly<Record<string, string>>): Promise<void> {
+  writeFileSync(join(directory, 'rows.csv'), 'Title\na\nrefused\n');
   const begun = [
     ['items', 'create', '--from', 'rows.csv', '-o', 'none'],
     ['apply', 'seed.json', '--key', 'Title', '--init', '--yes', '-o', 'none'],
   ];
   for (const words of begun) {
-    const host = testHost({ cwd: folder, env });
+    const host = testHost({ cwd: directory, env });
     // 9: a row was refused, as it is to be.
     if (![0, 9].includes(await main(words, host))) throw new Error(host.printed.stderr);
   }
-  writeFileSync(join(folder, 'seed.json'), JSON.stringify([{ Title: 'a', Note: 'new' }]));
+  writeFileSync(join(directory, 'seed.json'), JSON.stringify([{ Title: 'a', Note: 'new' }]));
 }

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { allCommands, type OptionNode, type ProgramNode } from '../../src/commands/help/help.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 import { countingService, endAll, lines } from './conventions-world.ts';
 
@@ -68,11 +68,11 @@ describe('stdin', () => {
       { words: ['items', 'create', '-f', 'Title:@=-'], stdin: '"in"' },
     ];
     for (const { words, stdin } of cases) {
-      await using folder = await temporaryFolder();
+      await using directory = await temporaryDirectory();
       await using service = await scriptedService({ status: 201, body: { id: '17', fields: { Title: 'in' } } });
-      const env = { ...environmentFor(service), LISTCTL_STATE_DIR: folder.path, HOME: folder.path };
+      const env = { ...environmentFor(service), LISTCTL_STATE_DIR: directory.path, HOME: directory.path };
 
-      const { exitCode } = await run(words, { stdin, env, cwd: folder.path });
+      const { exitCode } = await run(words, { stdin, env, cwd: directory.path });
 
       expect([words, exitCode, service.requests[0]?.body]).toEqual([words, 0, expect.stringContaining('"Title":"in"')]);
     }
@@ -100,37 +100,37 @@ describe('a terminal', () => {
   });
 
   test.each([
-    { says: 'nothing', coloured: 'terminals' },
-    { says: 'NO_COLOR', env: { NO_COLOR: '1' }, coloured: 'none' },
-    { says: 'NO_COLOR without a value', env: { NO_COLOR: '' }, coloured: 'terminals' },
-    { says: 'TERM=dumb', env: { TERM: 'dumb' }, coloured: 'none' },
-    { says: 'FORCE_COLOR', env: { FORCE_COLOR: '1' }, coloured: 'both' },
-    { says: 'FORCE_COLOR=0', env: { FORCE_COLOR: '0' }, coloured: 'none' },
-    { says: '--no-color', more: ['--no-color'], env: { FORCE_COLOR: '1' }, coloured: 'none' },
-    { says: '--color never', more: ['--color', 'never'], env: { FORCE_COLOR: '1' }, coloured: 'none' },
-    { says: '--color always', more: ['--color', 'always'], env: { NO_COLOR: '1' }, coloured: 'both' },
-  ])('colour is for each stream by itself: $says', async ({ more = [], env = {}, coloured }) => {
+    { says: 'nothing', colored: 'terminals' },
+    { says: 'NO_COLOR', env: { NO_COLOR: '1' }, colored: 'none' },
+    { says: 'NO_COLOR without a value', env: { NO_COLOR: '' }, colored: 'terminals' },
+    { says: 'TERM=dumb', env: { TERM: 'dumb' }, colored: 'none' },
+    { says: 'FORCE_COLOR', env: { FORCE_COLOR: '1' }, colored: 'both' },
+    { says: 'FORCE_COLOR=0', env: { FORCE_COLOR: '0' }, colored: 'none' },
+    { says: '--no-color', more: ['--no-color'], env: { FORCE_COLOR: '1' }, colored: 'none' },
+    { says: '--color never', more: ['--color', 'never'], env: { FORCE_COLOR: '1' }, colored: 'none' },
+    { says: '--color always', more: ['--color', 'always'], env: { NO_COLOR: '1' }, colored: 'both' },
+  ])('color is for each stream by itself: $says', async ({ more = [], env = {}, colored }) => {
     for (const terminals of ['stdout', 'stderr', 'both', 'none']) {
       const isTerminal = (stream: string) => terminals === 'both' || terminals === stream;
-      const isColoured = (stream: string) => coloured === 'both' || (coloured === 'terminals' && isTerminal(stream));
+      const isColored = (stream: string) => colored === 'both' || (colored === 'terminals' && isTerminal(stream));
 
       const printed = await printedOnBoth(more, env, isTerminal);
 
       expect([terminals, printed.stdout.includes(escapeByte), printed.stderr.includes(escapeByte)]).toEqual([
-        ...[terminals, isColoured('stdout'), isColoured('stderr')],
+        ...[terminals, isColored('stdout'), isColored('stderr')],
       ]);
     }
   });
 
   test('a run on a terminal shows how far it is before its first answer', patiently, async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
       answer = resolve;
     });
     await using service = await scriptedService({ status: 201, after: asked, body: { id: '1', fields: {} } });
-    const env = { ...environmentFor(service), LISTCTL_STATE_DIR: folder.path, HOME: folder.path, TERM: 'xterm' };
-    const host = testHost({ env, terminal: 80, cwd: folder.path });
+    const env = { ...environmentFor(service), LISTCTL_STATE_DIR: directory.path, HOME: directory.path, TERM: 'xterm' };
+    const host = testHost({ env, terminal: 80, cwd: directory.path });
     // As the real clock does it, which is what a bar is drawn by.
     const everyMs: number[] = [];
     const every = (ms: number, work: () => void) => {

@@ -9,8 +9,8 @@ import type { Finding } from '../../src/commands/doctor/checks.ts';
 import { nodeFinding } from '../../src/commands/doctor/checks.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
 import { environmentFor, requestedItem, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, type World } from '../support/test-host.ts';
 import { newAuthority } from '../support/tls-certificate.ts';
 
@@ -20,16 +20,16 @@ const hourMs = 3_600_000;
 describe('what it says', () => {
   test('all is well: every value with its source, one GET, exit code 0, and never the token', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await settingsFolder(keptFor(service));
+    await using directory = await settingsDirectory(keptFor(service));
 
-    const { exitCode, found, stderr, stdout } = await doctor({ env: { ...folder.env, LISTCTL_RETRIES: '7' } });
+    const { exitCode, found, stderr, stdout } = await doctor({ env: { ...directory.env, LISTCTL_RETRIES: '7' } });
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(found).toMatchObject({
       version: { status: 'ok' },
       node: { status: 'ok', value: process.version },
-      config: { status: 'ok', value: '1 profile, mode 0600', source: folder.config },
-      credentials: { status: 'ok', value: '1 token, mode 0600', source: folder.credentials },
+      config: { status: 'ok', value: '1 profile, mode 0600', source: directory.config },
+      credentials: { status: 'ok', value: '1 token, mode 0600', source: directory.credentials },
       profile: { status: 'ok', value: 'prod', source: 'profile use' },
       address: { status: 'ok', value: service.url, source: 'profile prod' },
       site: { value: 'home', source: 'profile prod' },
@@ -75,7 +75,7 @@ describe('what it says', () => {
   });
 
   test('the embedded service needs no token and no way; its store opens', async () => {
-    await using data = await temporaryFolder();
+    await using data = await temporaryDirectory();
 
     const { exitCode, found } = await doctor({ env: { LISTCTL_DATA_DIR: data.path } }, [
       '--local',
@@ -95,19 +95,19 @@ describe('what it says', () => {
     });
   });
 
-  test('what it looks at it does not make: neither the store of another service, nor the folder of runs', async () => {
+  test('what it looks at it does not make: neither the store of another service, nor the directory of runs', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const env = {
       ...environmentFor(service),
-      LISTCTL_DATA_DIR: join(folder.path, 'data'),
-      LISTCTL_STATE_DIR: join(folder.path, 'state'),
+      LISTCTL_DATA_DIR: join(directory.path, 'data'),
+      LISTCTL_STATE_DIR: join(directory.path, 'state'),
     };
 
     const { found } = await doctor({ env });
 
     expect(found).toMatchObject({ state: { status: 'ok', value: 'not made yet' }, store: { status: 'ok' } });
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 });
 
@@ -132,9 +132,9 @@ describe('what is wrong decides the exit code', () => {
       exit: 2,
     },
   ])('$check: exit code $exit ($env)', async ({ env, check, exit, hint = '' }) => {
-    await using folder = await settingsFolder({ profiles: { prod: {} } });
+    await using directory = await settingsDirectory({ profiles: { prod: {} } });
 
-    const { exitCode, found, stderr, stdout } = await doctor({ env: { ...folder.env, ...env } });
+    const { exitCode, found, stderr, stdout } = await doctor({ env: { ...directory.env, ...env } });
 
     expect(exitCode).toBe(exit);
     expect(found[check]).toMatchObject({ status: 'failed' });
@@ -168,10 +168,10 @@ describe('what is wrong decides the exit code', () => {
   ] as const)('P12: a damaged $file ($content) is named, the rest looked at: exit code 10', async (damage) => {
     const { file, content, says } = damage;
     await using service = await scriptedService(missing);
-    await using folder = await settingsFolder(keptFor(service));
-    writeFileSync(folder[file], content);
+    await using directory = await settingsDirectory(keptFor(service));
+    writeFileSync(directory[file], content);
 
-    const { exitCode, found, stdout, stderr } = await doctor({ env: { ...folder.env, ...environmentFor(service) } });
+    const { exitCode, found, stdout, stderr } = await doctor({ env: { ...directory.env, ...environmentFor(service) } });
 
     expect(exitCode).toBe(10);
     expect(found[file]).toMatchObject({
@@ -187,10 +187,10 @@ describe('what is wrong decides the exit code', () => {
     'P11 (not for root): files that are denied are a warning where the environment is enough',
     async () => {
       await using service = await scriptedService(missing);
-      await using folder = await settingsFolder(keptFor(service));
-      chmodSync(folder.config, 0);
+      await using directory = await settingsDirectory(keptFor(service));
+      chmodSync(directory.config, 0);
 
-      const { exitCode, found } = await doctor({ env: { ...folder.env, ...environmentFor(service) } });
+      const { exitCode, found } = await doctor({ env: { ...directory.env, ...environmentFor(service) } });
 
       expect(exitCode).toBe(0);
       expect(found['config']).toMatchObject({ status: 'warning' });
@@ -210,10 +210,10 @@ describe('what is wrong decides the exit code', () => {
 
   test('a project file that says too much is named, and has no say', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, '.listctl.json'), '{"baseUrl":"http://127.0.0.1:1","site":"x"}');
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, '.listctl.json'), '{"baseUrl":"http://127.0.0.1:1","site":"x"}');
 
-    const { exitCode, found } = await doctor({ env: environmentFor(service), cwd: folder.path });
+    const { exitCode, found } = await doctor({ env: environmentFor(service), cwd: directory.path });
 
     expect(exitCode).toBe(2);
     expect(found).toMatchObject({ 'project-file': { status: 'failed' }, address: { value: service.url } });
@@ -224,10 +224,10 @@ describe('what is wrong decides the exit code', () => {
     { mode: 0o666, file: 'config', hint: 'chmod go-w' },
   ] as const)('files that are open to others are a warning: $file', async ({ mode, file, hint }) => {
     await using service = await scriptedService(missing);
-    await using folder = await settingsFolder(keptFor(service));
-    chmodSync(folder[file], mode);
+    await using directory = await settingsDirectory(keptFor(service));
+    chmodSync(directory[file], mode);
 
-    const { exitCode, found } = await doctor({ env: folder.env });
+    const { exitCode, found } = await doctor({ env: directory.env });
 
     expect(exitCode).toBe(0);
     expect(found[file]).toMatchObject({ status: 'warning', hint: expect.stringContaining(hint) });
@@ -235,9 +235,9 @@ describe('what is wrong decides the exit code', () => {
 
   test('what cannot be written is a warning', async () => {
     await using service = await scriptedService(missing);
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'file'), '');
-    const env = { ...environmentFor(service), LISTCTL_STATE_DIR: join(folder.path, 'file', 'state') };
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'file'), '');
+    const env = { ...environmentFor(service), LISTCTL_STATE_DIR: join(directory.path, 'file', 'state') };
 
     const { exitCode, found } = await doctor({ env });
 
@@ -247,7 +247,7 @@ describe('what is wrong decides the exit code', () => {
 
   test('a store that is damaged is a failure where it is the service, else a warning', async () => {
     await using service = await scriptedService(missing);
-    await using data = await temporaryFolder();
+    await using data = await temporaryDirectory();
     mkdirSync(join(data.path, 'local'));
     writeFileSync(join(data.path, 'local', 'data.mdb'), 'x'.repeat(9000));
     const env = { LISTCTL_DATA_DIR: data.path };
@@ -262,9 +262,9 @@ describe('what is wrong decides the exit code', () => {
 
 describe('TLS', () => {
   test('who vouches for the service, and for how long; few days are a warning', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const authority = newAuthority();
-    const caFile = join(folder.path, 'ca.pem');
+    const caFile = join(directory.path, 'ca.pem');
     writeFileSync(caFile, authority.cert);
     await using service = await secureService(authority.issue({ address: '127.0.0.1' }));
 
@@ -296,7 +296,10 @@ describe('TLS', () => {
   test('authorities that cannot be read are named, and nobody is asked', async () => {
     await using service = await secureService(newAuthority().issue({ address: '127.0.0.1' }));
 
-    const { exitCode, found } = await doctor({ env: environmentFor(service) }, ['--ca-file', 'no-such-folder/ca.pem']);
+    const { exitCode, found } = await doctor({ env: environmentFor(service) }, [
+      '--ca-file',
+      'no-such-directory/ca.pem',
+    ]);
 
     expect(exitCode).toBe(2);
     expect(found).toMatchObject({
@@ -365,10 +368,10 @@ describe('when a token expires', () => {
     { name: 'not expired', inMs: hourMs, lines: 0 },
   ])('before many rows: $name', async ({ inMs, lines }) => {
     await using service = await scriptedService({ status: 200, body: requestedItem });
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'ids.txt');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'ids.txt');
     writeFileSync(file, '1\n2\n');
-    const env = { ...environmentFor(service), LISTCTL_TOKEN: expiringIn(inMs), LISTCTL_STATE_DIR: folder.path };
+    const env = { ...environmentFor(service), LISTCTL_TOKEN: expiringIn(inMs), LISTCTL_STATE_DIR: directory.path };
 
     const { exitCode, stderr } = await run(['items', 'get', '--from', file], { env });
 
@@ -380,18 +383,18 @@ describe('when a token expires', () => {
 
   test('before many rows no token-command is run for it', async () => {
     await using service = await scriptedService({ status: 200, body: { id: '1', fields: {} } });
-    await using folder = await temporaryFolder();
-    const counted = join(folder.path, 'counted');
+    await using directory = await temporaryDirectory();
+    const counted = join(directory.path, 'counted');
     const tokenCommand = `echo x >> '${counted}'; echo ${expiringIn(-hourMs)}`;
-    await using kept = await settingsFolder({
+    await using kept = await settingsDirectory({
       current: 'prod',
       profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks', tokenCommand } },
     });
-    const file = join(folder.path, 'ids.txt');
+    const file = join(directory.path, 'ids.txt');
     writeFileSync(file, '1\n');
 
     const { exitCode, stderr } = await run(['items', 'get', '--from', file], {
-      env: { ...kept.env, LISTCTL_STATE_DIR: folder.path },
+      env: { ...kept.env, LISTCTL_STATE_DIR: directory.path },
     });
 
     expect(exitCode).toBe(0);

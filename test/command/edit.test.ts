@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk', Count: 2, Note: 'soon' } };
@@ -155,7 +155,7 @@ describe('what changes nothing sends nothing', () => {
 });
 
 describe('the editor', () => {
-  test('gets a file of its own, mode 0600, in a folder that nobody else may look into', async () => {
+  test('gets a file of its own, mode 0600, in a directory that nobody else may look into', async () => {
     await using service = await scriptedService(read);
 
     const { seen, report } = await edit(service, [
@@ -170,15 +170,15 @@ describe('the editor', () => {
 
   test('VISUAL wins over EDITOR, and its words are words of a shell, quotes too', async () => {
     await using service = await scriptedService(read);
-    await using folder = await temporaryFolder();
-    const script = join(folder.path, 'my editor');
-    writeFileSync(script, `#!/bin/sh\necho "$1,$2,$#" > '${folder.path}/words'\n`, { mode: 0o700 });
+    await using directory = await temporaryDirectory();
+    const script = join(directory.path, 'my editor');
+    writeFileSync(script, `#!/bin/sh\necho "$1,$2,$#" > '${directory.path}/words'\n`, { mode: 0o700 });
     const env = { ...environmentFor(service), VISUAL: `"${script}" --wait 'a b'`, EDITOR: 'false' };
 
     const { exitCode } = await run(['items', 'edit', '17'], { env, terminal: 120 });
 
     expect(exitCode).toBe(0);
-    expect(readFileSync(join(folder.path, 'words'), 'utf8')).toBe('--wait,a b,3\n');
+    expect(readFileSync(join(directory.path, 'words'), 'utf8')).toBe('--wait,a b,3\n');
   });
 
   test('what an id holds is no command of the shell, and no path', async () => {
@@ -376,9 +376,9 @@ test.each([
   { signal: 'SIGTERM', exit: 143 },
 ] as const)('$signal while the editor is open: nothing is sent, and the text is kept', async ({ signal, exit }) => {
   await using service = await scriptedService(read);
-  await using folder = await temporaryFolder();
-  const script = join(folder.path, 'editor');
-  const named = join(folder.path, 'named');
+  await using directory = await temporaryDirectory();
+  const script = join(directory.path, 'editor');
+  const named = join(directory.path, 'named');
   // It goes on for a moment, as an editor does that takes Ctrl-C for something else.
   writeFileSync(script, `#!/bin/sh\n${toBread}\nprintf %s "$1" > '${named}'\nsleep 0.3\n`, { mode: 0o700 });
   const stop = new AbortController();
@@ -399,10 +399,10 @@ test.each([
 
 test('through a protected profile it is asked for as everywhere; a no keeps the text', async () => {
   await using service = await scriptedService(read);
-  await using folder = await settingsFolder(keptFor(service, { protected: true }));
+  await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 
   const { exitCode, stderr, kept } = await edit(
-    folder,
+    directory,
     [toBread],
     [
       [send, 'y\n'],
@@ -424,8 +424,8 @@ async function edit(
   words: readonly string[] = [],
   id = '17',
 ) {
-  await using folder = await temporaryFolder();
-  const at = (name: string) => join(folder.path, name);
+  await using directory = await temporaryDirectory();
+  const at = (name: string) => join(directory.path, name);
   const cases = starts.map((line, index) => `${index + 1}) ${line} ;;`).join('\n');
   const count = `n=$(($(cat '${at('count')}' 2>/dev/null || echo 0) + 1)); echo $n > '${at('count')}'`;
   writeFileSync(
@@ -445,7 +445,7 @@ async function edit(
   for (const [question, typed] of answers) await answer(host, question, typed);
   const exitCode = await running;
 
-  const seen = readdirSync(folder.path).filter((name) => name.startsWith('seen-'));
+  const seen = readdirSync(directory.path).filter((name) => name.startsWith('seen-'));
   const { stdout, stderr } = host.printed;
   // Where the editor found it, whatever is said of it.
   const file = existsSync(at('file')) ? readFileSync(at('file'), 'utf8') : '';

@@ -3,16 +3,16 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentFor } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 import { listService } from './many/list-service.ts';
 
 test('without a home a run is recorded where --journal says, and all of its commands find it there', async () => {
   await using service = await listService();
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const env = { ...environmentFor(service), LISTCTL_CONFIG_DIR: '', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
-  const world = { cwd: folder.path, passwdHome: '', env };
-  writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\nb\n');
+  const world = { cwd: directory.path, passwdHome: '', env };
+  writeFileSync(join(directory.path, 'rows.csv'), 'Title\na\nb\n');
   const create = ['items', 'create', '--from', 'rows.csv', '-o', 'none'];
   const none = 'cannot find the home directory';
 
@@ -36,7 +36,7 @@ test('without a home a run is recorded where --journal says, and all of its comm
     expect(await run(words, { ...world, stdin })).toMatchObject({ exitCode: 0 });
   }
   expect((await run(['runs', 'show', 'a.journal', '-o', 'id'], world)).stdout).toBe('1\n2\n');
-  writeFileSync(join(folder.path, 'seed.yaml'), '{key: Title, items: [{Title: d}]}');
+  writeFileSync(join(directory.path, 'seed.yaml'), '{key: Title, items: [{Title: d}]}');
   expect(await run(['apply', 'seed.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
   const undone = await run(['runs', 'undo', 'a.journal', '--yes', '-o', 'none'], world);
   expect(undone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 taken back') });
@@ -44,7 +44,7 @@ test('without a home a run is recorded where --journal says, and all of its comm
   expect(own).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 taken back') });
   const again = await run(['runs', 'undo', 'a.journal', '--yes', '--journal', 'u.journal'], world);
   expect(again).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('u.journal records another run') });
-  expect(readdirSync(folder.path).sort()).toEqual([
+  expect(readdirSync(directory.path).sort()).toEqual([
     ...['a.journal', 'a.journal.undo', 'piped.journal', 'rows.csv', 'seed.yaml', 'seed.yaml.state.json', 'u.journal'],
   ]);
   expect(await run(['runs', 'remove', 'a.journal'], world)).toMatchObject({ exitCode: 0 });
@@ -52,14 +52,14 @@ test('without a home a run is recorded where --journal says, and all of its comm
 
 test('a state directory that cannot be read does not stop a run with --journal', async () => {
   await using service = await listService();
-  await using folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'rows.csv'), 'Title\na\n');
-  const state = { LISTCTL_STATE_DIR: join(folder.path, 'rows.csv') };
+  await using directory = await temporaryDirectory();
+  writeFileSync(join(directory.path, 'rows.csv'), 'Title\na\n');
+  const state = { LISTCTL_STATE_DIR: join(directory.path, 'rows.csv') };
   const env = { ...environmentFor(service), ...state, LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
   const create = ['items', 'create', '--from', 'rows.csv', '-o', 'none', '--journal', 'a.journal'];
 
-  const resumed = await run([...create, '--resume'], { cwd: folder.path, env });
-  const created = await run(create, { cwd: folder.path, env });
+  const resumed = await run([...create, '--resume'], { cwd: directory.path, env });
+  const created = await run(create, { cwd: directory.path, env });
 
   expect([resumed.exitCode, created.exitCode, service.requests.length]).toEqual([2, 0, 1]);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
 import { scriptedService } from '../support/scripted-service.ts';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { run, type TestHost, testHost } from '../support/test-host.ts';
 
 const missing = { status: 404, body: { error: 'there is no such item' } };
@@ -12,8 +12,8 @@ const token = 'canary-0123456789-abcdefghij';
 
 test('asks for address, site, list and token, tries them with one GET, and keeps them', async () => {
   await using service = await scriptedService(missing);
-  await using folder = await settingsFolder();
-  const host = testHost({ ...folder, terminal: 120 });
+  await using directory = await settingsDirectory();
+  const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
   await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token });
@@ -23,34 +23,37 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
     ['GET', `Bearer ${token}`],
   ]);
   expect(service.requests[0]?.path).toMatch(/^\/v1\.0\/sites\/home\/lists\/tasks\/items\/[^/]+$/);
-  expect(folder.read()).toMatchObject({
+  expect(directory.read()).toMatchObject({
     current: 'default',
     profiles: { default: { baseUrl: service.url, site: 'home', list: 'tasks' } },
   });
-  expect(folder.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
+  expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
   expect(host.printed.stderr).toContain('the service answers, and takes the token');
-  expect(host.printed.stderr).toContain(folder.credentials);
+  expect(host.printed.stderr).toContain(directory.credentials);
   expect(host.printed.stderr + host.printed.stdout).not.toContain('canary');
 });
 
 test('with -p it makes that profile; Enter alone keeps what is known', async () => {
   await using service = await scriptedService({ status: 200, body: { id: 'x', fields: {} } });
-  await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { site: 'home', list: 'old' } } });
-  const host = testHost({ env: { ...folder.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
+  await using directory = await settingsDirectory({
+    current: 'prod',
+    profiles: { prod: { site: 'home', list: 'old' } },
+  });
+  const host = testHost({ env: { ...directory.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
 
   const running = main(['init', '-p', 'prod', '--list', 'tasks'], host);
   await answer(host, { 'Address of': '', Site: '', List: '', 'Token for': token });
 
   expect(await running).toBe(0);
-  expect(folder.read()).toMatchObject({
+  expect(directory.read()).toMatchObject({
     profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks' } },
   });
 });
 
 test('a token that the service refuses is asked for again', async () => {
   await using service = await scriptedService({ status: 401, body: { error: 'expired' } }, missing);
-  await using folder = await settingsFolder();
-  const host = testHost({ ...folder, terminal: 120 });
+  await using directory = await settingsDirectory();
+  const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
   await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': 'old-canary' });
@@ -58,13 +61,13 @@ test('a token that the service refuses is asked for again', async () => {
 
   expect(await running).toBe(0);
   expect(host.printed.stderr).not.toContain('canary');
-  expect(Object.values(folder.tokens()).map((kept) => kept.token)).toEqual([token]);
+  expect(Object.values(directory.tokens()).map((kept) => kept.token)).toEqual([token]);
 });
 
 test('what is no address or no id is asked for again', async () => {
   await using service = await scriptedService(missing);
-  await using folder = await settingsFolder();
-  const host = testHost({ ...folder, terminal: 120 });
+  await using directory = await settingsDirectory();
+  const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
   await answer(host, { 'Address of': 'lists.example', 'expected an address': `\u0015${service.url}` });
@@ -74,8 +77,8 @@ test('what is no address or no id is asked for again', async () => {
 });
 
 test('the embedded service has no token to take', async () => {
-  await using folder = await settingsFolder();
-  const host = testHost({ env: { ...folder.env, LISTCTL_DATA_DIR: join(folder.path, 'data') }, terminal: 120 });
+  await using directory = await settingsDirectory();
+  const host = testHost({ env: { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') }, terminal: 120 });
 
   const running = main(['init', '--local'], host);
   await answer(host, { 'Address of': '', Site: 'home', List: 'tasks' });
@@ -100,14 +103,14 @@ describe('an address where no list service answers', () => {
     { answerOf: { status: 200, cut: true }, because: 'nothing' },
   ])('is explained, and kept only if that is wanted: $because', async ({ answerOf }) => {
     await using service = await scriptedService(answerOf);
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
     const endings = [];
 
     for (const typed of ['n', 'y']) {
-      const host = testHost({ ...folder, terminal: 120 });
+      const host = testHost({ ...directory, terminal: 120 });
       const running = main(['init'], host);
       await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token, Keep: typed });
-      endings.push([await running, readdirSync(folder.path).length > 0]);
+      endings.push([await running, readdirSync(directory.path).length > 0]);
       expect(host.printed.stderr).toContain('listctl:');
     }
 
@@ -125,14 +128,14 @@ test.each([
   { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' }, exit: 130 },
   { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' }, exit: 2 },
 ])('left at $at it keeps nothing', async ({ at, exit }) => {
-  await using folder = await settingsFolder();
-  const host = testHost({ ...folder, terminal: 120 });
+  await using directory = await settingsDirectory();
+  const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
   await answer(host, at);
 
   expect(await running).toBe(exit);
-  expect(readdirSync(folder.path)).toEqual([]);
+  expect(readdirSync(directory.path)).toEqual([]);
 });
 
 test.each([
@@ -140,13 +143,13 @@ test.each([
   { world: { terminal: 80 }, words: ['--no-input'] },
   { world: { terminal: 80 }, env: { CI: 'yes' } },
 ])('where it may not ask it says what to do instead: $world $words $env', async ({ world, words = [], env = {} }) => {
-  await using folder = await settingsFolder();
+  await using directory = await settingsDirectory();
 
-  const { exitCode, stdout, stderr } = await run(['init', ...words], { ...world, env: { ...folder.env, ...env } });
+  const { exitCode, stdout, stderr } = await run(['init', ...words], { ...world, env: { ...directory.env, ...env } });
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toContain('listctl auth login --with-token --base-url URL -s SITE -l LIST');
-  expect(readdirSync(folder.path)).toEqual([]);
+  expect(readdirSync(directory.path)).toEqual([]);
 });
 
 /** Types each answer when its question stands on the terminal. */

@@ -7,10 +7,10 @@ import type { Run } from '../support/test-host.ts';
 import { listService } from './many/list-service.ts';
 import { jsonLines, type ManyWorld, manyWorld } from './many/many-world.ts';
 
-const folder = join(import.meta.dirname, '../../schema');
-const names = readdirSync(folder).map((file) => file.replace(/\.json$/, ''));
+const directory = join(import.meta.dirname, '../../schema');
+const names = readdirSync(directory).map((file) => file.replace(/\.json$/, ''));
 const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
-for (const name of names) ajv.addSchema(closed(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))));
+for (const name of names) ajv.addSchema(closed(JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8'))));
 const used = new Set<string>();
 
 /** The schema without room for members that it does not name, unless it says that there are others. */
@@ -149,7 +149,7 @@ test('every schema is checked against something', () => {
 
 test('every schema says what it is', () => {
   for (const name of names) {
-    const { title, description, $id } = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+    const { title, description, $id } = JSON.parse(readFileSync(join(directory, `${name}.json`), 'utf8'));
     expect([$id, title, description]).toEqual([`${name}.json`, expect.any(String), expect.any(String)]);
   }
 });

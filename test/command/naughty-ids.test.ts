@@ -8,7 +8,7 @@ import { parse as parseYaml } from 'yaml';
 import { Failure } from '../../src/core/errors.ts';
 import { checkId } from '../../src/core/item.ts';
 import { loneSurrogates, naughtyStrings } from '../corpora/naughty-strings.ts';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { run } from '../support/test-host.ts';
 import { jsonLines, manyWorld } from './many/many-world.ts';
 
@@ -89,8 +89,8 @@ describe('as sites and lists', () => {
     { from: 'a profile', set: ({ at }) => ({ words: ['-p', `p${at}`] }) },
     {
       from: 'a project file',
-      set: ({ id, folder }) => {
-        writeFileSync(join(folder, '.listctl.json'), JSON.stringify({ list: id }), { mode: 0o600 });
+      set: ({ id, directory }) => {
+        writeFileSync(join(directory, '.listctl.json'), JSON.stringify({ list: id }), { mode: 0o600 });
         return {};
       },
     },
@@ -99,12 +99,12 @@ describe('as sites and lists', () => {
   test.each(places.map((place, share) => ({ ...place, share })))('the list by $from', async ({ set, share }) => {
     await using service = await echo();
     const profiles = Object.fromEntries(ids.map((list, at) => [`p${at}`, { baseUrl: service.url, list }]));
-    await using settings = await settingsFolder({ profiles });
+    await using settings = await settingsDirectory({ profiles });
     const own = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token', LISTCTL_CONFIG_DIR: settings.path };
 
     for (const [at, id] of ids.entries()) {
       if (at % places.length !== share) continue;
-      const { words = [], env = {} } = set({ id, at, folder: settings.path });
+      const { words = [], env = {} } = set({ id, at, directory: settings.path });
       const { exitCode, stdout, stderr } = await run(['items', 'get', '1', `--site=${id}`, '-o', 'json', ...words], {
         env: { ...own, ...env },
         cwd: settings.path,
@@ -150,7 +150,7 @@ describe('as tokens', () => {
     const good = naughtyStrings.filter((token) => isToken(token) && token === token.trim());
     const { origin } = new URL(service.url);
     const named = <T>(values: readonly T[]) => Object.fromEntries(values.map((value, at) => [`p${at}`, value]));
-    await using settings = await settingsFolder({
+    await using settings = await settingsDirectory({
       profiles: named(good.map(() => ({ baseUrl: service.url }))),
       tokens: named(good.map((token) => ({ origin, token }))),
     });
@@ -199,7 +199,7 @@ describe('on a terminal', () => {
 /** A place where the name of a list may stand, and what a run needs to find it there. */
 interface Place {
   readonly from: string;
-  readonly set: (string: { readonly id: string; readonly at: number; readonly folder: string }) => {
+  readonly set: (string: { readonly id: string; readonly at: number; readonly directory: string }) => {
     readonly words?: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
   };

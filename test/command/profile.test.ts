@@ -2,28 +2,28 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
 
 describe('profile set', () => {
   test('keeps what was typed, and shows it; the first one is the current one', async () => {
-    await using folder = await settingsFolder();
-    const words = `profile set prod --base-url ${url} --site home --list tasks --idempotency honoured --protected`;
+    await using directory = await settingsDirectory();
+    const words = `profile set prod --base-url ${url} --site home --list tasks --idempotency honored --protected`;
 
-    const { exitCode, stdout, stderr } = await run(words.split(' '), folder);
-    const second = await run(['profile', 'set', 'dev', '--local', '-o', 'json'], folder);
+    const { exitCode, stdout, stderr } = await run(words.split(' '), directory);
+    const second = await run(['profile', 'set', 'dev', '--local', '-o', 'json'], directory);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toContain('name         prod\n');
     expect(stdout).toContain(`baseUrl      ${url}\n`);
     expect(JSON.parse(second.stdout)).toEqual({ name: 'dev', current: false, baseUrl: 'local:' });
-    expect(folder.read()).toEqual({
+    expect(directory.read()).toEqual({
       version: 1,
       current: 'prod',
       profiles: {
-        prod: { baseUrl: url, site: 'home', list: 'tasks', idempotency: 'honoured', protected: true },
+        prod: { baseUrl: url, site: 'home', list: 'tasks', idempotency: 'honored', protected: true },
         // `-o` says how this command prints, and is not kept.
         dev: { baseUrl: 'local:' },
       },
@@ -31,50 +31,50 @@ describe('profile set', () => {
   });
 
   test('takes each of its flags', async () => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
     const words = ['--token-command', 'pass show lists', '--ca-file', 'ca.pem', '--allow-http', '--timeout', '5'];
     const format = ['--default-output', 'jsonl'];
 
-    await run(['profile', 'set', 'a', ...words, ...format], { ...folder, cwd: '/srv' });
+    await run(['profile', 'set', 'a', ...words, ...format], { ...directory, cwd: '/srv' });
 
-    expect(folder.read().profiles['a']).toEqual({
+    expect(directory.read().profiles['a']).toEqual({
       ...{ tokenCommand: 'pass show lists', caFile: '/srv/ca.pem', allowHttp: true, timeout: '5', output: 'jsonl' },
     });
   });
 
   test('changes only what it names, and --unset removes', async () => {
-    await using folder = await settingsFolder({
+    await using directory = await settingsDirectory({
       current: 'a',
       profiles: { a: { baseUrl: url, site: 'home', list: 'tasks', protected: true, allowHttp: true, future: 1 } },
     });
 
     const words = ['--site', 'work', '--unset', 'list', '--unset', 'allow-http', '--unset', 'protected'];
-    const { exitCode } = await run(['profile', 'set', 'a', ...words], folder);
+    const { exitCode } = await run(['profile', 'set', 'a', ...words], directory);
 
     expect(exitCode).toBe(0);
     // A member that a newer listctl wrote stays.
-    expect(folder.read().profiles['a']).toEqual({ baseUrl: url, site: 'work', future: 1 });
+    expect(directory.read().profiles['a']).toEqual({ baseUrl: url, site: 'work', future: 1 });
   });
 
-  test('the embedded service in a folder is found again from anywhere', async () => {
-    await using folder = await settingsFolder();
+  test('the embedded service in a directory is found again from anywhere', async () => {
+    await using directory = await settingsDirectory();
 
-    await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...folder, cwd: '/srv' });
+    await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...directory, cwd: '/srv' });
 
-    expect(folder.read().profiles['a']).toEqual({ baseUrl: 'local:/srv/data' });
+    expect(directory.read().profiles['a']).toEqual({ baseUrl: 'local:/srv/data' });
   });
 
   test.each(['a.b', 'constructor', 'toString', 'Ünïcode', '7', 'me@work'])(
     '%s is a name like any other',
     async (name) => {
-      await using folder = await settingsFolder();
+      await using directory = await settingsDirectory();
 
-      const set = await run(['profile', 'set', name, '--site', 'home'], folder);
-      const shown = await run(['profile', 'show', name, '-o', 'json'], folder);
+      const set = await run(['profile', 'set', name, '--site', 'home'], directory);
+      const shown = await run(['profile', 'show', name, '-o', 'json'], directory);
 
       expect([set.exitCode, shown.exitCode]).toEqual([0, 0]);
       expect(JSON.parse(shown.stdout)).toEqual({ name, current: true, site: 'home' });
-      expect(folder.read().profiles).toEqual({ [name]: { site: 'home' } });
+      expect(directory.read().profiles).toEqual({ [name]: { site: 'home' } });
     },
   );
 
@@ -95,19 +95,19 @@ describe('profile set', () => {
     { words: ['a', '--unset', 'sight'], says: 'a profile has no "sight"' },
     { words: ['a', '--token', 'verysecret'], says: 'unknown option --token' },
   ])('$words is wrong usage, and nothing is kept', async ({ words, says }) => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
-    const { exitCode, stdout, stderr } = await run(['profile', 'set', ...words], folder);
+    const { exitCode, stdout, stderr } = await run(['profile', 'set', ...words], directory);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(says);
     expect(stderr).not.toContain('verysecret');
-    expect(existsSync(folder.config)).toBe(false);
+    expect(existsSync(directory.config)).toBe(false);
   });
 
-  test('files are 0600 in a folder of 0700, whatever the umask is', async () => {
-    await using folder = await settingsFolder();
-    const inside = join(folder.path, 'deep/listctl');
+  test('files are 0600 in a directory of 0700, whatever the umask is', async () => {
+    await using directory = await settingsDirectory();
+    const inside = join(directory.path, 'deep/listctl');
     const env = { LISTCTL_CONFIG_DIR: inside };
     const umask = process.umask(0);
 
@@ -128,11 +128,11 @@ describe('profile list, show, use, remove', () => {
   const kept = { current: 'prod', profiles: { prod: { baseUrl: url, site: 'home' }, dev: { baseUrl: 'local:' } } };
 
   test('list shows every one, as text off a terminal too', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    const table = await run(['profile', 'list'], folder);
-    const json = await run(['profile', 'list', '--json'], folder);
-    const ids = await run(['profile', 'list', '-o', 'id'], folder);
+    const table = await run(['profile', 'list'], directory);
+    const json = await run(['profile', 'list', '--json'], directory);
+    const ids = await run(['profile', 'list', '-o', 'id'], directory);
 
     expect(table.stdout.split('\n').slice(0, 3)).toEqual([
       expect.stringMatching(/^name +current +baseUrl +site$/),
@@ -147,25 +147,25 @@ describe('profile list, show, use, remove', () => {
   });
 
   test('list of none is no failure, and makes no file', async () => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
-    expect(await run(['profile', 'list'], folder)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
-    expect(existsSync(folder.config)).toBe(false);
+    expect(await run(['profile', 'list'], directory)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect(existsSync(directory.config)).toBe(false);
   });
 
   test('list of none is an empty list to a script; one that could not be read is nothing', async () => {
-    await using folder = await settingsFolder();
+    await using directory = await settingsDirectory();
 
-    expect(await run(['profile', 'list', '-o', 'json'], folder)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
-    expect(await run(['profile', 'list', '-o', 'jsonl'], folder)).toMatchObject({ exitCode: 0, stdout: '' });
-    writeFileSync(folder.config, '{');
-    expect(await run(['profile', 'list', '-o', 'json'], folder)).toMatchObject({ exitCode: 10, stdout: '' });
+    expect(await run(['profile', 'list', '-o', 'json'], directory)).toMatchObject({ exitCode: 0, stdout: '[]\n' });
+    expect(await run(['profile', 'list', '-o', 'jsonl'], directory)).toMatchObject({ exitCode: 0, stdout: '' });
+    writeFileSync(directory.config, '{');
+    expect(await run(['profile', 'list', '-o', 'json'], directory)).toMatchObject({ exitCode: 10, stdout: '' });
   });
 
   test('show without a name shows the one in use', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
     const shown = async (words: string[], env = {}) =>
-      (await run(['profile', 'show', '-o', 'id', ...words], { env: { ...folder.env, ...env } })).stdout;
+      (await run(['profile', 'show', '-o', 'id', ...words], { env: { ...directory.env, ...env } })).stdout;
 
     expect(await shown([])).toBe('prod\n');
     expect(await shown(['dev'])).toBe('dev\n');
@@ -174,25 +174,25 @@ describe('profile list, show, use, remove', () => {
   });
 
   test('use changes which one is in use', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    expect(await run(['profile', 'use', 'dev'], folder)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await run(['profile', 'use', 'dev'], directory)).toMatchObject({ exitCode: 0, stderr: '' });
 
-    expect(folder.read().current).toBe('dev');
-    expect((await run(['profile', 'show', '-o', 'id'], folder)).stdout).toBe('dev\n');
+    expect(directory.read().current).toBe('dev');
+    expect((await run(['profile', 'show', '-o', 'id'], directory)).stdout).toBe('dev\n');
   });
 
   test('remove forgets the profile and its token; no other one takes its place', async () => {
-    await using folder = await settingsFolder({
+    await using directory = await settingsDirectory({
       ...kept,
       tokens: { prod: { origin: 'https://lists.example', token: 'x-token-x' } },
     });
 
-    expect(await run(['profile', 'remove', 'prod'], folder)).toMatchObject({ exitCode: 0 });
+    expect(await run(['profile', 'remove', 'prod'], directory)).toMatchObject({ exitCode: 0 });
 
-    expect(folder.read()).toEqual({ version: 1, profiles: { dev: { baseUrl: 'local:' } } });
-    expect(folder.tokens()).toEqual({});
-    expect(await run(['profile', 'show'], folder)).toMatchObject({ exitCode: 2 });
+    expect(directory.read()).toEqual({ version: 1, profiles: { dev: { baseUrl: 'local:' } } });
+    expect(directory.tokens()).toEqual({});
+    expect(await run(['profile', 'show'], directory)).toMatchObject({ exitCode: 2 });
   });
 
   test.each([
@@ -202,20 +202,22 @@ describe('profile list, show, use, remove', () => {
     { words: ['items', 'get', '1', '-p', 'prdo'], meant: 'did you mean prod?' },
     { words: ['auth', 'status', '-p', 'prdo'], meant: 'did you mean prod?' },
   ])('$words: a profile that is not there is exit 2, with the nearest name', async ({ words, meant }) => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    const { exitCode, stdout, stderr } = await run(words, folder);
+    const { exitCode, stdout, stderr } = await run(words, directory);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toMatch(/^listctl: no profile is called/);
     expect(stderr).toContain(meant);
-    expect(folder.read()).toEqual({ version: 1, ...kept });
+    expect(directory.read()).toEqual({ version: 1, ...kept });
   });
 
   test('LISTCTL_PROFILE that names none is an error that says so', async () => {
-    await using folder = await settingsFolder(kept);
+    await using directory = await settingsDirectory(kept);
 
-    const { exitCode, stderr } = await run(['items', 'get', '1'], { env: { ...folder.env, LISTCTL_PROFILE: 'pord' } });
+    const { exitCode, stderr } = await run(['items', 'get', '1'], {
+      env: { ...directory.env, LISTCTL_PROFILE: 'pord' },
+    });
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('"pord" (LISTCTL_PROFILE)');

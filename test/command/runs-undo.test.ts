@@ -7,7 +7,7 @@ import { runLock } from '../../src/bulk/runs.ts';
 import { takeLock } from '../../src/core/lock.ts';
 import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { settingsFolder } from '../support/settings-folder.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { type Run, testHost, type World } from '../support/test-host.ts';
 import { created, givenRun, type RunsWorld, runsWorld } from './runs-world.ts';
 
@@ -89,7 +89,7 @@ describe('over the embedded service', () => {
     expect((await world.run(['items', 'get', '2', ...list])).exitCode).toBe(4);
   });
 
-  test('local: is where its folder is: from elsewhere nothing is deleted there', async () => {
+  test('local: is where its directory is: from elsewhere nothing is deleted there', async () => {
     await using world = await runsWorld();
     await world.create(['milk'], ['--local']);
     const words = ['runs', 'undo', 'last', '--yes'];
@@ -200,7 +200,7 @@ describe('an item that was changed since', () => {
     expect(service.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
   });
 
-  test('that can not be read is that row’s failure, and nothing is deleted', async () => {
+  test("that can not be read is that row's failure, and nothing is deleted", async () => {
     await using service = await scriptedService({ status: 400, body: { error: 'no' } });
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1' }, { id: '2' }]));
@@ -295,7 +295,7 @@ describe('gone on with', () => {
     await world.run(['runs', 'remove', givenRun, '--yes']);
     await world.journal(created(service.url, [{ id: '2', fields }]));
     expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
-    // It can't be read now, and may be gone.
+    // It cannot be read now, and may be gone.
     expect((await undo(world, service, ['--retries', '0'])).exitCode).toBe(8);
     expect((await undo(world, service)).exitCode).toBe(0);
     expect(sent(service).slice(2)).toEqual(['GET 2', 'DELETE 2', 'GET 2', 'GET 2']);
@@ -423,7 +423,7 @@ describe('nothing is sent', () => {
 
   test('through a protected profile that nobody confirmed', async () => {
     await using service = await scriptedService(deleted);
-    await using settings = await settingsFolder({
+    await using settings = await settingsDirectory({
       profiles: { prod: { baseUrl: service.url, protected: true } },
       tokens: { prod: { origin: new URL(service.url).origin, token: 'stored-token' } },
     });

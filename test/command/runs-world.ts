@@ -1,4 +1,4 @@
-/** A folder with runs in it, for tests of `listctl runs`: by the program itself over the embedded service, or as written here. */
+/** A directory with runs in it, for tests of `listctl runs`: by the program itself over the embedded service, or as written here. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createJournal, type NewHeader } from '../../src/bulk/journal.ts';
@@ -6,26 +6,26 @@ import type { JournalRecord, RunTotals, SessionStart } from '../../src/bulk/jour
 import { payloadHash } from '../../src/bulk/keys.ts';
 import { runPath } from '../../src/bulk/runs.ts';
 import type { Fields } from '../../src/core/item.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type Run, run, type World } from '../support/test-host.ts';
 
-/** Such a folder. */
+/** Such a directory. */
 export interface RunsWorld extends AsyncDisposable {
   readonly path: string;
   /** Where journals of runs are. */
   readonly runs: string;
   /** Without an address, a token, a site or a list. */
   readonly env: Readonly<Record<string, string>>;
-  /** `--base-url` and the embedded service in this folder. */
+  /** `--base-url` and the embedded service in this directory. */
   readonly local: readonly string[];
   run(words: readonly string[], world?: World): Promise<Run>;
   /** Puts a file there, and gives its path. */
   file(name: string, content: string): string;
   /** Creates an item for each title, and gives the id of the run. */
   create(titles: readonly string[], more?: readonly string[]): Promise<string>;
-  /** Writes a journal into the folder of runs, or to the path that is named; gives its path. */
+  /** Writes a journal into the directory of runs, or to the path that is named; gives its path. */
   journal(given: GivenRun, path?: string): Promise<string>;
-  /** The names in the folder of runs. */
+  /** The names in the directory of runs. */
   names(): readonly string[];
 }
 
@@ -45,7 +45,7 @@ const givenStart = Date.UTC(2026, 10, 20, 10, 15, 30);
 
 /** Makes an empty one. */
 export async function runsWorld(): Promise<RunsWorld> {
-  const { path, [Symbol.asyncDispose]: remove } = await temporaryFolder();
+  const { path, [Symbol.asyncDispose]: remove } = await temporaryDirectory();
   const runs = join(path, 'state', 'runs');
   mkdirSync(runs, { recursive: true });
   const env = { LISTCTL_STATE_DIR: join(path, 'state'), LISTCTL_DATA_DIR: join(path, 'data'), HOME: path };
@@ -74,7 +74,7 @@ export async function runsWorld(): Promise<RunsWorld> {
 /** Writes a journal as `RunsWorld.journal` does. */
 export async function writeJournal(
   { header, rows, session, groups, apartMs = 1 }: GivenRun,
-  folder: string,
+  directory: string,
   own?: string,
 ) {
   const whole: NewHeader = {
@@ -84,7 +84,7 @@ export async function writeJournal(
     ...{ idempotency: 'unknown', startedAt: new Date(givenStart).toISOString() },
     ...header,
   } as const;
-  const path = own ?? runPath(folder, whole.run, whole.identity);
+  const path = own ?? runPath(directory, whole.run, whole.identity);
   const journal = createJournal(path, whole, { boot: 'here', limit: 4, tool: '0.1.0', at: givenStart, ...session });
   for (const [index, records] of groups.entries()) journal.write(records, (index + 1) * apartMs);
   await journal.close();

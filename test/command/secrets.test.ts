@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const token = 'Zq/4+canary-7f3a~token';
@@ -30,9 +30,9 @@ test.each(Object.entries(forms))('no error, trace, header line or rejects file h
     { status: 400, headers, body: form },
     { status: 200, headers, body: '' },
   );
-  await using folder = await temporaryFolder();
-  const env = { ...environmentFor(service), LISTCTL_TOKEN: token, LISTCTL_STATE_DIR: join(folder.path, 'state') };
-  const [file, rejects] = [join(folder.path, 'a.csv'), join(folder.path, 'rejects.csv')];
+  await using directory = await temporaryDirectory();
+  const env = { ...environmentFor(service), LISTCTL_TOKEN: token, LISTCTL_STATE_DIR: join(directory.path, 'state') };
+  const [file, rejects] = [join(directory.path, 'a.csv'), join(directory.path, 'rejects.csv')];
   writeFileSync(file, 'Title\na\n');
 
   const many = await run(['items', 'create', '--from', file, '--rejects', rejects, '-o', 'jsonl'], { env });

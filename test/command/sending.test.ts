@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, type World } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -136,8 +136,8 @@ describe('whom to trust', () => {
       says: 'holds no certificate that can be read',
     },
   ])('a --ca-file that $what ends the run before anything is sent', async ({ content, exit, says }) => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'ca.pem');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'ca.pem');
     if (content !== undefined) await writeFile(file, content);
 
     const { exitCode, stderr } = await run(['items', 'get', '17', '--ca-file', file], { env: https });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
 import { sendHttp } from '../support/send-http.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, type TestHost, testHost, type World } from '../support/test-host.ts';
 
 const token = 'the-token-of-these-tests';
@@ -23,9 +23,9 @@ async function serving(
   env: Readonly<Record<string, string>> = {},
   world: Pick<World, 'cwd' | 'stdin'> = {},
 ): Promise<Serving> {
-  const folder = await temporaryFolder();
+  const directory = await temporaryDirectory();
   const controller = new AbortController();
-  const host = testHost({ env: { LISTCTL_DATA_DIR: folder.path, ...env }, signal: controller.signal, ...world });
+  const host = testHost({ env: { LISTCTL_DATA_DIR: directory.path, ...env }, signal: controller.signal, ...world });
   const exitCode = main(['serve', '--port', '0', ...args], host);
   const ended = exitCode.then((code) => {
     throw new Error(`serve ended with ${code}: ${host.printed.stderr}`);
@@ -44,7 +44,7 @@ async function serving(
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }
@@ -97,8 +97,8 @@ describe('the token', () => {
   });
 
   test('is that of --token-file before it, and the lines read it from there', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, "it's the token");
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, "it's the token");
     writeFileSync(file, `${token}\n`);
     await using server = await serving(['--token-file', file], { LISTCTL_TOKEN: 'another-token' });
 
@@ -126,8 +126,8 @@ describe('the token', () => {
   });
 
   test.each(['', 'two words', 'secret\nsecret', 'sécret'])('%j is none, and is not repeated', async (text) => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'token');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'token');
     writeFileSync(file, text);
 
     const { exitCode, stdout, stderr } = await run(['serve', '--port', '0', '--token-file', file]);
@@ -140,8 +140,8 @@ describe('the token', () => {
 
 describe('its items', () => {
   test('are where --data says, and there when it is started again', async () => {
-    await using folder = await temporaryFolder();
-    const data = join(folder.path, 'items');
+    await using directory = await temporaryDirectory();
+    const data = join(directory.path, 'items');
     const env = { LISTCTL_TOKEN: token };
     const first = await serving(['--data', data], env);
     const created = await sendHttp(first.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
@@ -153,8 +153,8 @@ describe('its items', () => {
   });
 
   test('are beside the token, where listctl was started, for paths that say so', async () => {
-    await using folder = await temporaryFolder();
-    const cwd = folder.path;
+    await using directory = await temporaryDirectory();
+    const cwd = directory.path;
     writeFileSync(join(cwd, 'token'), token);
     await using server = await serving(['--data', 'items', '--token-file', 'token'], {}, { cwd });
     await sendHttp(server.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
@@ -166,8 +166,8 @@ describe('its items', () => {
   });
 
   test('are those of local: otherwise', async () => {
-    await using folder = await temporaryFolder();
-    const env = { LISTCTL_DATA_DIR: folder.path, LISTCTL_TOKEN: token };
+    await using directory = await temporaryDirectory();
+    const env = { LISTCTL_DATA_DIR: directory.path, LISTCTL_TOKEN: token };
     const world = { env: { ...env, LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' } };
     await using server = await serving([], env);
     await sendHttp(server.url + path, { fields: { Title: 'Buy milk' }, ...bearer(token) });
@@ -212,10 +212,10 @@ describe('it ends', () => {
 
   test('with 10 on a port that is taken, and lets go of its store', async () => {
     await using server = await serving([]);
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const { port } = new URL(server.url);
 
-    const { exitCode, stdout, stderr } = await run(['serve', '--port', port, '--data', folder.path]);
+    const { exitCode, stdout, stderr } = await run(['serve', '--port', port, '--data', directory.path]);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
     expect(stderr).toBe(
@@ -225,8 +225,8 @@ describe('it ends', () => {
   });
 
   test('with 10 where the store cannot be opened', async () => {
-    await using folder = await temporaryFolder();
-    const data = join(folder.path, 'items');
+    await using directory = await temporaryDirectory();
+    const data = join(directory.path, 'items');
     mkdirSync(data);
     writeFileSync(join(data, 'data.mdb'), 'x'.repeat(10_000));
 
@@ -239,20 +239,20 @@ describe('it ends', () => {
 
 describe('other machines', () => {
   test.each(['0.0.0.0', '::', '192.0.2.1', 'lists.example'])('reach %s only with --token-file', async (host) => {
-    await using folder = await temporaryFolder();
-    const env = { LISTCTL_TOKEN: token, LISTCTL_DATA_DIR: join(folder.path, 'data') };
+    await using directory = await temporaryDirectory();
+    const env = { LISTCTL_TOKEN: token, LISTCTL_DATA_DIR: join(directory.path, 'data') };
 
     const result = await run(['serve', '--port', '0', '--host', host], { env });
 
     expect(result).toMatchObject({ exitCode: 2, stdout: '' });
     expect(result.stderr).toContain('--token-file');
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test('may, where there is one, and the danger is told', async () => {
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'token'), token);
-    await using server = await serving(['--host', '0.0.0.0', '--token-file', join(folder.path, 'token')]);
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'token'), token);
+    await using server = await serving(['--host', '0.0.0.0', '--token-file', join(directory.path, 'token')]);
 
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0$/);
     expect(server.host.printed.stderr).toMatch(/^listctl: http shows the token and the items to the network; .*\n$/);

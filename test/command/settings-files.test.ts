@@ -3,8 +3,8 @@ import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync,
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
@@ -38,35 +38,35 @@ const credentialDamages = [
 describe('a damaged file is named, and left as it is', () => {
   test.each(configDamages)('config.json: $content', async ({ content, says }) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    writeFileSync(folder.config, content);
-    writeFileSync(`${folder.config}.bak`, '{}');
+    await using directory = await settingsDirectory(keptFor(service));
+    writeFileSync(directory.config, content);
+    writeFileSync(`${directory.config}.bak`, '{}');
 
     for (const words of [get, ['profile', 'list'], ['profile', 'set', 'a', '--site', 'x'], ['auth', 'logout']]) {
-      const { exitCode, stdout, stderr } = await run(words, folder);
+      const { exitCode, stdout, stderr } = await run(words, directory);
 
       expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 10, stdout: '' });
-      expect(stderr).toContain(`${folder.config} ${says}`);
-      if (says.includes('damaged')) expect(stderr).toContain(`${folder.config}.bak`);
+      expect(stderr).toContain(`${directory.config} ${says}`);
+      if (says.includes('damaged')) expect(stderr).toContain(`${directory.config}.bak`);
     }
-    expect(readFileSync(folder.config, 'utf8')).toBe(content);
+    expect(readFileSync(directory.config, 'utf8')).toBe(content);
     expect(service.requests).toEqual([]);
   });
 
   test.each(credentialDamages)('credentials.json: $content', async ({ content, says }) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    writeFileSync(folder.credentials, content);
+    await using directory = await settingsDirectory(keptFor(service));
+    writeFileSync(directory.credentials, content);
     const login = ['auth', 'login', '-p', 'prod', '--with-token'];
 
     for (const words of [get, ['auth', 'token'], ['auth', 'logout'], login]) {
-      const { exitCode, stdout, stderr } = await run(words, { ...folder, stdin: 'x-token-x' });
+      const { exitCode, stdout, stderr } = await run(words, { ...directory, stdin: 'x-token-x' });
 
       expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 10, stdout: '' });
-      expect(stderr).toContain(`${folder.credentials} ${says}`);
+      expect(stderr).toContain(`${directory.credentials} ${says}`);
       expect(stderr).not.toContain('canary');
     }
-    expect(readFileSync(folder.credentials, 'utf8')).toBe(content);
+    expect(readFileSync(directory.credentials, 'utf8')).toBe(content);
     expect(service.requests).toEqual([]);
   });
 });
@@ -74,29 +74,29 @@ describe('a damaged file is named, and left as it is', () => {
 describe('whose they are, and who may read them (reliability, P13)', () => {
   test('loose credentials are warned about, and closed at the next write', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    chmodSync(folder.credentials, 0o644);
+    await using directory = await settingsDirectory(keptFor(service));
+    chmodSync(directory.credentials, 0o644);
 
-    const read = await run(get, folder);
-    const quiet = await run([...get, '--quiet'], folder);
-    await run(['auth', 'login', '--with-token'], { ...folder, stdin: 'new-token' });
+    const read = await run(get, directory);
+    const quiet = await run([...get, '--quiet'], directory);
+    await run(['auth', 'login', '--with-token'], { ...directory, stdin: 'new-token' });
 
     expect(read).toMatchObject({
       exitCode: 0,
-      stderr: expect.stringContaining(`${folder.credentials} can be read by`),
+      stderr: expect.stringContaining(`${directory.credentials} can be read by`),
     });
     expect(quiet).toMatchObject({ exitCode: 0, stderr: '' });
-    expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
-    expect((await run(get, folder)).stderr).toBe('');
+    expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
+    expect((await run(get, directory)).stderr).toBe('');
   });
 
   test.skipIf(process.geteuid?.() !== 0)("another user's are refused", async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
+    await using directory = await settingsDirectory(keptFor(service));
 
-    for (const file of [folder.credentials, folder.config]) {
+    for (const file of [directory.credentials, directory.config]) {
       chownSync(file, 12_345, 12_345);
-      const { exitCode, stderr } = await run(get, folder);
+      const { exitCode, stderr } = await run(get, directory);
 
       expect(exitCode).toBe(10);
       expect(stderr).toContain(`${file} belongs to another user`);
@@ -105,45 +105,45 @@ describe('whose they are, and who may read them (reliability, P13)', () => {
   });
 
   test('a file that is a link stays one, and what it leads to is replaced', async () => {
-    await using folder = await settingsFolder();
-    await using dotfiles = await temporaryFolder();
+    await using directory = await settingsDirectory();
+    await using dotfiles = await temporaryDirectory();
     const target = join(dotfiles.path, 'listctl.json');
     writeFileSync(target, '{"profiles":{}}');
-    symlinkSync(target, folder.config);
+    symlinkSync(target, directory.config);
 
-    expect((await run(['profile', 'set', 'a', '--site', 'x'], folder)).exitCode).toBe(0);
+    expect((await run(['profile', 'set', 'a', '--site', 'x'], directory)).exitCode).toBe(0);
 
     expect(JSON.parse(readFileSync(target, 'utf8')).profiles).toEqual({ a: { site: 'x' } });
     expect(readFileSync(`${target}.bak`, 'utf8')).toBe('{"profiles":{}}');
-    expect(readFileSync(folder.config, 'utf8')).toBe(readFileSync(target, 'utf8'));
+    expect(readFileSync(directory.config, 'utf8')).toBe(readFileSync(target, 'utf8'));
   });
 });
 
 test.skipIf(process.platform === 'win32')('a directory that was there keeps its mode', async () => {
-  await using folder = await settingsFolder();
-  chmodSync(folder.path, 0o1777);
+  await using directory = await settingsDirectory();
+  chmodSync(directory.path, 0o1777);
 
-  const set = await run(['profile', 'set', 'a', '--site', 'x'], folder);
+  const set = await run(['profile', 'set', 'a', '--site', 'x'], directory);
   const login = await run(['auth', 'login', '-p', 'a', '--with-token', '--base-url', 'https://a.example'], {
-    ...folder,
+    ...directory,
     stdin: 'token-0123456789',
   });
 
   expect([set.exitCode, login.exitCode]).toEqual([0, 0]);
-  expect((statSync(folder.path).mode & 0o7777).toString(8)).toBe('1777');
-  expect((statSync(folder.credentials).mode & 0o777).toString(8)).toBe('600');
+  expect((statSync(directory.path).mode & 0o7777).toString(8)).toBe('1777');
+  expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
 });
 
 test('what a writer that was killed left half-written goes with the next write (reliability, P06)', async () => {
-  await using folder = await settingsFolder();
+  await using directory = await settingsDirectory();
   for (const stray of ['config.json.tmp-17212345671a2b3c', 'config.json.bak.tmp-listctl']) {
-    writeFileSync(join(folder.path, stray), '{"profi');
+    writeFileSync(join(directory.path, stray), '{"profi');
   }
-  writeFileSync(join(folder.path, 'config.json.mine'), 'not ours');
+  writeFileSync(join(directory.path, 'config.json.mine'), 'not ours');
 
-  await run(['profile', 'set', 'a', '--site', 'x'], folder);
+  await run(['profile', 'set', 'a', '--site', 'x'], directory);
 
-  expect(readdirSync(folder.path).sort()).toEqual(['config.json', 'config.json.mine']);
+  expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.mine']);
 });
 
 describe('where the system denies us the settings (reliability, P11)', () => {
@@ -151,31 +151,31 @@ describe('where the system denies us the settings (reliability, P11)', () => {
     'reads with settings from the environment work; whoever needs them says why not',
     async () => {
       await using service = await scriptedService({ status: 200, body: milk });
-      await using folder = await settingsFolder(keptFor(service));
+      await using directory = await settingsDirectory(keptFor(service));
       const env = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'x-token-x', LISTCTL_SITE: 's', LISTCTL_LIST: 'l' };
       const write = ['profile', 'set', 'a', '--site', 'x'];
 
-      chmodSync(folder.path, 0o755);
+      chmodSync(directory.path, 0o755);
       const denied = async (words: string[], more = {}) => {
         process.seteuid?.(12_345);
         try {
-          return await run(words, { env: { ...folder.env, ...more } });
+          return await run(words, { env: { ...directory.env, ...more } });
         } finally {
           process.seteuid?.(0);
         }
       };
 
       expect(await denied(get, env)).toMatchObject({ exitCode: 0, stderr: '' });
-      expect(await denied(get)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(folder.config) });
+      expect(await denied(get)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(directory.config) });
       expect(await denied([...get, '-p', 'prod'], env)).toMatchObject({ exitCode: 10 });
-      expect(await denied(write, env)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(folder.path) });
+      expect(await denied(write, env)).toMatchObject({ exitCode: 10, stderr: expect.stringContaining(directory.path) });
     },
   );
 
-  test('a folder that cannot be made is named', async () => {
-    await using folder = await settingsFolder();
-    writeFileSync(join(folder.path, 'file'), '');
-    const inside = join(folder.path, 'file/listctl');
+  test('a directory that cannot be made is named', async () => {
+    await using directory = await settingsDirectory();
+    writeFileSync(join(directory.path, 'file'), '');
+    const inside = join(directory.path, 'file/listctl');
 
     const { exitCode, stderr } = await run(['profile', 'set', 'a', '--site', 'x'], {
       env: { LISTCTL_CONFIG_DIR: inside },

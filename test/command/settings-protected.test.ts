@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
 import { requestedItem, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
@@ -17,10 +17,10 @@ describe('a protected profile', () => {
 
   test.each(writes)('%s %s needs --confirm where it cannot ask', async (...words) => {
     await using service = await scriptedService({ status: 200, body: requestedItem });
-    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 
-    const without = await run(words, folder);
-    const wrong = await run([...words, '--confirm', 'dev'], folder);
+    const without = await run(words, directory);
+    const wrong = await run([...words, '--confirm', 'dev'], directory);
     expect(without).toMatchObject({ exitCode: 2, stdout: '' });
     const place = words[0] === 'api' ? '/sites/home/lists/tasks/items (POST)' : 'list "tasks" of site "home"';
     expect(without.stderr).toContain(`${place} at ${service.url}`);
@@ -28,7 +28,7 @@ describe('a protected profile', () => {
     expect(wrong).toMatchObject({ exitCode: 2, stdout: '' });
     expect(service.requests).toEqual([]);
 
-    expect((await run([...words, '--confirm', 'prod'], folder)).exitCode).toBe(0);
+    expect((await run([...words, '--confirm', 'prod'], directory)).exitCode).toBe(0);
     expect(service.requests.length).toBeGreaterThan(0);
   });
 
@@ -40,8 +40,8 @@ describe('a protected profile', () => {
     { typed: '\u0004', exit: 2, sent: 0 },
   ])('asks on a terminal, naming the target: $typed', async ({ typed, exit, sent }) => {
     await using service = await scriptedService({ status: 201, body: milk });
-    await using folder = await settingsFolder(keptFor(service, { protected: true }));
-    const host = testHost({ ...folder, terminal: 200 });
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+    const host = testHost({ ...directory, terminal: 200 });
 
     const running = main(['items', 'create', '-f', 'a=1'], host);
     while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
@@ -54,19 +54,19 @@ describe('a protected profile', () => {
 
   test('reads and dry runs are not asked about', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service, { protected: true }));
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 
-    expect(await run(get, folder)).toMatchObject({ exitCode: 0 });
-    expect(await run(['api', 'GET', 'sites/home/lists/tasks/items/17'], folder)).toMatchObject({ exitCode: 0 });
-    expect(await run(['items', 'delete', '17', '--dry-run'], folder)).toMatchObject({ exitCode: 0 });
+    expect(await run(get, directory)).toMatchObject({ exitCode: 0 });
+    expect(await run(['api', 'GET', 'sites/home/lists/tasks/items/17'], directory)).toMatchObject({ exitCode: 0 });
+    expect(await run(['items', 'delete', '17', '--dry-run'], directory)).toMatchObject({ exitCode: 0 });
     expect(service.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
   test('does not stand in the way of another service', async () => {
     await using service = await scriptedService({ status: 201, body: milk });
     await using other = await scriptedService({ status: 201, body: milk });
-    await using folder = await settingsFolder(keptFor(service, { protected: true }));
-    const env = { ...folder.env, LISTCTL_BASE_URL: other.url, LISTCTL_TOKEN: 'other-token' };
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+    const env = { ...directory.env, LISTCTL_BASE_URL: other.url, LISTCTL_TOKEN: 'other-token' };
 
     expect((await run(['items', 'create', '-f', 'a=1'], { env })).exitCode).toBe(0);
     expect(other.requests).toHaveLength(1);

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { type KeptSettings, keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { type KeptSettings, keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
@@ -22,8 +22,8 @@ describe('a token goes only where it belongs', () => {
   ])('a stored one is not sent to an address from $how', async ({ words, variable }) => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using other = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    const env = { ...folder.env, ...(variable === undefined ? {} : { [variable]: other.url }) };
+    await using directory = await settingsDirectory(keptFor(service));
+    const env = { ...directory.env, ...(variable === undefined ? {} : { [variable]: other.url }) };
 
     const { exitCode, stdout, stderr } = await run([...get, ...words, ...(variable ? [] : [other.url])], { env });
 
@@ -36,33 +36,33 @@ describe('a token goes only where it belongs', () => {
   test('a profile whose address was changed does not take its token along', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using other = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
+    await using directory = await settingsDirectory(keptFor(service));
 
-    await run(['profile', 'set', 'prod', '--base-url', other.url], folder);
+    await run(['profile', 'set', 'prod', '--base-url', other.url], directory);
 
-    expect(await run(get, folder)).toMatchObject({ exitCode: 3 });
+    expect(await run(get, directory)).toMatchObject({ exitCode: 3 });
     expect(other.requests).toEqual([]);
   });
 
   test('another path on the same origin is the same place', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
+    await using directory = await settingsDirectory(keptFor(service));
 
-    await run([...get, '--base-url', service.url.replace('v1.0', 'v2.0')], folder);
+    await run([...get, '--base-url', service.url.replace('v1.0', 'v2.0')], directory);
 
     expect(tokensSeen(service)).toEqual(['Bearer stored-token']);
   });
 
   test('a token-command is not even run for another origin', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder();
-    const mark = join(folder.path, 'was-run');
+    await using directory = await settingsDirectory();
+    const mark = join(directory.path, 'was-run');
     await run(
       ['profile', 'set', 'a', '--base-url', 'https://own.invalid', '--token-command', `touch ${mark}; echo one-token`],
-      folder,
+      directory,
     );
 
-    const { exitCode, stderr } = await run([...get, '-s', 's', '-l', 'l', '--base-url', service.url], folder);
+    const { exitCode, stderr } = await run([...get, '-s', 's', '-l', 'l', '--base-url', service.url], directory);
 
     expect(exitCode).toBe(3);
     expect(stderr).toContain('token-command of profile a is for the address of that profile');
@@ -80,9 +80,9 @@ describe('token-command', () => {
 
   test('gives the token', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(world(service, 'echo printed-token'));
+    await using directory = await settingsDirectory(world(service, 'echo printed-token'));
 
-    expect(await run(get, { env: { ...env, ...folder.env } })).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await run(get, { env: { ...env, ...directory.env } })).toMatchObject({ exitCode: 0, stderr: '' });
     expect(tokensSeen(service)).toEqual(['Bearer printed-token']);
   });
 
@@ -91,14 +91,14 @@ describe('token-command', () => {
       { status: 401, body: { error: 'expired' } },
       { status: 201, body: milk },
     );
-    await using folder = await settingsFolder();
-    const count = join(folder.path, 'count');
+    await using directory = await settingsDirectory();
+    const count = join(directory.path, 'count');
     writeFileSync(
-      folder.config,
+      directory.config,
       JSON.stringify(world(service, `echo x >> ${count}; echo token-000$(wc -l < ${count} | tr -d " ")`)),
     );
 
-    const { exitCode } = await run(['items', 'create', '-f', 'a=1'], { env: { ...env, ...folder.env } });
+    const { exitCode } = await run(['items', 'create', '-f', 'a=1'], { env: { ...env, ...directory.env } });
 
     expect(exitCode).toBe(0);
     expect(tokensSeen(service)).toEqual(['Bearer token-0001', 'Bearer token-0002']);
@@ -110,17 +110,17 @@ describe('token-command', () => {
     { command: 'echo token-000$$', sent: 2, because: 'the second one is refused too' },
   ])('a 401 stays one where $because', async ({ command, sent }) => {
     await using service = await scriptedService({ status: 401, body: { error: 'no' } });
-    await using folder = await settingsFolder(world(service, command));
+    await using directory = await settingsDirectory(world(service, command));
 
-    expect(await run(get, { env: { ...env, ...folder.env } })).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(await run(get, { env: { ...env, ...directory.env } })).toMatchObject({ exitCode: 3, stdout: '' });
     expect(service.requests).toHaveLength(sent);
   });
 
   test('that fails is exit 3, and nothing is sent', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(world(service, 'echo locked >&2; exit 2'));
+    await using directory = await settingsDirectory(world(service, 'echo locked >&2; exit 2'));
 
-    const { exitCode, stderr } = await run(get, { env: { ...env, ...folder.env } });
+    const { exitCode, stderr } = await run(get, { env: { ...env, ...directory.env } });
 
     expect(exitCode).toBe(3);
     expect(stderr).toMatch(/^locked\nlistctl: the token-command of profile prod failed with exit code 2\n/);
@@ -129,28 +129,28 @@ describe('token-command', () => {
 
   test.each([0o620, 0o602])('is not run where others may write it: mode %o', async (mode) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder();
-    const mark = join(folder.path, 'was-run');
+    await using directory = await settingsDirectory();
+    const mark = join(directory.path, 'was-run');
     const { profiles } = world(service, `touch ${mark}; echo one-token`);
-    writeFileSync(folder.config, JSON.stringify({ version: 1, current: 'prod', profiles }));
-    chmodSync(folder.config, mode);
+    writeFileSync(directory.config, JSON.stringify({ version: 1, current: 'prod', profiles }));
+    chmodSync(directory.config, mode);
 
-    const { exitCode, stderr } = await run(get, { env: { ...env, ...folder.env } });
+    const { exitCode, stderr } = await run(get, { env: { ...env, ...directory.env } });
 
     expect(exitCode).toBe(10);
-    expect(stderr).toContain(`${folder.config} can be written by others`);
-    expect(stderr).toContain(`chmod go-w ${folder.config}`);
+    expect(stderr).toContain(`${directory.config} can be written by others`);
+    expect(stderr).toContain(`chmod go-w ${directory.config}`);
     expect(existsSync(mark)).toBe(false);
     expect(service.requests).toEqual([]);
-    chmodSync(folder.config, 0o644);
-    expect(await run(get, { env: { ...env, ...folder.env } })).toMatchObject({ exitCode: 0 });
+    chmodSync(directory.config, 0o644);
+    expect(await run(get, { env: { ...env, ...directory.env } })).toMatchObject({ exitCode: 0 });
   });
 
   test('a stored token comes first', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service, { tokenCommand: 'exit 1' }));
+    await using directory = await settingsDirectory(keptFor(service, { tokenCommand: 'exit 1' }));
 
-    await run(get, folder);
+    await run(get, directory);
 
     expect(tokensSeen(service)).toEqual(['Bearer stored-token']);
   });
@@ -168,23 +168,23 @@ describe('a token of the environment', () => {
     { words: [], without: ['LISTCTL_TOKEN', 'LISTCTL_TOKEN_FILE', 'LISTCTL_TOKEN_COMMAND'], sent: 'stored-token' },
   ])('without $without and with $words: $sent', async ({ words, without = [], sent }) => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    const file = join(folder.path, 'token.txt');
+    await using directory = await settingsDirectory(keptFor(service));
+    const file = join(directory.path, 'token.txt');
     writeFileSync(file, 'file-token');
     const tokens = {
       LISTCTL_TOKEN: 'own-token',
       LISTCTL_TOKEN_FILE: file,
       LISTCTL_TOKEN_COMMAND: 'echo command-token',
     };
-    const env = { ...path, ...folder.env, ...tokens, ...Object.fromEntries(without.map((name) => [name, ''])) };
+    const env = { ...path, ...directory.env, ...tokens, ...Object.fromEntries(without.map((name) => [name, ''])) };
 
     expect(await run([...get, ...words], { env })).toMatchObject({ exitCode: 0 });
     expect(tokensSeen(service)).toEqual([`Bearer ${sent}`]);
   });
 
   test('a file is read again after a 401: what rotates tokens writes files', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'token.txt');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'token.txt');
     writeFileSync(file, 'token-one');
     const rotating = {
       status: 401,
@@ -208,12 +208,12 @@ describe('a token of the environment', () => {
     await using service = await scriptedService(
       ...statuses.map((status, at) => ({ status, body: { id: at < 2 ? '17' : '18', fields: {} } })),
     );
-    await using folder = await temporaryFolder();
-    const count = join(folder.path, 'count');
+    await using directory = await temporaryDirectory();
+    const count = join(directory.path, 'count');
     const command = `echo "token-000$(( ($(wc -l < ${count}) % ${modulo}) + 1 ))"; echo >> ${count}`;
     writeFileSync(count, '');
     const env = {
-      ...{ ...path, ...list, LISTCTL_STATE_DIR: folder.path },
+      ...{ ...path, ...list, LISTCTL_STATE_DIR: directory.path },
       ...{ LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN_COMMAND: command },
     };
     const inTurn = ['items', 'get', '--from', '-', '--input-format', 'ids', '--concurrency', '1'];

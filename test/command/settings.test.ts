@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsFolder } from '../support/settings-folder.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
@@ -17,9 +17,9 @@ function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
 describe('a profile', () => {
   test('gives address, site, list and token, without a word in the environment', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
+    await using directory = await settingsDirectory(keptFor(service));
 
-    const { exitCode, stderr } = await run(get, folder);
+    const { exitCode, stderr } = await run(get, directory);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(service.requests[0]?.path).toBe('/v1.0/sites/home/lists/tasks/items/17');
@@ -28,9 +28,9 @@ describe('a profile', () => {
 
   test('gives the format, of errors too', async () => {
     await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
-    await using folder = await settingsFolder(keptFor(service, { output: 'json' }));
+    await using directory = await settingsDirectory(keptFor(service, { output: 'json' }));
 
-    const { exitCode, stderr } = await run(get, folder);
+    const { exitCode, stderr } = await run(get, directory);
 
     expect(exitCode).toBe(4);
     expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'not-found' } });
@@ -38,8 +38,8 @@ describe('a profile', () => {
 
   test('named with -p it wins over the environment; in use it does not', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    const env = { ...folder.env, LISTCTL_SITE: 'env', LISTCTL_TOKEN: 'env-token' };
+    await using directory = await settingsDirectory(keptFor(service));
+    const env = { ...directory.env, LISTCTL_SITE: 'env', LISTCTL_TOKEN: 'env-token' };
 
     await run(get, { env });
     await run([...get, '-p', 'prod'], { env });
@@ -49,11 +49,11 @@ describe('a profile', () => {
   });
 
   test('allows http for its own address alone', async () => {
-    await using folder = await settingsFolder({
+    await using directory = await settingsDirectory({
       current: 'a',
       profiles: { a: { baseUrl: 'http://lists.invalid', site: 's', list: 'l', allowHttp: true } },
     });
-    const env = { ...folder.env, LISTCTL_TOKEN: 'x-token-x' };
+    const env = { ...directory.env, LISTCTL_TOKEN: 'x-token-x' };
 
     const own = await run([...get, '--dry-run'], { env });
     const other = await run([...get, '--dry-run', '--base-url', 'http://other.invalid'], { env });
@@ -66,14 +66,14 @@ describe('a profile', () => {
 describe('a project file', () => {
   test('sets site, list and output, below the environment and above the profile', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    await using project = await temporaryFolder();
+    await using directory = await settingsDirectory(keptFor(service));
+    await using project = await temporaryDirectory();
     const cwd = join(project.path, 'deep');
     mkdirSync(cwd);
     writeFileSync(join(project.path, '.listctl.json'), '{"site":"shop","list":"stock","output":"id"}');
 
-    const { stdout } = await run(get, { ...folder, cwd });
-    await run(get, { env: { ...folder.env, LISTCTL_LIST: 'env' }, cwd });
+    const { stdout } = await run(get, { ...directory, cwd });
+    await run(get, { env: { ...directory.env, LISTCTL_LIST: 'env' }, cwd });
 
     expect(stdout).toBe('17\n');
     expect(service.requests.map(({ path }) => path)).toEqual([
@@ -85,12 +85,12 @@ describe('a project file', () => {
   test('that names an address stops everything, and nothing is sent anywhere', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using evil = await scriptedService({ status: 200, body: milk });
-    await using folder = await settingsFolder(keptFor(service));
-    await using project = await temporaryFolder();
+    await using directory = await settingsDirectory(keptFor(service));
+    await using project = await temporaryDirectory();
     const file = join(project.path, '.listctl.json');
     writeFileSync(file, JSON.stringify({ baseUrl: evil.url }));
 
-    const { exitCode, stderr } = await run(get, { ...folder, cwd: project.path });
+    const { exitCode, stderr } = await run(get, { ...directory, cwd: project.path });
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`${file} sets "baseUrl"`);
@@ -99,11 +99,11 @@ describe('a project file', () => {
 });
 
 test('wrong arguments are JSON where a profile or the project asks for it (cli.md, "Streams")', async () => {
-  await using folder = await settingsFolder(keptFor({ url: 'https://lists.example/v1.0' }, { output: 'json' }));
+  await using directory = await settingsDirectory(keptFor({ url: 'https://lists.example/v1.0' }, { output: 'json' }));
 
-  const wrong = await run(['items', 'create', '--bogus'], folder);
-  const named = await run(['items', 'create', '--bogus', '-p', 'prod'], folder);
-  const typed = await run(['items', 'create', '--bogus', '-o', 'pretty'], folder);
+  const wrong = await run(['items', 'create', '--bogus'], directory);
+  const named = await run(['items', 'create', '--bogus', '-p', 'prod'], directory);
+  const typed = await run(['items', 'create', '--bogus', '-o', 'pretty'], directory);
 
   for (const { exitCode, stderr } of [wrong, named]) {
     expect(exitCode).toBe(2);
@@ -117,9 +117,9 @@ describe('curl is a format for one run', () => {
   const prod = { baseUrl: 'https://lists.example', site: 'home', list: 'tasks' };
 
   test('from the flag', async () => {
-    await using folder = await settingsFolder({ current: 'prod', profiles: { prod } });
+    await using directory = await settingsDirectory({ current: 'prod', profiles: { prod } });
 
-    const { exitCode, stdout } = await run([...dryRun, '-o', 'curl'], folder);
+    const { exitCode, stdout } = await run([...dryRun, '-o', 'curl'], directory);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^curl /) });
   });
@@ -129,10 +129,10 @@ describe('curl is a format for one run', () => {
     { from: 'profile prod: output', env: {}, profile: { output: 'curl' }, project: {} },
     { from: '.listctl.json: output', env: {}, profile: {}, project: { output: 'curl' } },
   ])('not from $from', async ({ from, env, profile, project }) => {
-    await using folder = await settingsFolder({ current: 'prod', profiles: { prod: { ...prod, ...profile } } });
-    writeFileSync(join(folder.path, '.listctl.json'), JSON.stringify(project), { mode: 0o600 });
+    await using directory = await settingsDirectory({ current: 'prod', profiles: { prod: { ...prod, ...profile } } });
+    writeFileSync(join(directory.path, '.listctl.json'), JSON.stringify(project), { mode: 0o600 });
 
-    const { exitCode, stderr } = await run(dryRun, { env: { ...folder.env, ...env }, cwd: folder.path });
+    const { exitCode, stderr } = await run(dryRun, { env: { ...directory.env, ...env }, cwd: directory.path });
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`${from}: expected one of pretty`);

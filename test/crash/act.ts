@@ -1,7 +1,7 @@
 /** One job of a round: its sessions, one after the other, killed now and then, until there is nothing more to do. */
 
 import type { SeededRandom } from '../support/seeded-random.ts';
-import type { ServedFolder } from '../support/served-folder.ts';
+import type { ServedDirectory } from '../support/served-directory.ts';
 import type { Client, RunRecorded, SessionPlace } from './client.ts';
 import { carryOutKill } from './kill.ts';
 import { type KillPlan, planKill, type RunTime } from './kill-plan.ts';
@@ -13,7 +13,7 @@ import type { Wire } from './wire.ts';
 export interface ActOptions {
   readonly client: Client;
   readonly place: SessionPlace;
-  readonly service: ServedFolder;
+  readonly service: ServedDirectory;
   readonly wire: Wire;
   /** Somebody is killed so often at most. */
   readonly killsMax: number;

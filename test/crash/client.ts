@@ -7,7 +7,7 @@ import type { RowState } from '../../src/bulk/journal-read.ts';
 import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';
 import { bootId } from '../../src/bulk/record.ts';
 import { listctl, testNode } from '../support/listctl.ts';
-import { token } from '../support/served-folder.ts';
+import { token } from '../support/served-directory.ts';
 import type { Job } from './modes.ts';
 import type { ProxiedRequest } from './wire.ts';
 
@@ -17,8 +17,8 @@ export interface SessionPlace {
   /** The address of the service. */
   readonly url: string;
   readonly list: string;
-  /** A folder of its own, with the input's files in it. */
-  readonly folder: string;
+  /** A directory of its own, with the input's files in it. */
+  readonly directory: string;
   readonly concurrency: number;
   /** All that came by so far. */
   readonly requests: readonly ProxiedRequest[];
@@ -57,32 +57,32 @@ export const listctlClient: Client = listctlWith();
 /** The same with more words on its command line. */
 export function listctlWith(...more: readonly string[]): Client {
   return {
-    start: ({ job, url, list, folder, concurrency }) => {
-      const resumes = hasJournal(folder) ? ['--resume'] : [];
-      const words = [...job.words, '--from', join(folder, 'rows.csv'), ...resumes, '-o', 'jsonl', ...more];
-      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, list, folder }));
+    start: ({ job, url, list, directory, concurrency }) => {
+      const resumes = hasJournal(directory) ? ['--resume'] : [];
+      const words = [...job.words, '--from', join(directory, 'rows.csv'), ...resumes, '-o', 'jsonl', ...more];
+      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, list, directory }));
     },
     recordedIn: recordedByJournal,
   };
 }
 
 /** Whether a session has begun to record the run: one that was killed before has nothing to resume. */
-function hasJournal(folder: string): boolean {
-  const runs = join(folder, 'runs');
+function hasJournal(directory: string): boolean {
+  const runs = join(directory, 'runs');
   return existsSync(runs) && readdirSync(runs).some((name) => name.endsWith('.journal'));
 }
 
 /** What a session of listctl finds around it. */
-export function environmentOf({ url, list, folder }: Pick<SessionPlace, 'url' | 'list' | 'folder'>) {
+export function environmentOf({ url, list, directory }: Pick<SessionPlace, 'url' | 'list' | 'directory'>) {
   return {
-    ...{ HOME: folder, LISTCTL_STATE_DIR: folder, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
+    ...{ HOME: directory, LISTCTL_STATE_DIR: directory, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
     ...{ LISTCTL_SITE: 'crash', LISTCTL_LIST: list },
   };
 }
 
-async function recordedByJournal({ folder, job }: SessionPlace): Promise<RunRecorded> {
+async function recordedByJournal({ directory, job }: SessionPlace): Promise<RunRecorded> {
   const doneIds = new Map<number, string>();
-  const runs = join(folder, 'runs');
+  const runs = join(directory, 'runs');
   const names = (await readdir(runs).catch(() => [])).filter((name) => name.endsWith('.journal'));
   let replay: Replay | undefined;
   for (const name of names) {
@@ -113,15 +113,15 @@ function causesOf(replay: Replay): ReadonlyMap<string, number> {
 
 /** A client without intents: it sends what has no answer again. */
 export const naiveClient: Client = {
-  start: ({ url, list, folder, concurrency }) => {
+  start: ({ url, list, directory, concurrency }) => {
     const script = join(import.meta.dirname, 'naive-client.js');
     const items = `${url}/sites/crash/lists/${list}/items`;
     const options: Options = { reject: false, extendEnv: false, stdin: 'ignore' };
-    const words = [items, token, join(folder, 'rows.jsonl'), recordOf(folder), String(concurrency)];
+    const words = [items, token, join(directory, 'rows.jsonl'), recordOf(directory), String(concurrency)];
     return execa(testNode, [script, ...words], options) as unknown as ClientProcess;
   },
-  recordedIn: async ({ folder, job }) => {
-    const path = recordOf(folder);
+  recordedIn: async ({ directory, job }) => {
+    const path = recordOf(directory);
     const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
     const doneIds = new Map(lines.map((line) => line.split(' ')).map(([row, id = '']) => [Number(row), id] as const));
     return {
@@ -133,6 +133,6 @@ export const naiveClient: Client = {
   },
 };
 
-function recordOf(folder: string): string {
-  return join(folder, 'naive-record');
+function recordOf(directory: string): string {
+  return join(directory, 'naive-record');
 }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { seededRandom } from '../support/seeded-random.ts';
-import { serveFolder } from '../support/served-folder.ts';
+import { serveDirectory } from '../support/served-directory.ts';
 import type { Kills } from './act.ts';
 import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
@@ -67,8 +67,8 @@ const roundsPerKill = 10;
 async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions): Promise<LoopEnd> {
   const { goesOn = false } = options;
   const startedAtMs = performance.now();
-  const folder = await mkdtemp(join(tmpdir(), 'listctl-crash-'));
-  const service = await serveFolder(join(folder, 'items'));
+  const directory = await mkdtemp(join(tmpdir(), 'listctl-crash-'));
+  const service = await serveDirectory(join(directory, 'items'));
   const times = quickestTimes();
   let end: LoopEnd = { ...nothing, mode };
   try {
@@ -78,19 +78,19 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
       const drawn = drawRound(mode, name, options);
       const kills = Math.min(killsMax - killsOf(end), drawn.killsMax);
       const round = await roundOrFault({
-        ...{ ...drawn, service, mode, list: name, folder: join(folder, name), killsMax: kills },
+        ...{ ...drawn, service, mode, list: name, directory: join(directory, name), killsMax: kills },
         ...{ client: options.client, meddle: options.meddle },
         times: (act) => times.of(act, drawn),
       });
       for (const [act, time] of round.times.entries()) times.learn(act, drawn, time);
       end = added(end, round, name);
-      if (round.broken.length === 0 || goesOn) await rm(join(folder, name), { recursive: true });
+      if (round.broken.length === 0 || goesOn) await rm(join(directory, name), { recursive: true });
     }
   } finally {
     await service.kill();
-    if (end.broken.length === 0 || goesOn) await rm(folder, { recursive: true });
+    if (end.broken.length === 0 || goesOn) await rm(directory, { recursive: true });
   }
-  const evidence = end.broken.length === 0 || goesOn ? undefined : folder;
+  const evidence = end.broken.length === 0 || goesOn ? undefined : directory;
   return { ...end, evidence, tookMs: performance.now() - startedAtMs };
 }
 

@@ -47,14 +47,14 @@ export interface RoundCounts {
 }
 
 /** What a round came to. */
-export interface Judgement {
+export interface Judgment {
   readonly counts: RoundCounts;
   /** A sentence for each invariant that does not hold; none where all do. */
   readonly broken: readonly string[];
 }
 
 /** Judges a round. */
-export function judge(facts: RoundFacts): Judgement {
+export function judge(facts: RoundFacts): Judgment {
   const found = foundIn(facts);
   const broken: string[] = [];
   const check = (name: string, rows: readonly unknown[]) => {
@@ -164,7 +164,7 @@ function phantomsIn(facts: RoundFacts, idsOf: ReadonlyMap<number, readonly strin
   return [...unasked, ...goneUntold];
 }
 
-/** The ids that the service gave to two creates; and keys, where it honours them, that it gave two. */
+/** The ids that the service gave to two creates; and keys, where it honors them, that it gave two. */
 function reusedIn({ job, requests }: RoundFacts): readonly string[] {
   const creates = requests.filter(({ method, said }) => method === 'POST' && said?.status === 201);
   const pairs = new Set(

@@ -1,5 +1,5 @@
 /** The kill itself: SIGKILL, which no process can do anything about. */
-import type { ServedFolder } from '../support/served-folder.ts';
+import type { ServedDirectory } from '../support/served-directory.ts';
 import type { ClientProcess } from './client.ts';
 import type { KillPlan } from './kill-plan.ts';
 import type { Wire } from './wire.ts';
@@ -8,7 +8,7 @@ import type { Wire } from './wire.ts';
 export async function carryOutKill(
   { kind, at, laterMs }: KillPlan,
   running: ClientProcess,
-  { service, wire }: { readonly service: ServedFolder; readonly wire: Wire },
+  { service, wire }: { readonly service: ServedDirectory; readonly wire: Wire },
 ): Promise<number> {
   let hasEnded = false;
   const ended = running.finally(() => {

@@ -1,7 +1,7 @@
 /** What a list holds, asked of the service itself, without the faults in between. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { token } from '../support/served-folder.ts';
+import { token } from '../support/served-directory.ts';
 
 /** The fields of an item; all of them are text here. */
 export type TextFields = Readonly<Record<string, string>>;

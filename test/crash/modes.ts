@@ -67,8 +67,8 @@ export async function makeJob(mode: RowModeName | 'service', count: number, list
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   if (mode !== 'update' && mode !== 'delete') {
     const rows = numbers.map((number) => ({ id: undefined, fields: fieldsOf(number), becomes: fieldsOf(number) }));
-    // The embedded service is known to honour keys: nobody says so.
-    const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honoured'];
+    // The embedded service is known to honor keys: nobody says so.
+    const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honored'];
     const words = ['items', 'create', ...keys];
     return { mode, words, rows, ...filesOf(rows), bystanders: new Map(), idMax: 0 };
   }

@@ -2,11 +2,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SeededRandom } from '../support/seeded-random.ts';
-import type { ServedFolder } from '../support/served-folder.ts';
+import type { ServedDirectory } from '../support/served-directory.ts';
 import { type Kills, runAct } from './act.ts';
 import { type Client, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
 import { faultProxy } from './fault-proxy.ts';
-import { type Judgement, judge, type RoundFacts } from './invariants.ts';
+import { type Judgment, judge, type RoundFacts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
 import { judgeLedger, markOf } from './ledger.ts';
 import { type ListContents, listContents, type TextFields } from './list-contents.ts';
@@ -21,9 +21,9 @@ import { startWriters, type Writers } from './writers.ts';
 export interface RoundOptions {
   /** Undefined for listctl itself. */
   readonly client: Client | undefined;
-  readonly service: ServedFolder;
-  /** A folder of its own. */
-  readonly folder: string;
+  readonly service: ServedDirectory;
+  /** A directory of its own. */
+  readonly directory: string;
   /** The name of its list. */
   readonly list: string;
   readonly mode: ModeName;
@@ -41,7 +41,7 @@ export interface RoundOptions {
 }
 
 /** What a round came to. */
-export interface RoundEnd extends Judgement {
+export interface RoundEnd extends Judgment {
   readonly kills: Kills;
   readonly sessions: number;
   readonly rows: number;
@@ -63,8 +63,8 @@ interface Stage extends RoundOptions {
 
 /** Runs one. */
 export async function runRound(options: RoundOptions): Promise<RoundEnd> {
-  const { service, folder, list, mode, rows, throttles, random } = options;
-  await mkdir(folder, { recursive: true });
+  const { service, directory, list, mode, rows, throttles, random } = options;
+  await mkdir(directory, { recursive: true });
   const path = `/sites/crash/lists/${list}/items`;
   const contents = listContents(service.url, path);
   const writers = mode === 'service' ? startWriters(service, path, random) : undefined;
@@ -96,10 +96,10 @@ interface EndedJob {
 }
 
 async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Promise<EndedJob> {
-  const { wire, folder, list, concurrency, contents, mode } = stage;
+  const { wire, directory, list, concurrency, contents, mode } = stage;
   const client = stage.client ?? (isSeedMode(mode) ? seedClient : listctlClient);
-  for (const [name, text] of Object.entries(job.files)) await writeFile(join(folder, name), text);
-  const place: SessionPlace = { job, url: wire.url, list, folder, concurrency, requests: wire.requests };
+  for (const [name, text] of Object.entries(job.files)) await writeFile(join(directory, name), text);
+  const place: SessionPlace = { job, url: wire.url, list, directory, concurrency, requests: wire.requests };
   const sent = wire.requests.length;
   const random = stage.random.branch('act', act);
   const told = await runAct({ ...stage, ...{ client, place, killsMax, random, time: stage.times(act) } });
@@ -112,13 +112,13 @@ async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Pr
     ...factsOf(told.recorded, job),
     items: new Map([...found].filter(([, fields]) => markOf(fields) === undefined)),
   };
-  const judgement = judge(facts);
-  if (judgement.broken.length > 0) {
-    await writeFile(join(folder, 'requests.json'), JSON.stringify(wire.requests, null, 1));
+  const judgment = judge(facts);
+  if (judgment.broken.length > 0) {
+    await writeFile(join(directory, 'requests.json'), JSON.stringify(wire.requests, null, 1));
   }
   const causes = told.recorded.at(-1)?.causes ?? new Map();
   const folded = told.recorded.slice(0, -1).filter(({ isAtWork }) => isAtWork).length;
-  const end = { ...judgement, kills, sessions, folded, rows: job.rows.length, causes, times: [time] };
+  const end = { ...judgment, kills, sessions, folded, rows: job.rows.length, causes, times: [time] };
   return { place, facts, found, end };
 }
 
@@ -155,8 +155,8 @@ async function settle(stage: Stage, { place, found, facts }: EndedJob) {
   // Now all of it is to be there: nothing is in doubt any more, and nobody was killed.
   const job: Job = { ...place.job, mode: 'apply-keyed' };
   const seen = { ...factsOf([recorded], job), requests: [], kills: 0, items };
-  const judgement = judge({ ...facts, ...seen, job });
-  const end: RoundEnd = { ...noRound, ...judgement, broken: [...broken, ...judgement.broken] };
+  const judgment = judge({ ...facts, ...seen, job });
+  const end: RoundEnd = { ...noRound, ...judgment, broken: [...broken, ...judgment.broken] };
   return { end, facts: { ...facts, ...seen } };
 }
 
@@ -188,10 +188,10 @@ function together(one: RoundEnd, other: RoundEnd): RoundEnd {
 }
 
 /** The round, with what became of those who wrote to the same list. */
-async function withLedger({ end, facts, found }: EndedJob, writers: Writers, { folder }: Stage): Promise<RoundEnd> {
+async function withLedger({ end, facts, found }: EndedJob, writers: Writers, { directory }: Stage): Promise<RoundEnd> {
   const { ledger } = writers;
   const { counts, broken } = judgeLedger(ledger, found, facts.doneIds.values());
-  if (broken.length > 0) await writeFile(join(folder, 'ledger.json'), JSON.stringify(ledger.items, null, 1));
+  if (broken.length > 0) await writeFile(join(directory, 'ledger.json'), JSON.stringify(ledger.items, null, 1));
   const causes: ReadonlyMap<string, number> = new Map(
     counts.inDoubt > 0 ? [['without a key and an answer', counts.inDoubt]] : [],
   );

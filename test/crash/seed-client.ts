@@ -14,22 +14,22 @@ import type { InputRow } from './modes.ts';
 
 /** `listctl apply`, as it is built. */
 export const seedClient: Client = {
-  start: (place) => listctl(wordsOf(place, 'none'), environmentOf(place), { cwd: place.folder }),
+  start: (place) => listctl(wordsOf(place, 'none'), environmentOf(place), { cwd: place.directory }),
   recordedIn: recordedByState,
 };
 
-function wordsOf({ job, folder, concurrency }: SessionPlace, format: 'none' | 'pretty'): readonly string[] {
-  const init = existsSync(statePathIn(folder)) ? [] : ['--init'];
+function wordsOf({ job, directory, concurrency }: SessionPlace, format: 'none' | 'pretty'): readonly string[] {
+  const init = existsSync(statePathIn(directory)) ? [] : ['--init'];
   return [...job.words, ...init, '-o', format, '--concurrency', String(concurrency)];
 }
 
-function statePathIn(folder: string): string {
-  return join(folder, 'seed.json.state.json');
+function statePathIn(directory: string): string {
+  return join(directory, 'seed.json.state.json');
 }
 
 async function recordedByState(place: SessionPlace): Promise<RunRecorded> {
-  const { job, folder } = place;
-  const path = statePathIn(folder);
+  const { job, directory } = place;
+  const path = statePathIn(directory);
   const found = stateAt(path);
   const state = 'damage' in found ? undefined : found.state;
   const ends = job.rows.map((row, at) => endOf(row, state?.items.get(String(at + 1))));
@@ -82,7 +82,7 @@ function causesOf(state: State | undefined, { requests }: SessionPlace): Readonl
  */
 export async function settleSeed(place: SessionPlace, items: ReadonlyMap<string, TextFields>) {
   const broken: string[] = [...(await resolveDoubts(place, items))];
-  const path = statePathIn(place.folder);
+  const path = statePathIn(place.directory);
   const last = await runIn(place, wordsOf(place, 'none'));
   if (last.exitCode !== 0) broken.push(`J9 the last apply ended with ${last.exitCode}: ${last.stderr}`);
   const [before, sent] = [readFileSync(path, 'utf8'), place.requests.length];
@@ -97,12 +97,12 @@ export async function settleSeed(place: SessionPlace, items: ReadonlyMap<string,
 
 /** In this process: nobody is to be killed any more, and a start takes a while. */
 function runIn(place: SessionPlace, words: readonly string[]): Promise<Run> {
-  return run(words, { cwd: place.folder, env: environmentOf(place) });
+  return run(words, { cwd: place.directory, env: environmentOf(place) });
 }
 
 async function resolveDoubts(place: SessionPlace, items: ReadonlyMap<string, TextFields>): Promise<readonly string[]> {
-  const { folder, job } = place;
-  const state = readState(statePathIn(folder));
+  const { directory, job } = place;
+  const state = readState(statePathIn(directory));
   const known = [...(state?.items ?? [])];
   const taken = new Set([...job.bystanders.keys(), ...known.flatMap(([, { id }]) => id ?? [])]);
   const broken: string[] = [];

@@ -29,7 +29,7 @@ export function makeSecondSeed(first: Job, ids: ReadonlyMap<number, string>): Jo
 
 function seedJob(mode: Job['mode'], rows: readonly InputRow[]): Pick<Job, 'mode' | 'words' | 'files' | 'rows'> {
   const items = rows.flatMap(({ becomes }) => (becomes === undefined ? [] : [becomes]));
-  const keyed = mode === 'apply-keyed' ? ['--idempotency', 'honoured'] : [];
+  const keyed = mode === 'apply-keyed' ? ['--idempotency', 'honored'] : [];
   const words = ['apply', 'seed.json', '--prune', '--yes', ...keyed];
   return { mode, words, rows, files: { 'seed.json': JSON.stringify({ key: 'Row', items }) } };
 }

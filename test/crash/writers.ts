@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { pick, type SeededRandom } from '../support/seeded-random.ts';
-import { type ServedFolder, token } from '../support/served-folder.ts';
+import { type ServedDirectory, token } from '../support/served-directory.ts';
 import type { Ledger, WrittenItem } from './ledger.ts';
 import type { TextFields } from './list-contents.ts';
 import { type Wire, writeCount } from './wire.ts';
 
-/** Writers at work: for who runs beside them, a wire without faults straight into the service's folder. */
+/** Writers at work: for who runs beside them, a wire without faults straight into the service's directory. */
 export interface Writers extends Wire {
   readonly ledger: Ledger;
   /** How many creates were sent: no more ids than that were given. */
@@ -19,7 +19,7 @@ export interface Writers extends Wire {
 const writersMax = 4;
 
 /** Lets them begin; `settled` ends them, with what is under way answered. */
-export function startWriters(service: ServedFolder, path: string, random: SeededRandom): Writers {
+export function startWriters(service: ServedDirectory, path: string, random: SeededRandom): Writers {
   const writers = new WritersAtWork(service.url, path);
   const work = Array.from({ length: writersMax }, (_, at) => writers.work(`w${at}`, random.branch('writer', at)));
   const ended = Promise.all(work);
@@ -30,7 +30,7 @@ export function startWriters(service: ServedFolder, path: string, random: Seeded
     await ended;
   };
   return {
-    ...{ url: `local:${service.folder}`, requests: [], ledger: writers },
+    ...{ url: `local:${service.directory}`, requests: [], ledger: writers },
     created: () => writers.created,
     goDown: async () => {},
     comeUp: async () => {},

@@ -9,7 +9,7 @@ import process, { env } from 'node:process';
 import { execa } from 'execa';
 import { parseAllDocuments } from 'yaml';
 import { listctlFile, testNode } from '../support/listctl.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** The first fenced block of a language below a heading path, such as `['Load rows once', 'GitHub Actions']`. */
 export function fencedBlock(markdown: string, headings: readonly string[], language: string): string {
@@ -53,20 +53,20 @@ export interface RunOptions {
 
 /** A hosted repository with its CI: branches, caches, artifacts and volumes outlive the jobs. */
 export class Forge implements AsyncDisposable {
-  readonly #folder: string;
+  readonly #directory: string;
   readonly #serviceUrl: string;
   readonly #dispose: () => PromiseLike<void>;
   #jobs = 0;
 
-  private constructor(folder: string, serviceUrl: string, dispose: () => PromiseLike<void>) {
-    this.#folder = folder;
+  private constructor(directory: string, serviceUrl: string, dispose: () => PromiseLike<void>) {
+    this.#directory = directory;
     this.#serviceUrl = serviceUrl;
     this.#dispose = dispose;
   }
 
   /** Makes an empty repository whose jobs reach the service at this address. */
   static async create(serviceUrl: string): Promise<Forge> {
-    const { path, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
+    const { path, [Symbol.asyncDispose]: dispose } = await temporaryDirectory();
     for (const name of ['cache', 'artifacts', 'bin', 'volumes']) mkdirSync(join(path, name));
     const programs = {
       listctl: `exec '${testNode}' '${listctlFile}' "$@"`,
@@ -84,20 +84,20 @@ export class Forge implements AsyncDisposable {
   }
 
   get repository(): string {
-    return join(this.#folder, 'origin.git');
+    return join(this.#directory, 'origin.git');
   }
 
   /** A clone in which a person works: files are changed there and pushed. */
   get author(): string {
-    return join(this.#folder, 'author');
+    return join(this.#directory, 'author');
   }
 
   /** What a cache has under a key; several keys may begin with it. */
   caches(prefix: string): readonly string[] {
-    const folder = join(this.#folder, 'cache');
-    return readdirSync(folder)
+    const directory = join(this.#directory, 'cache');
+    return readdirSync(directory)
       .filter((name) => name.startsWith(prefix))
-      .map((name) => join(folder, name));
+      .map((name) => join(directory, name));
   }
 
   /** Forgets every cache, as an eviction does. */
@@ -147,7 +147,7 @@ export class Forge implements AsyncDisposable {
 
   async #githubJob(job: GithubJob, shard: number, options: RunOptions): Promise<JobEnd> {
     const { run, attempt = 1, inputs = {}, signal } = options;
-    const clone = this.#newFolder();
+    const clone = this.#newDirectory();
     const values: Record<string, string> = {
       ...{ 'matrix.shard': `${shard}`, 'github.run_id': `${run}`, 'github.run_attempt': `${attempt}` },
       ...{ 'secrets.LISTCTL_TOKEN': token, 'github.server_url': 'https://forge.example', 'github.repository': 'a/b' },
@@ -169,7 +169,7 @@ export class Forge implements AsyncDisposable {
         await this.#action(step.uses, filledAll(step.with), clone, options);
         continue;
       }
-      const script = join(this.#folder, `step-${this.#jobs++}.sh`);
+      const script = join(this.#directory, `step-${this.#jobs++}.sh`);
       writeFileSync(script, filled(step.run ?? ''));
       const ended = await this.#run(['bash', '-e', script], clone, { ...environment, ...filledAll(step.env) }, options);
       end = { exitCode: end.exitCode || ended.exitCode, log: end.log + ended.log };
@@ -219,7 +219,7 @@ export class Forge implements AsyncDisposable {
   }
 
   async #gitlabJob(job: GitlabJob, index: number, options: RunOptions): Promise<JobEnd> {
-    const clone = this.#newFolder();
+    const clone = this.#newDirectory();
     const predefined: Record<string, string> = {
       ...{ CI_NODE_INDEX: `${index}`, CI_NODE_TOTAL: `${job.parallel ?? 1}`, CI_PIPELINE_ID: `${options.run}` },
       ...{ CI_JOB_URL: `https://forge.example/jobs/${this.#jobs}`, LISTCTL_TOKEN: token },
@@ -231,7 +231,7 @@ export class Forge implements AsyncDisposable {
     const key = filled(job.cache?.key ?? '');
     if (job.cache !== undefined) this.#restore(clone, [key]);
     const environment = { ...this.#environment(clone, options), ...predefined, ...Object.fromEntries(variables) };
-    const script = join(this.#folder, `step-${this.#jobs++}.sh`);
+    const script = join(this.#directory, `step-${this.#jobs++}.sh`);
     writeFileSync(script, ['set -eo pipefail', ...(job.before_script ?? []), ...job.script].join('\n'));
     const end = await this.#run(['bash', script], clone, environment, options);
     // What is canceled uploads neither.
@@ -259,13 +259,14 @@ export class Forge implements AsyncDisposable {
     if (container === undefined) throw new Error('no container');
     let [script = ''] = container.args;
     for (const { name, mountPath } of container.volumeMounts) {
-      const folder = join(this.#folder, 'volumes', name);
-      mkdirSync(folder, { recursive: true });
-      script = script.replaceAll(`${mountPath}/`, `${folder}/`);
+      const directory = join(this.#directory, 'volumes', name);
+      mkdirSync(directory, { recursive: true });
+      script = script.replaceAll(`${mountPath}/`, `${directory}/`);
     }
-    for (const [name, text] of Object.entries(input)) writeFileSync(join(this.#folder, 'volumes', 'input', name), text);
+    for (const [name, text] of Object.entries(input))
+      writeFileSync(join(this.#directory, 'volumes', 'input', name), text);
     const variables = container.env.map(({ name, value }) => [name, value ?? token]);
-    const home = this.#newFolder();
+    const home = this.#newDirectory();
     const environment = { ...this.#environment(home), ...Object.fromEntries(variables) };
     return this.#run(
       [...container.command, script],
@@ -280,17 +281,17 @@ export class Forge implements AsyncDisposable {
     return parseAllDocuments(here).map((document) => document.toJS());
   }
 
-  #newFolder(): string {
-    const folder = join(this.#folder, `job-${this.#jobs++}`, 'work');
-    mkdirSync(folder, { recursive: true });
-    return folder;
+  #newDirectory(): string {
+    const directory = join(this.#directory, `job-${this.#jobs++}`, 'work');
+    mkdirSync(directory, { recursive: true });
+    return directory;
   }
 
   #environment(clone: string, { limitSeconds }: Partial<RunOptions> = {}): Record<string, string> {
     const home = join(dirname(clone), `home-${basename(clone)}`);
     mkdirSync(home, { recursive: true });
     return {
-      ...{ CI: 'true', HOME: home, PATH: `${join(this.#folder, 'bin')}:${env['PATH']}` },
+      ...{ CI: 'true', HOME: home, PATH: `${join(this.#directory, 'bin')}:${env['PATH']}` },
       ...(limitSeconds !== undefined && { TEST_LIMIT: `${limitSeconds}` }),
     };
   }
@@ -308,20 +309,20 @@ export class Forge implements AsyncDisposable {
   }
 
   #save(clone: string, key: string, paths: readonly string[], replaces = false): void {
-    const folder = join(this.#folder, 'cache', key);
+    const directory = join(this.#directory, 'cache', key);
     if (!paths.some((path) => existsSync(join(clone, path)))) return;
-    if (existsSync(folder) && !replaces) throw new Error(`the cache ${key} is there already`);
-    this.#copy(clone, folder, paths);
+    if (existsSync(directory) && !replaces) throw new Error(`the cache ${key} is there already`);
+    this.#copy(clone, directory, paths);
   }
 
   #keep(clone: string, name: string, paths: readonly string[]): void {
-    this.#copy(clone, join(this.#folder, 'artifacts', name), paths);
+    this.#copy(clone, join(this.#directory, 'artifacts', name), paths);
   }
 
-  #copy(clone: string, folder: string, paths: readonly string[]): void {
-    mkdirSync(folder, { recursive: true });
+  #copy(clone: string, directory: string, paths: readonly string[]): void {
+    mkdirSync(directory, { recursive: true });
     for (const path of paths) {
-      if (existsSync(join(clone, path))) cpSync(join(clone, path), join(folder, path), { recursive: true });
+      if (existsSync(join(clone, path))) cpSync(join(clone, path), join(directory, path), { recursive: true });
     }
   }
 

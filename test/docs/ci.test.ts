@@ -101,7 +101,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
     await using forge = await Forge.create(service.url);
     await forge.push({ 'tasks.csv': csvOf(rows) });
     await loader.start(forge, 1);
-    const [first, second] = forge.caches('').map((folder) => join(folder, 'tasks.journal'));
+    const [first, second] = forge.caches('').map((directory) => join(directory, 'tasks.journal'));
     if (first === undefined || second === undefined) throw new Error('no journals');
     const text = readFileSync(first, 'utf8');
     writeFileSync(first, text.replace('"create"', '"crEate"'));

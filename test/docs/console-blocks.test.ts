@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { consoleBlocks, newcomer, typeAll } from './console-blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -13,7 +13,7 @@ const blocks = pages.flatMap((page) =>
 );
 
 test.each(blocks)('$page, "$heading": block $number prints what it says', async ({ steps }) => {
-  await using home = await temporaryFolder();
+  await using home = await temporaryDirectory();
   symlinkSync(join(root, 'docs'), join(home.path, 'docs'));
 
   const printed = await typeAll(

@@ -56,10 +56,10 @@ export function newcomer(home: string): Record<string, string> {
   return { HOME: home, PATH: `${programs}:${env['PATH']}` };
 }
 
-/** Types the commands into one shell, in a folder, and gives what each printed. */
+/** Types the commands into one shell, in a directory, and gives what each printed. */
 export async function typeAll(
   commands: readonly string[],
-  folder: string,
+  directory: string,
   environment: Record<string, string>,
 ): Promise<string[]> {
   const mark = '-- end of command --';
@@ -69,7 +69,7 @@ export async function typeAll(
     .join('');
   const { stdout } = await execa('sh', [], {
     input: script,
-    cwd: folder,
+    cwd: directory,
     env: environment,
     extendEnv: false,
     reject: false,

@@ -4,7 +4,7 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setup } from '../support/build.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { consoleBlocks, newcomer } from './console-blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -13,7 +13,7 @@ const steps = consoleBlocks(readme).find(({ heading }) => heading === 'Quick sta
 if (steps.length === 0) throw new Error('the README has no quick start to show');
 
 await setup();
-await using home = await temporaryFolder();
+await using home = await temporaryDirectory();
 symlinkSync(join(root, 'docs'), join(home.path, 'docs'));
 // Showing a command must not change the `$?` that it may ask for.
 const shown = (command: string) => `status=$?; echo ${quoted(`$ ${command}`)}; (exit $status)`;

@@ -6,7 +6,7 @@ import type { ProgramNode } from '../../src/commands/help/help.ts';
 import { listctl } from '../support/listctl.ts';
 import { manPages } from './man-pages.ts';
 
-const folder = join(import.meta.dirname, '../../dist/man');
+const directory = join(import.meta.dirname, '../../dist/man');
 const isMissing = spawnSync('mandoc', ['-T', 'lint', '/dev/null']).error !== undefined;
 const because = isMissing ? ' (skipped: mandoc is not installed)' : '';
 
@@ -17,14 +17,17 @@ test('the build makes a page for each command and each topic', async () => {
   expect(pages.map(({ file }) => file)).toEqual(
     expect.arrayContaining(['listctl.1', 'listctl-items-create.1', 'listctl-apply.1', 'listctl-apply.7']),
   );
-  expect(readdirSync(folder)).toEqual(pages.map(({ file }) => file).sort());
-  for (const { file, text } of pages) expect(readFileSync(join(folder, file), 'utf8')).toBe(text);
+  expect(readdirSync(directory)).toEqual(pages.map(({ file }) => file).sort());
+  for (const { file, text } of pages) expect(readFileSync(join(directory, file), 'utf8')).toBe(text);
 });
 
 describe('as a reader sees them', () => {
   test.skipIf(isMissing)(`no page has a fault but for its date, which builds would differ in${because}`, () => {
-    const said = readdirSync(folder).flatMap((file) => {
-      const { stdout } = spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', file], { cwd: folder, encoding: 'utf8' });
+    const said = readdirSync(directory).flatMap((file) => {
+      const { stdout } = spawnSync('mandoc', ['-T', 'lint', '-W', 'warning', file], {
+        cwd: directory,
+        encoding: 'utf8',
+      });
       return stdout.split('\n').filter((line) => line !== '' && !line.endsWith('missing date, using "": TH'));
     });
 
@@ -51,7 +54,7 @@ describe('as a reader sees them', () => {
     const program: ProgramNode = JSON.parse(stdout);
 
     for (const { name, page } of program.topics) {
-      const shown = rendered(readFileSync(join(folder, `listctl-${name}.7`), 'utf8'));
+      const shown = rendered(readFileSync(join(directory, `listctl-${name}.7`), 'utf8'));
       for (const line of page.split('\n')) expect(shown).toContain(line.trim());
     }
   });

@@ -7,7 +7,7 @@ import {
   type TopicNode,
 } from '../../src/commands/help/help.ts';
 
-/** A page, as it lies in a folder of pages. */
+/** A page, as it lies in a directory of pages. */
 export interface ManPage {
   /** `listctl-items-create.1` */
   readonly file: string;

@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { makePictures } from './pictures.ts';
 
 const root = join(import.meta.dirname, '../..');
-const folder = join(root, 'docs/pictures');
+const directory = join(root, 'docs/pictures');
 
 test('docs/pictures shows what the program does: npm run pictures makes it anew', { timeout: 120_000 }, async () => {
-  const shown = readdirSync(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]);
+  const shown = readdirSync(directory).map((file) => [file, readFileSync(join(directory, file), 'utf8')]);
 
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(await makePictures()));
 });
@@ -17,6 +17,6 @@ test('every picture stands in the README, with words for who does not see it', (
 
   const images = [...readme.matchAll(/^!\[(?<words>[^\]]*)\]\(docs\/pictures\/(?<file>[^)]+)\)$/gm)];
 
-  expect(images.map(({ groups }) => groups?.['file']).toSorted()).toEqual(readdirSync(folder).toSorted());
+  expect(images.map(({ groups }) => groups?.['file']).toSorted()).toEqual(readdirSync(directory).toSorted());
   for (const { groups } of images) expect(groups?.['words']).toMatch(/\w+ \w+ \w+/);
 });

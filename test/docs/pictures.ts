@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environmentFor } from '../support/scripted-service.ts';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { openTerminal, type Terminal } from '../support/terminal.ts';
 import { newcomer, typeAll } from './console-blocks.ts';
 import { heldService } from './held-service.ts';
@@ -83,7 +83,7 @@ async function manyPicture(): Promise<string> {
       'A terminal: a run over a file of 40 rows was interrupted after 18 and says how to go on with it; resumed, it ' +
       'shows a bar at 14 of the 22 rows that were left.',
   });
-  // A run that ends well leaves nothing behind that still writes to its folder.
+  // A run that ends well leaves nothing behind that still writes to its directory.
   service.letThrough(40);
   await shell.shows(/\n40 rows: 40 created; .*\n\$$/);
   return picture;
@@ -121,13 +121,13 @@ async function applyPicture(): Promise<string> {
 const localList = { LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
 
 /** The home of somebody who has just installed listctl, with these docs in it. */
-async function newHome(): Promise<TemporaryFolder & { readonly environment: Record<string, string> }> {
-  const home = await temporaryFolder();
+async function newHome(): Promise<TemporaryDirectory & { readonly environment: Record<string, string> }> {
+  const home = await temporaryDirectory();
   symlinkSync(docs, join(home.path, 'docs'));
   return { ...home, environment: newcomer(home.path) };
 }
 
-async function openShell(home: TemporaryFolder, environment: Record<string, string>): Promise<Terminal> {
+async function openShell(home: TemporaryDirectory, environment: Record<string, string>): Promise<Terminal> {
   const prompt = '\x1b[32m$\x1b[39m ';
   const shell = openTerminal('sh', ['-i'], { columns, cwd: home.path, env: { ...environment, PS1: prompt } });
   await shell.shows(/^\$$/);

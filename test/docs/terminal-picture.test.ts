@@ -49,8 +49,8 @@ test('what is markup in XML is text in a picture', async () => {
 test.each([
   ['a background', '\x1b[41mred'],
   ['an underline', '\x1b[4mline'],
-  ['one of 256 colours', '\x1b[38;5;200mpink'],
-  ['one of 16 million colours', '\x1b[38;2;1;2;3mdark'],
+  ['one of 256 colors', '\x1b[38;5;200mpink'],
+  ['one of 16 million colors', '\x1b[38;2;1;2;3mdark'],
 ])('%s is refused, since the picture would not show it', async (_, text) => {
   await expect(painted(text)).rejects.toThrow('a picture has no such look as that of');
 });
@@ -61,6 +61,6 @@ test('a replaced text looks as the one before it, and moves what follows', async
   const made = replaced(row, /\d+/g, '456');
 
   expect(textOf(made)).toBe('花子: 456 s, 456 s');
-  expect(made.filter(({ look }) => look.colour === 1).map(({ text }) => text)).toEqual(['4', '5', '6']);
-  expect(made.filter(({ look }) => look.colour === 2).map(({ text }) => text)).toEqual(['4', '5', '6']);
+  expect(made.filter(({ look }) => look.color === 1).map(({ text }) => text)).toEqual(['4', '5', '6']);
+  expect(made.filter(({ look }) => look.color === 2).map(({ text }) => text)).toEqual(['4', '5', '6']);
 });

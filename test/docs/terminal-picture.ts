@@ -5,8 +5,8 @@ import type { IBufferCell, Terminal } from '@xterm/headless';
 interface Look {
   readonly isBold: boolean;
   readonly isDim: boolean;
-  /** One of the 16 colours; undefined for that of all text. */
-  readonly colour: number | undefined;
+  /** One of the 16 colors; undefined for that of all text. */
+  readonly color: number | undefined;
 }
 
 /** A character, or several that are drawn as one. */
@@ -38,13 +38,13 @@ const size = {
   bar: 36,
 } as const;
 const fonts = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace";
-const colours = { text: '#e6edf3', window: '#0d1117', bar: '#161b22', edge: '#30363d', button: '#484f58' } as const;
+const colors = { text: '#e6edf3', window: '#0d1117', bar: '#161b22', edge: '#30363d', button: '#484f58' } as const;
 /** Black to white, then the bright ones. */
 const palette = [
   ...['#484f58', '#ff7b72', '#3fb950', '#d29922', '#58a6ff', '#bc8cff', '#39c5cf', '#b1bac4'],
   ...['#6e7681', '#ffa198', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#ffffff'],
 ] as const;
-const plain: Look = { isBold: false, isDim: false, colour: undefined };
+const plain: Look = { isBold: false, isDim: false, color: undefined };
 
 /**
  * What stands on a screen, with what has scrolled away above it; blank rows at the end are left out.
@@ -94,7 +94,7 @@ export function terminalPicture(rows: readonly CellRow[], columns: number, { tit
   });
   const lines = [
     ...windowElements(width, bottom + size.above, { title, description }),
-    `<g fill="${colours.text}" font-family="${fonts}" font-size="${size.font}" xml:space="preserve">`,
+    `<g fill="${colors.text}" font-family="${fonts}" font-size="${size.font}" xml:space="preserve">`,
     ...texts,
     '</g>',
     '</svg>',
@@ -110,11 +110,11 @@ function windowElements(width: number, height: number, { title, description }: C
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title description">`,
     `<title id="title">${escaped(title)}</title>`,
     `<desc id="description">${escaped(description)}</desc>`,
-    `<rect ${outline} fill="${colours.window}"/>`,
-    `<path d="M.5 ${size.bar}.5V10A9.5 9.5 0 0 1 10 .5H${width - 10}a9.5 9.5 0 0 1 9.5 9.5V${size.bar}.5z" fill="${colours.bar}"/>`,
-    `<path d="M1 ${size.bar}.5H${width - 1}" stroke="${colours.edge}"/>`,
-    `<rect ${outline} fill="none" stroke="${colours.edge}"/>`,
-    `<g fill="${colours.button}">${buttons.join('')}</g>`,
+    `<rect ${outline} fill="${colors.window}"/>`,
+    `<path d="M.5 ${size.bar}.5V10A9.5 9.5 0 0 1 10 .5H${width - 10}a9.5 9.5 0 0 1 9.5 9.5V${size.bar}.5z" fill="${colors.bar}"/>`,
+    `<path d="M1 ${size.bar}.5H${width - 1}" stroke="${colors.edge}"/>`,
+    `<rect ${outline} fill="none" stroke="${colors.edge}"/>`,
+    `<g fill="${colors.button}">${buttons.join('')}</g>`,
   ];
 }
 
@@ -154,13 +154,13 @@ function trimmed(run: Run): Run {
   return { ...run, text: text.trimEnd(), column: run.column + before, columns: run.columns - before - after };
 }
 
-function textElement({ text, column, columns, look: { isBold, isDim, colour } }: Run, y: number): string {
+function textElement({ text, column, columns, look: { isBold, isDim, color } }: Run, y: number): string {
   const attributes = [
     ['x', decimal(size.aside + column * size.cell)],
     ['y', String(y)],
     // A font with other widths is set wider or closer.
     ['textLength', decimal(columns * size.cell)],
-    ...(colour === undefined ? [] : [['fill', palette[colour]]]),
+    ...(color === undefined ? [] : [['fill', palette[color]]]),
     ...(isBold ? [['font-weight', '700']] : []),
     ...(isDim ? [['opacity', '.65']] : []),
   ];
@@ -168,17 +168,17 @@ function textElement({ text, column, columns, look: { isBold, isDim, colour } }:
 }
 
 function lookOf(cell: IBufferCell): Look {
-  const colour = cell.isFgPalette() ? cell.getFgColor() : undefined;
-  const isShown = cell.isFgDefault() || (colour !== undefined && colour < palette.length);
+  const color = cell.isFgPalette() ? cell.getFgColor() : undefined;
+  const isShown = cell.isFgDefault() || (color !== undefined && color < palette.length);
   const others = [cell.isInverse(), cell.isUnderline(), cell.isItalic(), cell.isStrikethrough(), cell.isInvisible()];
   if (!isShown || !cell.isBgDefault() || others.some((isSet) => isSet !== 0)) {
     throw new Error(`a picture has no such look as that of "${cell.getChars()}": teach it to ${import.meta.filename}`);
   }
-  return { isBold: cell.isBold() !== 0, isDim: cell.isDim() !== 0, colour };
+  return { isBold: cell.isBold() !== 0, isDim: cell.isDim() !== 0, color };
 }
 
 function isSameLook(one: Look, other: Look): boolean {
-  return one.isBold === other.isBold && one.isDim === other.isDim && one.colour === other.colour;
+  return one.isBold === other.isBold && one.isDim === other.isDim && one.color === other.color;
 }
 
 /** The cell that a place in the text of a row belongs to. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setup } from '../support/build.ts';
 import { makePictures } from './pictures.ts';
 
-const folder = join(import.meta.dirname, '../../docs/pictures');
+const directory = join(import.meta.dirname, '../../docs/pictures');
 await setup();
-mkdirSync(folder, { recursive: true });
-for (const [file, picture] of await makePictures()) writeFileSync(join(folder, file), picture);
+mkdirSync(directory, { recursive: true });
+for (const [file, picture] of await makePictures()) writeFileSync(join(directory, file), picture);

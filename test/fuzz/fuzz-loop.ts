@@ -13,7 +13,7 @@ import { startWatchdog } from './watchdog.ts';
 
 /**
  * No single run may take longer, nor let the process grow by more. A second is one of the processor, which another
- * process can't take from it, for each begun 64 KiB of input. What does not come back at all is killed after a minute.
+ * process cannot take from it, for each begun 64 KiB of input. What does not come back at all is killed after a minute.
  */
 const limits = { runMs: 1000, perBytes: 65_536, growthBytes: 64 * 1024 * 1024, hangMs: 60_000 } as const;
 
@@ -51,23 +51,23 @@ export interface FuzzEnd {
 
 /** The inputs that are kept for a target. */
 export function corpusOf({ name }: FuzzTarget): readonly Buffer[] {
-  const folder = join(import.meta.dirname, 'corpus', name);
-  return readdirSync(folder)
+  const directory = join(import.meta.dirname, 'corpus', name);
+  return readdirSync(directory)
     .sort()
-    .map((file) => readFileSync(join(folder, file)));
+    .map((file) => readFileSync(join(directory, file)));
 }
 
 /** Runs a target: first what is kept, then damages of it; what ends in a new way is damaged further. */
 export async function fuzz(target: FuzzTarget, options: FuzzOptions): Promise<FuzzEnd> {
-  const folder = mkdtempSync(join(tmpdir(), 'listctl-fuzz-'));
-  const open = await target.open(folder);
+  const directory = mkdtempSync(join(tmpdir(), 'listctl-fuzz-'));
+  const open = await target.open(directory);
   const memory = peakMemory();
   try {
     return await new Loop(target, { ...options, open, memory }).run();
   } finally {
     memory.close();
     await open.close?.();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 

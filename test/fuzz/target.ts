@@ -12,8 +12,8 @@ export interface FuzzTarget {
   readonly mend?: (bytes: Buffer, random: SeededRandom) => Buffer;
   /** How many runs `npm test` makes. */
   readonly testRuns: number;
-  /** @param folder an empty one, for its files */
-  open(folder: string): Promise<OpenTarget> | OpenTarget;
+  /** @param directory an empty one, for its files */
+  open(directory: string): Promise<OpenTarget> | OpenTarget;
 }
 
 /** A target at work. */

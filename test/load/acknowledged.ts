@@ -18,7 +18,7 @@ export type ReadItem = (id: string) => Promise<Readonly<Record<string, unknown>>
 /** The books of a load. */
 export class Acknowledged {
   readonly #items = new Map<string, Known>();
-  /** What can't be, said as it was noticed. */
+  /** What cannot be, said as it was noticed. */
   readonly broken: string[] = [];
 
   /** How many items were created. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import autocannon from 'autocannon';
-import { serveFolder, token } from '../support/served-folder.ts';
+import { serveDirectory, token } from '../support/served-directory.ts';
 
 /** What idle connections came to. */
 export interface IdleEnd {
@@ -20,9 +20,9 @@ const loadSeconds = 5;
 const idleMs = 10_000;
 const lateMs = 10_000;
 
-/** Serves a folder to so many idle connections, and to a few that read. */
-export async function idleConnections(folder: string, connections: number): Promise<IdleEnd> {
-  const service = await serveFolder(folder);
+/** Serves a directory to so many idle connections, and to a few that read. */
+export async function idleConnections(directory: string, connections: number): Promise<IdleEnd> {
+  const service = await serveDirectory(directory);
   try {
     const { hostname, port } = new URL(service.url);
     const alone = await readLoad(service.url);

@@ -5,7 +5,7 @@
 import process, { argv, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { setup } from '../support/build.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type IdleEnd, idleConnections } from './idle-connections.ts';
 import { type LoadEnd, mixedLoad } from './mixed-load.ts';
 
@@ -20,11 +20,11 @@ const { values } = parseArgs({
 });
 
 await setup();
-await using idleFolder = await temporaryFolder();
-await using folder = await temporaryFolder();
-const idle = await idleConnections(idleFolder.path, Number(values.idle));
+await using idleDirectory = await temporaryDirectory();
+await using directory = await temporaryDirectory();
+const idle = await idleConnections(idleDirectory.path, Number(values.idle));
 say(idleLine(idle), idle.broken);
-const load = await mixedLoad(folder.path, {
+const load = await mixedLoad(directory.path, {
   seconds: Number(values.seconds),
   kills: Number(values.kills),
   connections: Number(values.connections),

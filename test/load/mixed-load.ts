@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { Pool } from 'undici';
-import { type ServedFolder, serveFolder, token } from '../support/served-folder.ts';
+import { type ServedDirectory, serveDirectory, token } from '../support/served-directory.ts';
 import { Acknowledged } from './acknowledged.ts';
 
 /** What a load came to. */
@@ -28,9 +28,9 @@ export interface LoadOptions {
 const comparedAtOnce = 64;
 const itemsPath = '/sites/home/lists/tasks/items';
 
-/** Loads a service of its own, in this folder; its process is gone at the end. */
-export async function mixedLoad(folder: string, options: LoadOptions): Promise<LoadEnd> {
-  const service = await serveFolder(folder);
+/** Loads a service of its own, in this directory; its process is gone at the end. */
+export async function mixedLoad(directory: string, options: LoadOptions): Promise<LoadEnd> {
+  const service = await serveDirectory(directory);
   try {
     return await loadAndCompare(service, options);
   } finally {
@@ -38,7 +38,10 @@ export async function mixedLoad(folder: string, options: LoadOptions): Promise<L
   }
 }
 
-async function loadAndCompare(service: ServedFolder, { seconds, kills, connections }: LoadOptions): Promise<LoadEnd> {
+async function loadAndCompare(
+  service: ServedDirectory,
+  { seconds, kills, connections }: LoadOptions,
+): Promise<LoadEnd> {
   const acknowledged = new Acknowledged();
   const unexpected: string[] = [];
   const legMs = (seconds * 1000) / (kills + 1);
@@ -77,7 +80,7 @@ interface Leg {
  *
  * @returns how many requests were answered
  */
-async function loadUntilKilled(service: ServedFolder, { lastsMs, connections, ...leg }: Leg): Promise<number> {
+async function loadUntilKilled(service: ServedDirectory, { lastsMs, connections, ...leg }: Leg): Promise<number> {
   const { pathname } = new URL(service.url);
   const running = autocannon({
     url: new URL(service.url).origin,
@@ -87,7 +90,7 @@ async function loadUntilKilled(service: ServedFolder, { lastsMs, connections, ..
     requests: [...requestsOf(`${pathname}${itemsPath}`, leg)] as autocannon.Request[],
   });
   try {
-    // It ends before only where it can't begin, and then it throws.
+    // It ends before only where it cannot begin, and then it throws.
     await Promise.race([sleep(lastsMs), running]);
     await service.kill();
   } finally {
@@ -178,7 +181,7 @@ function titleOf(leg: number, row: number): string {
   return `${leg}-${row}`;
 }
 
-async function compareAll({ url }: ServedFolder, acknowledged: Acknowledged): Promise<readonly string[]> {
+async function compareAll({ url }: ServedDirectory, acknowledged: Acknowledged): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);
   const pool = new Pool(origin, { connections: comparedAtOnce });
   try {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import process, { argv, execPath, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -29,12 +29,12 @@ interface Report {
   }[];
 }
 
-await using folder = await temporaryFolder();
+await using directory = await temporaryDirectory();
 const rows: string[] = [];
 for (const major of values.node) {
   stdout.write(`Node ${major} …\n`);
-  const node = await installNode(major, folder.path);
-  const report = await testOn(node, join(folder.path, `${major}.json`));
+  const node = await installNode(major, directory.path);
+  const report = await testOn(node, join(directory.path, `${major}.json`));
   for (const name of failuresIn(report)) stdout.write(`  failed: ${name}\n`);
   const { stdout: version } = await execa(node, ['--version']);
   rows.push(rowOf(version, report));

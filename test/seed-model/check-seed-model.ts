@@ -22,7 +22,7 @@ export async function checkSeedModel({ runs, seed, onRun }: ModelOptions): Promi
   const property = fc.asyncProperty(
     fc.array(moves, { maxLength: 12, size: 'max' }),
     seeds,
-    fc.record({ honoursKeys: fc.boolean(), givesEtags: fc.boolean() }),
+    fc.record({ honorsKeys: fc.boolean(), givesEtags: fc.boolean() }),
     async (happenings, lastSeed, kind) => {
       await using world = await ModelWorld.open(kind);
       for (const move of happenings) {

@@ -11,16 +11,16 @@ import type { Call, Crash, Fate, SeedItem } from './moves.ts';
 
 /** How the service is. */
 export interface ServiceKind {
-  readonly honoursKeys: boolean;
+  readonly honorsKeys: boolean;
   readonly givesEtags: boolean;
 }
 
-/** Memory, where there is some to be had as a folder: ten thousand runs wait for no disk. */
+/** Memory, where there is some to be had as a directory: ten thousand runs wait for no disk. */
 const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 const files = ['seed.json.state.json', 'seed.json.state.json.bak', 'seed.json.state.json.journal'] as const;
 
-/** A folder with a seed and its state, and a service that watches over what `apply` does with it. */
+/** A directory with a seed and its state, and a service that watches over what `apply` does with it. */
 export class ModelWorld {
   readonly service: ItemService;
   /** Of the items that are the seed's own, the key of each by its id. */
@@ -29,14 +29,14 @@ export class ModelWorld {
   readonly broken: string[] = [];
   /** By idempotency key, the id that was made. */
   readonly made = new Map<string, string>();
-  readonly #honoursKeys: boolean;
-  readonly #folder: string;
+  readonly #honorsKeys: boolean;
+  readonly #directory: string;
   seed: readonly SeedItem[] = [];
 
-  private constructor(service: ItemService, { honoursKeys }: ServiceKind) {
+  private constructor(service: ItemService, { honorsKeys }: ServiceKind) {
     this.service = service;
-    this.#honoursKeys = honoursKeys;
-    this.#folder = mkdtempSync(join(root, 'listctl-model-'));
+    this.#honorsKeys = honorsKeys;
+    this.#directory = mkdtempSync(join(root, 'listctl-model-'));
     service.onApplied = (request, id) => this.#watch(request, id);
     this.edit([]);
   }
@@ -46,7 +46,7 @@ export class ModelWorld {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.#directory, { recursive: true, force: true });
     await this.service[Symbol.asyncDispose]();
   }
 
@@ -74,7 +74,7 @@ export class ModelWorld {
       const members = fields.map(([name, json]) => `,${JSON.stringify(name)}:${json}`);
       return `{"Title":${JSON.stringify(key)}${members.join('')}}`;
     });
-    writeFileSync(join(this.#folder, 'seed.json'), `{"key":"Title","items":[${items.join(',\n')}]}`);
+    writeFileSync(join(this.#directory, 'seed.json'), `{"key":"Title","items":[${items.join(',\n')}]}`);
   }
 
   /** What the state file holds; undefined where there is none. */
@@ -96,15 +96,15 @@ export class ModelWorld {
       LISTCTL_SITE: 'home',
       LISTCTL_LIST: 'tasks',
     };
-    const folders = { LISTCTL_STATE_DIR: this.#folder, HOME: this.#folder };
-    return run(words, { cwd: this.#folder, env: { ...env, ...folders }, ...stops });
+    const directories = { LISTCTL_STATE_DIR: this.#directory, HOME: this.#directory };
+    return run(words, { cwd: this.#directory, env: { ...env, ...directories }, ...stops });
   }
 
   /** Applies the seed; gives whether the process was killed, and else how it ended. */
   async apply(call: Call): Promise<Run | 'killed'> {
     const flags = [
       ...['--yes', '-o', 'none', '--concurrency', String(call.concurrency)],
-      ...(call.saysHonoured && this.#honoursKeys ? ['--idempotency', 'honoured'] : []),
+      ...(call.saysHonored && this.#honorsKeys ? ['--idempotency', 'honored'] : []),
     ];
     const planned = [...(call.prunes ? ['--prune'] : []), ...(call.refreshes ? [] : ['--no-refresh'])];
     const init = this.stateText() === undefined ? ['--init'] : [];
@@ -128,8 +128,8 @@ export class ModelWorld {
     try {
       const ended = await this.run(words, { signal: stop.signal, hurry: hurry.signal });
       if (atCrash === undefined) return ended;
-      for (const name of files) rmSync(join(this.#folder, name), { force: true });
-      for (const [name, text] of atCrash) writeFileSync(join(this.#folder, name), text, 'latin1');
+      for (const name of files) rmSync(join(this.#directory, name), { force: true });
+      for (const [name, text] of atCrash) writeFileSync(join(this.#directory, name), text, 'latin1');
       return 'killed';
     } finally {
       restore();
@@ -139,7 +139,7 @@ export class ModelWorld {
 
   /** A byte is a character here. */
   #read(name: string): string | undefined {
-    const path = join(this.#folder, name);
+    const path = join(this.#directory, name);
     return existsSync(path) ? readFileSync(path, 'latin1') : undefined;
   }
 }

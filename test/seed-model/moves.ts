@@ -20,8 +20,8 @@ export interface Crash {
 export interface Call {
   readonly prunes: boolean;
   readonly refreshes: boolean;
-  /** Whether the key is said to be honoured, where it is. */
-  readonly saysHonoured: boolean;
+  /** Whether the key is said to be honored, where it is. */
+  readonly saysHonored: boolean;
   /** By way of `--out`. */
   readonly savesPlan: boolean;
   readonly concurrency: number;
@@ -62,7 +62,7 @@ const fates = fc.constantFrom<Fate>(
 const calls: fc.Arbitrary<Call> = fc.record({
   prunes: fc.boolean(),
   refreshes: fc.boolean(),
-  saysHonoured: fc.boolean(),
+  saysHonored: fc.boolean(),
   savesPlan: fc.boolean(),
   concurrency: fc.constantFrom(1, 4),
   fates: fc.array(fates, { maxLength: 8 }),

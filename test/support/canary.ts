@@ -9,14 +9,14 @@ export function newCanary(): string {
 }
 
 /**
- * The files under a folder that hold the text, whatever else is in them.
+ * The files under a directory that hold the text, whatever else is in them.
  *
  * @param except where it is kept on purpose
  */
-export function filesWith(text: string, folder: string, except: readonly string[] = []): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
+export function filesWith(text: string, directory: string, except: readonly string[] = []): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(directory, name))
     .filter((file) => !except.includes(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true)
     .filter((file) => readFileSync(file).includes(text));
 }

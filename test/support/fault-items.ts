@@ -35,7 +35,7 @@ export interface FaultItems {
 }
 
 /** Items of one list: `17` is there from the beginning, and the first one that is created gets the id `42`. */
-export function faultItems({ honoursKeys }: { readonly honoursKeys: boolean }): FaultItems {
+export function faultItems({ honorsKeys }: { readonly honorsKeys: boolean }): FaultItems {
   const stored = new Map<string, StoredItem>([['17', { fields: { Title: 'Buy milk' }, version: 1 }]]);
   const replays = new Map<string, { readonly hash: string; readonly done: Done }>();
   let nextId = 42;
@@ -47,7 +47,7 @@ export function faultItems({ honoursKeys }: { readonly honoursKeys: boolean }): 
   };
   const createOnce = (request: WholeRequest): Done => {
     const key = request.headers['idempotency-key'];
-    if (!honoursKeys || key === undefined) return create(request);
+    if (!honorsKeys || key === undefined) return create(request);
     const before = replays.get(key);
     const hash = hashOf(request.body);
     if (before === undefined) {

@@ -13,7 +13,7 @@ import type { ServerCertificate } from './tls-certificate.ts';
 /** What a test says of a server; without anything it is one on which all goes well, and which ignores keys. */
 export interface FaultServerOptions {
   readonly plan?: Plan;
-  readonly honoursKeys?: boolean;
+  readonly honorsKeys?: boolean;
   /** Answers with so much padding that no drip of one ends within three seconds. */
   readonly padded?: boolean;
   /** Speaks TLS with this certificate. */
@@ -40,8 +40,8 @@ export interface FaultServer extends AsyncDisposable {
 
 /** Starts a server on a loopback port. */
 export async function faultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
-  const { plan = () => undefined, honoursKeys = false, padded = false, certificate, port: wantedPort = 0 } = options;
-  const items = faultItems({ honoursKeys });
+  const { plan = () => undefined, honorsKeys = false, padded = false, certificate, port: wantedPort = 0 } = options;
+  const items = faultItems({ honorsKeys });
   const log = faultLog();
   const sockets = new Set<Socket>();
   let connectionCount = 0;

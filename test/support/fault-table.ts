@@ -1,5 +1,5 @@
 /**
- * What must come of each fault: 8 points × 6 actions × 4 methods, and the POST again with a key that is honoured.
+ * What must come of each fault: 8 points × 6 actions × 4 methods, and the POST again with a key that is honored.
  *
  * - `done`: whether the first attempt was carried out, as the server knows (a create, a change or a delete).
  * - `class`: what the client can know of it (rulings, "Retries").
@@ -7,7 +7,7 @@
  *   fault, and after the comma where each of the five does.
  *
  * Why they differ: a GET, PATCH and DELETE whose outcome is unknown is sent again (a 404 to a DELETE that may have
- * been carried out means done); a POST is not, and is in doubt, unless its key is honoured. What never left is sent
+ * been carried out means done); a POST is not, and is in doubt, unless its key is honored. What never left is sent
  * again whatever it is. Of a DELETE's second answer the status is enough: 404, though its body is cut or no JSON. A GET that never got an answer ends in 7, one whose answer is no HTTP or no JSON in 1.
  */
 import { type FaultAction, type FaultPoint, faultActions, faultPoints } from './fault-plan.ts';
@@ -65,7 +65,7 @@ const table = `
 | complete    | delay   | yes  | applied  | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 | 0/1, 0/1 |
 `;
 
-/** The four methods, and a POST to a service that is known to honour its key. */
+/** The four methods, and a POST to a service that is known to honor its key. */
 export const faultMethods = ['POST', 'GET', 'PATCH', 'DELETE', 'keyed POST'] as const;
 export type FaultMethod = (typeof faultMethods)[number];
 
@@ -89,7 +89,7 @@ export interface FaultCell {
   readonly always: Expected;
 }
 
-/** All cells, in the order of the table: 192, and 48 for the POST whose key is honoured. */
+/** All cells, in the order of the table: 192, and 48 for the POST whose key is honored. */
 export const faultCells: readonly FaultCell[] = table.trim().split('\n').slice(2).flatMap(cellsOf);
 
 function cellsOf(row: string): FaultCell[] {

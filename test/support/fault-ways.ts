@@ -82,7 +82,7 @@ export async function pooled<T, R>(
 /** The four verbs, as a user types them. */
 export const verbs = {
   create: ['items', 'create', '-f', 'Title=Milk'],
-  createKeyed: ['items', 'create', '-f', 'Title=Milk', '--idempotency', 'honoured'],
+  createKeyed: ['items', 'create', '-f', 'Title=Milk', '--idempotency', 'honored'],
   get: ['items', 'get', '17'],
   update: ['items', 'update', '17', '-f', 'Title=Bread'],
   delete: ['items', 'delete', '17'],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { environmentFor } from './scripted-service.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 import { listctlInTerminal } from './terminal.ts';
 
 /** An item, as the service has it. */
@@ -32,10 +32,10 @@ interface ShowOptions {
 export async function showItems(items: readonly ShownItem[], columns: number, options: ShowOptions = {}) {
   const { env = {}, words = [], status = 200, body } = options;
   await using service = await serveItems((id) => ({ status, body: body ?? items.find((item) => item.id === id) }));
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const terminal = listctlInTerminal(['items', 'get', ...items.map(({ id }) => id), ...words], {
     columns,
-    env: { HOME: folder.path, LANG: 'C.UTF-8', ...environmentFor(service), ...env },
+    env: { HOME: directory.path, LANG: 'C.UTF-8', ...environmentFor(service), ...env },
   });
   const seen: Seen = { titles: [], bells: 0, answers: [] };
   terminal.screen.onTitleChange((title) => seen.titles.push(title));

@@ -1,6 +1,6 @@
 /**
  * A disk in memory that can lose its power (reliability, E4): what was not synced is kept, lost or torn, block by block,
- * in any mix, and names that were not synced with their folder may be gone.
+ * in any mix, and names that were not synced with their directory may be gone.
  */
 import { dirname } from 'node:path';
 import type { JournalIo } from '../../src/bulk/journal-lines.ts';
@@ -75,8 +75,8 @@ function diskOf(stored: ReadonlyMap<string, Buffer>, blockBytes: number): PowerL
     close: (descriptor) => {
       if (!opened.delete(descriptor)) fail('EBADF');
     },
-    makeFolder: () => [],
-    syncFolder: (path) => {
+    makeDirectory: () => [],
+    syncDirectory: (path) => {
       const isHere = ([name]: readonly [string, StoredBytes]) => dirname(name) === path;
       safe = new Map([...[...safe].filter((entry) => !isHere(entry)), ...[...live].filter(isHere)]);
       changed();

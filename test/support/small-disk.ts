@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** Why no disk can be mounted here; undefined where one can. */
 export function whyNoMount(): string | undefined {
@@ -17,7 +17,7 @@ export function whyNoMount(): string | undefined {
   return isMounted ? undefined : 'no disk may be mounted here';
 }
 
-/** Mounts a disk of so many kilobytes on a folder; false where that can't be done. */
+/** Mounts a disk of so many kilobytes on a directory; false where that cannot be done. */
 export function mountDisk(path: string, kilobytes: number): boolean {
   return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]).status === 0;
 }
@@ -29,15 +29,15 @@ export function unmountDisk(path: string): void {
 
 /** A disk for one test; gone at the end of the block that holds it with `await using`. */
 export async function smallDisk(kilobytes: number): Promise<{ readonly path: string } & AsyncDisposable> {
-  const folder = await temporaryFolder();
-  const path = join(folder.path, 'disk');
+  const directory = await temporaryDirectory();
+  const path = join(directory.path, 'disk');
   mkdirSync(path);
   if (!mountDisk(path, kilobytes)) throw new Error(`no disk can be mounted at ${path}`);
   return {
     path,
     [Symbol.asyncDispose]: async () => {
       unmountDisk(path);
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

@@ -16,7 +16,7 @@ export interface World {
   readonly signal?: AbortSignal;
   /** The second time that somebody asks to stop. */
   readonly hurry?: AbortSignal;
-  /** Where it is started: a folder with nothing of ours above it, unless a test says otherwise. */
+  /** Where it is started: a directory with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
   /** The home that the passwd database has; empty where the user has no entry, since an empty one counts for nothing. */
   readonly passwdHome?: string;
@@ -37,7 +37,7 @@ export interface TestHost extends Host {
   type(text: string): void;
 }
 
-/** A folder that nobody makes. */
+/** A directory that nobody makes. */
 const nowhere = join(tmpdir(), `listctl-nowhere-${process.pid}`, 'listctl');
 
 /** Makes the world for one run. */

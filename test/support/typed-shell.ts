@@ -39,7 +39,7 @@ const starts: Readonly<Record<TypedShell | 'sh', { readonly args: readonly strin
 const ready = 'ready> ';
 
 /**
- * Starts a shell in a folder of its own, its home, where `listctl` is the built program. That leaves its process id in
+ * Starts a shell in a directory of its own, its home, where `listctl` is the built program. That leaves its process id in
  * the file `pid` there.
  */
 export async function openShell(
@@ -47,16 +47,19 @@ export async function openShell(
   home: string,
   options: TerminalOptions = {},
 ): Promise<ShellSession> {
-  const folder = join(home, 'bin');
-  mkdirSync(folder, { recursive: true });
-  writeProgram(join(folder, 'listctl'), `echo $$ > '${join(home, 'pid')}'\nexec '${testNode}' '${listctlFile}' "$@"\n`);
+  const directory = join(home, 'bin');
+  mkdirSync(directory, { recursive: true });
+  writeProgram(
+    join(directory, 'listctl'),
+    `echo $$ > '${join(home, 'pid')}'\nexec '${testNode}' '${listctlFile}' "$@"\n`,
+  );
   const { args, prompt } = starts[shell];
   const terminal = openTerminal(shell, args, {
     cwd: home,
     ...options,
     env: {
       HOME: home,
-      PATH: `${folder}:${ownEnvironment['PATH']}`,
+      PATH: `${directory}:${ownEnvironment['PATH']}`,
       LANG: 'C.UTF-8',
       ...options.env,
     },

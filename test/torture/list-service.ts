@@ -35,14 +35,14 @@ export interface ListService extends AsyncDisposable {
 /** What a row has for a title that the service refuses. */
 export const refusedTitle = 'refused';
 
-/** Starts an empty one; `honoursKeys` says whether a key that comes again makes no second item. */
-export async function listService(honoursKeys: boolean): Promise<ListService> {
+/** Starts an empty one; `honorsKeys` says whether a key that comes again makes no second item. */
+export async function listService(honorsKeys: boolean): Promise<ListService> {
   const items = new Map<string, StoredItem>();
   const requests: LoggedRequest[] = [];
   let nextId = 1;
   const create = ({ key, fields }: LoggedRequest): Answer => {
     if (fields['Title'] === refusedTitle) return { status: 400, body: { error: 'it is refused' } };
-    const earlier = [...items].find(([, item]) => honoursKeys && key !== undefined && item.key === key);
+    const earlier = [...items].find(([, item]) => honorsKeys && key !== undefined && item.key === key);
     if (earlier !== undefined) return answerOf(201, ...earlier);
     const id = String(nextId);
     nextId += 1;

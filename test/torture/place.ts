@@ -1,4 +1,4 @@
-/** Where a scenario takes place: a folder that holds all that listctl writes, and a service; both can be put back. */
+/** Where a scenario takes place: a directory that holds all that listctl writes, and a service; both can be put back. */
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { env, kill } from 'node:process';
@@ -29,14 +29,14 @@ export interface RunOptions {
 /** A scenario's place. */
 export interface Place {
   readonly service: ListService;
-  /** The folder itself. */
+  /** The directory itself. */
   readonly root: string;
   /** A path below it: `work/rows.csv`. Commands start in `work`. */
   path(...parts: readonly string[]): string;
   run(words: readonly string[], options?: RunOptions): Promise<Ended>;
   /** The files below it, as paths from there, in their order. */
   files(): readonly string[];
-  /** Remembers the folder and the service as they are; calling the result brings both back. */
+  /** Remembers the directory and the service as they are; calling the result brings both back. */
   keep(): () => void;
 }
 
@@ -44,9 +44,9 @@ export interface Place {
 const longestRunMs = 60_000;
 
 /**
- * Makes the place in a folder.
+ * Makes the place in a directory.
  *
- * @param beside a folder outside, for what is not under test: copies of the place
+ * @param beside a directory outside, for what is not under test: copies of the place
  */
 export function makePlace(root: string, beside: string, service: ListService): Place {
   const path = (...parts: readonly string[]) => join(root, ...parts);

@@ -25,10 +25,10 @@ export const rowsScenarios: readonly Scenario[] = [
   rowsScenario({ name: 'items create --from -', words: piped, isPiped: true }),
   rowsScenario({ name: '--resume of a killed run', words: [...create, '--resume'], killedAt: 4 }),
   rowsScenario({
-    name: '--resume of a killed run, with honoured keys',
-    words: [...create, '--resume', '--idempotency', 'honoured'],
+    name: '--resume of a killed run, with honored keys',
+    words: [...create, '--resume', '--idempotency', 'honored'],
     killedAt: 4,
-    honoursKeys: true,
+    honorsKeys: true,
   }),
   {
     ...rowsScenario({ name: '', words: [...create, '--resume'], killedAt: 4 }),
@@ -60,7 +60,7 @@ interface RowsWork {
   readonly words: readonly string[];
   /** How many; 8 unless it says so. */
   readonly rows?: number;
-  readonly honoursKeys?: boolean;
+  readonly honorsKeys?: boolean;
   /** So many rows more, which the service refuses. */
   readonly refused?: number;
   readonly isPiped?: boolean;
@@ -69,7 +69,7 @@ interface RowsWork {
 }
 
 function rowsScenario(work: RowsWork): Scenario {
-  const { name, words, rows = 8, honoursKeys = false, refused = 0, isPiped, killedAt } = work;
+  const { name, words, rows = 8, honorsKeys = false, refused = 0, isPiped, killedAt } = work;
   const titles = [
     ...Array.from({ length: rows }, (_, at) => `row ${at + 1}`),
     ...Array.from({ length: refused }, () => refusedTitle),
@@ -77,9 +77,9 @@ function rowsScenario(work: RowsWork): Scenario {
   const csv = ['Title,Note', ...titles.map((title) => `${title},${'n'.repeat(100)}`), ''].join('\n');
   const input = isPiped ? { input: csv } : {};
   // A killed run leaves creates in doubt, which are held.
-  const usual = refused > 0 ? 9 : killedAt === undefined || honoursKeys ? 0 : 8;
+  const usual = refused > 0 ? 9 : killedAt === undefined || honorsKeys ? 0 : 8;
   return {
-    ...{ name, honoursKeys, usual, ...input },
+    ...{ name, honorsKeys, usual, ...input },
     words: () => words,
     prepare: async (place) => {
       writeFileSync(place.path('work', 'rows.csv'), csv);
@@ -110,7 +110,7 @@ function rowsScenario(work: RowsWork): Scenario {
       const wanted = titles.filter((title) => title !== refusedTitle).sort();
       return [
         ...broken,
-        ...brokenIf(isHeld && honoursKeys, `a row with an honoured key is in doubt: ${first.stderr}`),
+        ...brokenIf(isHeld && honorsKeys, `a row with an honored key is in doubt: ${first.stderr}`),
         ...brokenEnd('--resume, without the fault', last, refused > 0 ? 9 : 0),
         ...brokenIf(String(created) !== String(wanted), `the list holds ${created.join(', ')}`),
         ...(await brokenJournal(place, last)),
@@ -148,7 +148,7 @@ async function brokenJournal(place: Place, { stdout }: Pick<Ended, 'stdout'>): P
   try {
     found = await journalIn(place);
   } catch (error) {
-    return [`the journal can't be read: ${error}`];
+    return [`the journal cannot be read: ${error}`];
   }
   const [intents, doneIds] = [new Set<string | null>(), new Map<number, string>()];
   if (found !== undefined) {

@@ -5,7 +5,7 @@ import type { Ended, Place } from './place.ts';
 export interface Scenario {
   readonly name: string;
   /** Whether the service makes one item only of a key that comes again. */
-  readonly honoursKeys?: boolean;
+  readonly honorsKeys?: boolean;
   /** Makes the place what it is before the command; nothing fails in it. */
   prepare(place: Place): Promise<void> | void;
   /** The command that is tortured. */

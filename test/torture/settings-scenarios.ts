@@ -71,7 +71,7 @@ function settingsScenario(name: string, { before = [], words, input }: SettingsW
     goOn: async (place) => {
       const isDone = isNew(place);
       const again = await place.run(words, { input: input ?? '' });
-      // What is removed already can't be removed.
+      // What is removed already cannot be removed.
       const isGone = isDone && again.exitCode === 2;
       return [
         ...(isGone ? [] : brokenEnd('the same command, without the fault', again)),

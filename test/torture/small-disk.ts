@@ -18,7 +18,7 @@ export async function tortureOnSmallDisk(scenario: Scenario): Promise<TortureEnd
   if (!mountDisk(root, diskKilobytes)) throw new Error(`no disk can be mounted at ${root}`);
   const tally = new Tally(scenario.name);
   try {
-    await using service = await listService(scenario.honoursKeys ?? false);
+    await using service = await listService(scenario.honorsKeys ?? false);
     const place = makePlace(root, beside, service);
     await scenario.prepare(place);
     const putBack = place.keep();

@@ -75,7 +75,7 @@ function stateScenario({ name, before, found, words, wanted, killsFirst = false 
       const old = stateIn(place);
       return async ({ exitCode }) => {
         const now = stateIn(place);
-        if (typeof now === 'string') return [`the state can't be read: ${now}`];
+        if (typeof now === 'string') return [`the state cannot be read: ${now}`];
         const serialBefore = typeof old === 'object' ? old.serial : 0;
         return [
           ...brokenIf(old !== undefined && now === undefined, 'the state is gone'),
@@ -126,7 +126,7 @@ function isAsWanted(place: Place, wanted: readonly string[]): boolean {
   return String(titlesIn(place)) === String([...wanted].sort());
 }
 
-/** The state of the place; why it can't be read, where it can't; undefined where there is none. */
+/** The state of the place; why it cannot be read, where it cannot; undefined where there is none. */
 function stateIn(place: Place): State | string | undefined {
   const path = place.path('work', stateName);
   if (!existsSync(path)) return undefined;
@@ -158,7 +158,7 @@ async function brokenKnowledge(place: Place, state: State | undefined): Promise<
       for await (const { record } of journalRecords(path)) if (record[0] === 'I') recorded.add(record[4]);
     }
   } catch (error) {
-    return [`the journal of the state can't be read: ${error}`];
+    return [`the journal of the state cannot be read: ${error}`];
   }
   const known = [...(state?.items.values() ?? [])];
   const ids = new Set(known.map(({ id }) => id));

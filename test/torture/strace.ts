@@ -29,7 +29,7 @@ export interface TracedCall {
   readonly nth: number;
   /** As strace prints it. */
   readonly text: string;
-  /** Whether it is about something below the place's folder. */
+  /** Whether it is about something below the place's directory. */
   readonly isInside: boolean;
   readonly isInjected: boolean;
   /** Its places in the order of all that was seen: calls of several threads overlap. */
@@ -45,12 +45,12 @@ const tortured = [
 
 /** Whether calls can be made to fail here, by trying it; else why not. */
 export function whyNoStrace(): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'listctl-strace-'));
+  const directory = mkdtempSync(join(tmpdir(), 'listctl-strace-'));
   const words = ['-f', '--seccomp-bpf', '-qq', '-o', '/dev/null', '-e', 'inject=?mkdir,?mkdirat:error=EIO:when=1'];
-  // strace ends with 1 where it can't do its own work, so that the success of the failure needs another number.
-  const script = ['sh', '-c', 'mkdir "$0" || exit 42', join(folder, 'a')];
+  // strace ends with 1 where it cannot do its own work, so that the success of the failure needs another number.
+  const script = ['sh', '-c', 'mkdir "$0" || exit 42', join(directory, 'a')];
   const { error, status } = spawnSync('strace', [...words, ...script]);
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
   if (error !== undefined) return 'strace is not installed';
   return status === 42 ? undefined : 'strace may not trace here';
 }
@@ -68,7 +68,7 @@ export async function runTraced(
 ): Promise<TracedRun> {
   const file = join(log);
   const inject = injection === undefined ? [] : ['-e', injectionText(injection)];
-  // A thread that is no main one writes to wake the others up, and dies where it can't.
+  // A thread that is no main one writes to wake the others up, and dies where it cannot.
   const threads = injection?.call === 'write' ? [] : ['-f', '--seccomp-bpf'];
   const traced = ['-e', `trace=${tortured.map((call) => `?${call}`).join(',')}`];
   const wrapper = ['strace', ...threads, '-qq', '-y', '-s', '4096', '-o', file, ...traced, ...inject];
@@ -95,7 +95,7 @@ function callsIn(log: string, root: string): readonly TracedCall[] {
     }
     const [, end] = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest) ?? [];
     const before = end === undefined ? undefined : begun.get(thread);
-    // The folder that it starts in is no file that it touches.
+    // The directory that it starts in is no file that it touches.
     const text = `${before?.text ?? ''}${end ?? rest}`.replaceAll(/AT_FDCWD<[^>]*>/g, 'AT_FDCWD');
     const [, call] = /^(\w+)\(/.exec(text) ?? [];
     if (call === undefined) continue;

@@ -1,7 +1,7 @@
 /** What the points of a scenario came to. */
 export interface TortureEnd {
   readonly name: string;
-  /** Runs in which something failed below the scenario's folder. */
+  /** Runs in which something failed below the scenario's directory. */
   readonly hits: number;
   /** How often listctl ended how in those. */
   readonly exitCodes: ReadonlyMap<number | undefined, number>;

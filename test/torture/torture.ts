@@ -34,7 +34,7 @@ export async function torture(scenario: Scenario, options: TortureOptions = {}):
   const beside = mkdtempSync(join(tmpdir(), 'listctl-torture-'));
   const root = join(beside, 'place');
   mkdirSync(root, { mode: 0o700 });
-  await using service = await listService(scenario.honoursKeys ?? false);
+  await using service = await listService(scenario.honorsKeys ?? false);
   const place = makePlace(root, beside, service);
   const tally = new Tally(scenario.name);
   try {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { entryOf, type Holder, isLocked, takeLock, thisHolder } from '../../src/core/lock.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { testHost } from '../support/test-host.ts';
 
 const atOnce = { waitMs: 0 };
@@ -13,8 +13,8 @@ const atOnce = { waitMs: 0 };
 const processes = { own: process.pid, isRunning };
 
 test('one at a time: the second is told who holds it, and gets in when that is done', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'a.lock');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.lock');
   const first = await takeLock(path, atOnce, testHost());
 
   await expect(takeLock(path, atOnce, testHost())).rejects.toMatchObject({
@@ -29,8 +29,8 @@ test('one at a time: the second is told who holds it, and gets in when that is d
 });
 
 test('who waits asks again after 50 to 250 ms, and gives up when its time is over', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'a.lock');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.lock');
   const host = testHost();
   await takeLock(path, atOnce, testHost());
 
@@ -42,8 +42,8 @@ test('who waits asks again after 50 to 250 ms, and gives up when its time is ove
 });
 
 test('whoever waits stops when it is told to', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'a.lock');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.lock');
   await takeLock(path, atOnce, testHost());
   const host = testHost();
   const clock = { ...host.clock, sleep: (_: number, signal: AbortSignal) => Promise.reject(signal.reason) };
@@ -54,35 +54,35 @@ test('whoever waits stops when it is told to', async () => {
 
 describe('what others left behind', () => {
   test('the entry of a process that is gone is removed', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const gone = spawnSync('true').pid;
-    leave(folder.path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
+    leave(directory.path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
 
-    await takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+    await takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
 
-    expect(readdirSync(join(folder.path, 'a.lock'))).toHaveLength(1);
+    expect(readdirSync(join(directory.path, 'a.lock'))).toHaveLength(1);
   });
 
   test.skipIf(process.platform !== 'linux')('so is that of a process whose number another one has now', async () => {
-    await using folder = await temporaryFolder();
-    leave(folder.path, { ...thisHolder(processes), startedAt: '1' });
+    await using directory = await temporaryDirectory();
+    leave(directory.path, { ...thisHolder(processes), startedAt: '1' });
 
-    await takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+    await takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
   });
 
   test('that of a living process is respected, however old it is', async () => {
-    await using folder = await temporaryFolder();
-    leave(folder.path, thisHolder(processes));
+    await using directory = await temporaryDirectory();
+    leave(directory.path, thisHolder(processes));
 
-    const taking = takeLock(join(folder.path, 'a.lock'), atOnce, { ...testHost(), processes });
+    const taking = takeLock(join(directory.path, 'a.lock'), atOnce, { ...testHost(), processes });
 
     await expect(taking).rejects.toMatchObject({ kind: 'locked', message: expect.stringContaining(`${process.pid}`) });
   });
 
   test('that of another machine is taken for alive, until somebody says that it is gone', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.lock');
-    leave(folder.path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'a.lock');
+    leave(directory.path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
 
     await expect(takeLock(path, atOnce, { ...testHost(), processes })).rejects.toMatchObject({
       kind: 'locked',
@@ -92,27 +92,27 @@ describe('what others left behind', () => {
   });
 
   test('a file that is no entry counts for nothing', async () => {
-    await using folder = await temporaryFolder();
-    mkdirSync(join(folder.path, 'a.lock'));
-    writeFileSync(join(folder.path, 'a.lock', 'README'), '');
+    await using directory = await temporaryDirectory();
+    mkdirSync(join(directory.path, 'a.lock'));
+    writeFileSync(join(directory.path, 'a.lock', 'README'), '');
 
-    await takeLock(join(folder.path, 'a.lock'), atOnce, testHost());
+    await takeLock(join(directory.path, 'a.lock'), atOnce, testHost());
   });
 });
 
 test('a lock that cannot be made is a local file, named', async () => {
-  await using folder = await temporaryFolder();
-  writeFileSync(join(folder.path, 'file'), '');
+  await using directory = await temporaryDirectory();
+  writeFileSync(join(directory.path, 'file'), '');
 
-  await expect(takeLock(join(folder.path, 'file', 'a.lock'), atOnce, testHost())).rejects.toMatchObject({
+  await expect(takeLock(join(directory.path, 'file', 'a.lock'), atOnce, testHost())).rejects.toMatchObject({
     kind: 'local-file',
     message: expect.stringContaining('a.lock'),
   });
 });
 
 test('who only looks is told whether somebody holds it, and takes nothing', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'a.lock');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'a.lock');
   expect(isLocked(path, processes)).toBe(false);
 
   const lock = await takeLock(path, atOnce, testHost());
@@ -121,16 +121,16 @@ test('who only looks is told whether somebody holds it, and takes nothing', asyn
   lock.release();
 
   expect(isLocked(path, processes)).toBe(false);
-  leave(folder.path, { ...thisHolder(processes), pid: spawnSync('true').pid, startedAt: '1' });
+  leave(directory.path, { ...thisHolder(processes), pid: spawnSync('true').pid, startedAt: '1' });
   expect(isLocked(path, processes)).toBe(false);
   expect(readdirSync(path)).toHaveLength(1);
   writeFileSync(join(path, entryOf({ pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' })), '');
   expect(isLocked(path, processes)).toBe(true);
 });
 
-function leave(folder: string, holder: Holder): void {
-  mkdirSync(join(folder, 'a.lock'));
-  writeFileSync(join(folder, 'a.lock', entryOf(holder)), '');
+function leave(directory: string, holder: Holder): void {
+  mkdirSync(join(directory, 'a.lock'));
+  writeFileSync(join(directory, 'a.lock', entryOf(holder)), '');
 }
 
 function isRunning(id: number): boolean {
@@ -144,8 +144,8 @@ function isRunning(id: number): boolean {
 test.each(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', '{'])(
   'an entry that says %s is held all the same, by its name',
   async (said) => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.lock');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'a.lock');
     mkdirSync(path);
     const entry = entryOf({ ...thisHolder(processes), domain: '0123456789abcdef' });
     writeFileSync(join(path, entry), said);

@@ -13,23 +13,23 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkReplaceable, type FileIo, fileIo, replaceFile } from '../../src/core/write-file.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('a file', () => {
-  test('is made of its pieces, its owner’s alone, with nothing left beside it', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+  test("is made of its pieces, its owner's alone, with nothing left beside it", async () => {
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
 
     replaceFile(path, ['a', Buffer.from('b'), '', 'ü']);
     replaceFile(path, ['new']);
 
-    expect([readFileSync(path, 'utf8'), readdirSync(folder.path)]).toEqual(['new', ['r.csv']]);
+    expect([readFileSync(path, 'utf8'), readdirSync(directory.path)]).toEqual(['new', ['r.csv']]);
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
   test('of no pieces is empty', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
 
     replaceFile(path, []);
 
@@ -37,8 +37,8 @@ describe('a file', () => {
   });
 
   test.skipIf(process.platform === 'win32')('that is a link stays one; its target is replaced', async () => {
-    await using folder = await temporaryFolder();
-    const [target, link] = [join(folder.path, 'target'), join(folder.path, 'link')];
+    await using directory = await temporaryDirectory();
+    const [target, link] = [join(directory.path, 'target'), join(directory.path, 'link')];
     writeFileSync(target, 'old');
     symlinkSync(target, link);
 
@@ -48,18 +48,18 @@ describe('a file', () => {
   });
 
   test('takes away what a killed process left beside it', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
     writeFileSync(`${path}.tmp-listctl-0123456789ab`, 'half');
 
     replaceFile(path, ['whole']);
 
-    expect([readFileSync(path, 'utf8'), readdirSync(folder.path)]).toEqual(['whole', ['r.csv']]);
+    expect([readFileSync(path, 'utf8'), readdirSync(directory.path)]).toEqual(['whole', ['r.csv']]);
   });
 
   test.skipIf(process.platform === 'win32')('is written beside no name that can be known before', async () => {
-    await using folder = await temporaryFolder();
-    const [path, precious] = [join(folder.path, 'r.csv'), join(folder.path, 'precious')];
+    await using directory = await temporaryDirectory();
+    const [path, precious] = [join(directory.path, 'r.csv'), join(directory.path, 'precious')];
     writeFileSync(precious, 'x');
     symlinkSync(precious, `${path}.tmp-listctl`);
     symlinkSync(precious, `${path}.tmp-listctl-0123456789ab`);
@@ -69,24 +69,24 @@ describe('a file', () => {
     replaceFile(path, ['whole']);
 
     expect(readFileSync(precious, 'utf8')).toBe('x');
-    expect(readdirSync(folder.path).sort()).toEqual(['precious', 'r.csv', 'r.csv.tmp-listctl']);
+    expect(readdirSync(directory.path).sort()).toEqual(['precious', 'r.csv', 'r.csv.tmp-listctl']);
   });
 
   test.skipIf(process.platform === 'win32')('behind links is replaced where it is, or will be', async () => {
-    await using folder = await temporaryFolder();
-    mkdirSync(join(folder.path, 'real'));
-    symlinkSync('real', join(folder.path, 'linked'));
-    symlinkSync('linked/later', join(folder.path, 'link'));
+    await using directory = await temporaryDirectory();
+    mkdirSync(join(directory.path, 'real'));
+    symlinkSync('real', join(directory.path, 'linked'));
+    symlinkSync('linked/later', join(directory.path, 'link'));
 
-    replaceFile(join(folder.path, 'link'), ['new']);
+    replaceFile(join(directory.path, 'link'), ['new']);
 
-    expect(readFileSync(join(folder.path, 'real', 'later'), 'utf8')).toBe('new');
-    expect(readlinkSync(join(folder.path, 'link'))).toBe('linked/later');
+    expect(readFileSync(join(directory.path, 'real', 'later'), 'utf8')).toBe('new');
+    expect(readlinkSync(join(directory.path, 'link'))).toBe('linked/later');
   });
 
   test('a disk that takes a byte at a time gets all of them', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
     const write: FileIo['write'] = (descriptor, bytes, offset, position) =>
       writeSync(descriptor, bytes, offset, 1, position);
 
@@ -104,8 +104,8 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
     ['sync', 'EIO', 'input/output error'],
     ['rename', 'EISDIR', 'it is a directory'],
   ] as const)('%s: %s', async (step, code, says) => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
     writeFileSync(path, 'old');
     const fails = () => {
       throw Object.assign(new Error(code), { code });
@@ -113,12 +113,12 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
 
     expect(() => replaceFile(path, ['new'], { ...fileIo, [step]: fails })).toThrow(says);
 
-    expect([readFileSync(path, 'utf8'), readdirSync(folder.path)]).toEqual(['old', ['r.csv']]);
+    expect([readFileSync(path, 'utf8'), readdirSync(directory.path)]).toEqual(['old', ['r.csv']]);
   });
 
   test('pieces that end in a failure tell that one', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'r.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'r.csv');
     function* pieces() {
       yield 'a';
       throw new Error('no more');
@@ -126,20 +126,20 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
 
     expect(() => replaceFile(path, pieces())).toThrow('no more');
 
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
-  test('a folder that is not there, and a folder in its place', async () => {
-    await using folder = await temporaryFolder();
-    mkdirSync(join(folder.path, 'r'));
+  test('a directory that is not there, and a directory in its place', async () => {
+    await using directory = await temporaryDirectory();
+    mkdirSync(join(directory.path, 'r'));
 
-    expect(() => replaceFile(join(folder.path, 'nowhere', 'r'), ['x'])).toThrow('no such file or directory');
-    expect(() => replaceFile(join(folder.path, 'r'), ['x'])).toThrow('it is a directory');
+    expect(() => replaceFile(join(directory.path, 'nowhere', 'r'), ['x'])).toThrow('no such file or directory');
+    expect(() => replaceFile(join(directory.path, 'r'), ['x'])).toThrow('it is a directory');
   });
 });
 
 test('its bytes are on disk before it has its name, and the name after', async () => {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const steps: string[] = [];
   const noting = <K extends keyof FileIo>(step: K): FileIo[K] =>
     ((...values: never[]) => {
@@ -147,10 +147,15 @@ test('its bytes are on disk before it has its name, and the name after', async (
       return (fileIo[step] as (...all: never[]) => unknown)(...values);
     }) as FileIo[K];
 
-  replaceFile(join(folder.path, 'r'), ['x'], {
+  replaceFile(join(directory.path, 'r'), ['x'], {
     ...{ open: noting('open'), write: noting('write'), sync: noting('sync'), close: noting('close') },
-    ...{ rename: noting('rename'), remove: noting('remove'), list: noting('list'), syncFolder: noting('syncFolder') },
+    ...{
+      rename: noting('rename'),
+      remove: noting('remove'),
+      list: noting('list'),
+      syncDirectory: noting('syncDirectory'),
+    },
   });
 
-  expect(steps).toEqual(['list', 'open', 'write', 'sync', 'close', 'rename', 'syncFolder']);
+  expect(steps).toEqual(['list', 'open', 'write', 'sync', 'close', 'rename', 'syncDirectory']);
 });

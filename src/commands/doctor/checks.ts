@@ -107,7 +107,7 @@ export function skipped(value: string): Found {
 /** What the files of settings came to. */
 export interface FilesFound {
   readonly findings: readonly Diagnosis[];
-  /** The same sources without what can't be read, so that the rest can be looked at. */
+  /** The same sources without what cannot be read, so that the rest can be looked at. */
   readonly sources: Sources;
 }
 
@@ -118,7 +118,7 @@ export async function fileFindings(sources: Sources, host: Host): Promise<FilesF
   const project = await diagnosed('project-file', () => projectFound(host));
   const isKnown = config.status !== 'failed';
   const profile = await diagnosed('profile', () =>
-    isKnown ? profileFound(sources) : skipped('not known: the file of the settings can’t be read'),
+    isKnown ? profileFound(sources) : skipped('not known: the file of the settings cannot be read'),
   );
   const withoutProfile = { profile: () => undefined, named: () => undefined, fallback: () => undefined };
   return {
@@ -170,8 +170,8 @@ function fileFailure(error: unknown, file: string): Found {
 
 const noHome: Found = {
   status: 'warning',
-  value: 'there is no home folder to keep it in',
-  hint: 'set HOME, or name a folder in LISTCTL_CONFIG_DIR',
+  value: 'there is no home directory to keep it in',
+  hint: 'set HOME, or name a directory in LISTCTL_CONFIG_DIR',
 };
 
 function modeOf(file: string): string | undefined {
@@ -253,53 +253,53 @@ function valueFinding<T>(
   });
 }
 
-/** The folders that listctl writes to; nothing is made in them. */
-export async function folderFindings(address: Address | undefined, host: Host): Promise<readonly Diagnosis[]> {
+/** The directories that listctl writes to; nothing is made in them. */
+export async function directoryFindings(address: Address | undefined, host: Host): Promise<readonly Diagnosis[]> {
   return [await diagnosed('state', () => stateFound(host)), await diagnosed('store', () => storeFound(address, host))];
 }
 
 function stateFound(host: Host): Found {
-  const hint = 'runs over many rows are recorded there: name another folder in LISTCTL_STATE_DIR';
-  const folder = findStateDirectory(host);
-  if (folder === undefined) return { status: 'warning', value: 'there is no home folder', hint };
-  const source = folder;
-  const reason = reasonNotWritable(folder);
-  if (reason === undefined) return { status: 'ok', value: existsSync(folder) ? 'writable' : 'not made yet', source };
+  const hint = 'runs over many rows are recorded there: name another directory in LISTCTL_STATE_DIR';
+  const directory = findStateDirectory(host);
+  if (directory === undefined) return { status: 'warning', value: 'there is no home directory', hint };
+  const source = directory;
+  const reason = reasonNotWritable(directory);
+  if (reason === undefined) return { status: 'ok', value: existsSync(directory) ? 'writable' : 'not made yet', source };
   return { status: 'warning', value: `not writable: ${reason}`, source, hint };
 }
 
-/** Asks of the folder, or of the nearest one above it, in which it would be made. */
-function reasonNotWritable(folder: string): string | undefined {
+/** Asks of the directory, or of the nearest one above it, in which it would be made. */
+function reasonNotWritable(directory: string): string | undefined {
   try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
+    accessSync(directory, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    const above = dirname(folder);
-    if (errnoCode(error) === 'ENOENT' && above !== folder) return reasonNotWritable(above);
+    const above = dirname(directory);
+    if (errnoCode(error) === 'ENOENT' && above !== directory) return reasonNotWritable(above);
     return errnoReason(error);
   }
 }
 
 async function storeFound(address: Address | undefined, host: Host): Promise<Found> {
   const isUsed = address?.kind === 'local';
-  const chosen = isUsed ? address.folder : undefined;
-  let folder: string;
+  const chosen = isUsed ? address.directory : undefined;
+  let directory: string;
   try {
-    folder = storeDirectory(chosen, host);
+    directory = storeDirectory(chosen, host);
   } catch {
-    return { status: 'warning', value: 'there is no home folder', hint: 'name a folder in LISTCTL_DATA_DIR' };
+    return { status: 'warning', value: 'there is no home directory', hint: 'name a directory in LISTCTL_DATA_DIR' };
   }
-  const isThere = existsSync(join(folder, 'data.mdb'));
+  const isThere = existsSync(join(directory, 'data.mdb'));
   // That it can be opened is asked of one that is there, else of one that nobody keeps anything in.
   const trial = isThere ? undefined : mkdtempSync(join(tmpdir(), 'listctl-doctor-'));
   try {
     const { openStore } = await import('../../service/store.ts');
-    await openStore(trial ?? folder).close();
-    return { status: 'ok', value: isThere ? 'opens' : 'none yet; lmdb is there', source: folder };
+    await openStore(trial ?? directory).close();
+    return { status: 'ok', value: isThere ? 'opens' : 'none yet; lmdb is there', source: directory };
   } catch (error) {
     const { status, ...found } = await diagnosed('store', () => Promise.reject(error));
     // Only the embedded service needs it.
-    return { ...found, status: isUsed ? status : 'warning', source: folder };
+    return { ...found, status: isUsed ? status : 'warning', source: directory };
   } finally {
     if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
   }

@@ -14,10 +14,10 @@ import {
   addressFinding,
   type Diagnosis,
   diagnosed,
+  directoryFindings,
   doctorView,
   type Found,
   fileFindings,
-  folderFindings,
   programFindings,
   skipped,
   valueFindings,
@@ -36,7 +36,7 @@ export const setUpDoctor: SetUp = (command, context) => {
       3: 'there is no token, or the service does not take it',
       6: 'throttled or unavailable',
       7: 'not reached',
-      10: 'settings can’t be read',
+      10: 'settings cannot be read',
     },
   });
 };
@@ -116,7 +116,7 @@ async function* findings(
   });
   if (address?.kind === 'http') await notice(`asking ${finding.value} …`);
   yield* wayFindings({ context, sources, address, token, isInsecure, allowHttp });
-  yield* await folderFindings(address, host);
+  yield* await directoryFindings(address, host);
 }
 
 function tokenFound(

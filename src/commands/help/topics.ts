@@ -18,15 +18,15 @@ const otherVariables: readonly VariableRow[] = [
   { names: ['LISTCTL_TOKEN'], meaning: 'the access token' },
   { names: ['LISTCTL_TOKEN_FILE'], meaning: 'a file that holds it, read again once the service refuses it' },
   { names: ['LISTCTL_TOKEN_COMMAND'], meaning: 'a command that prints it, run again once the service refuses it' },
-  { names: ['LISTCTL_CONFIG_DIR'], meaning: 'the folder of profiles and stored tokens' },
-  { names: ['LISTCTL_STATE_DIR'], meaning: 'the folder of the records of runs' },
-  { names: ['LISTCTL_DATA_DIR'], meaning: 'the folder of the items of local:' },
+  { names: ['LISTCTL_CONFIG_DIR'], meaning: 'the directory of profiles and stored tokens' },
+  { names: ['LISTCTL_STATE_DIR'], meaning: 'the directory of the records of runs' },
+  { names: ['LISTCTL_DATA_DIR'], meaning: 'the directory of the items of local:' },
   {
     names: ['CI'],
     flag: '--no-input',
     meaning: 'never ask nor guess: --yes is needed; empty, 0 and false count as unset',
   },
-  { names: ['NO_COLOR', 'FORCE_COLOR'], flag: '--color', meaning: 'no colour; colour also off a terminal' },
+  { names: ['NO_COLOR', 'FORCE_COLOR'], flag: '--color', meaning: 'no color; color also off a terminal' },
   { names: ['NODE_EXTRA_CA_CERTS'], flag: '--ca-file', meaning: 'more authorities to trust over TLS' },
   {
     names: ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'],
@@ -78,7 +78,7 @@ const meanings: Readonly<Record<ExitCodeRow['kind'], readonly [meaning: string, 
   unavailable: ['throttled or unavailable: nothing was changed', 'run again later'],
   unreachable: ['not reached, or no complete answer to a read: nothing was changed', 'check the network'],
   'in-doubt': ['a write may or may not have happened', 'look before running again'],
-  incomplete: ['of several items, or of a run’s rows, some were not done', 'look at the errors, or the rejects'],
+  incomplete: ["of several items, or of a run's rows, some were not done", 'look at the errors, or the rejects'],
   'local-file': ['a local file or stream is unreadable, full or damaged', 'mend it'],
   locked: ['another process is at work on the same', 'wait'],
   changes: ['apply --dry-run --detailed-exitcode: there are changes', 'apply'],
@@ -188,12 +188,12 @@ again. The second time nothing is changed.
 The key is the field that tells the items apart. listctl manages what the seed
 names: a field that it does not name is not looked at, null clears one.
 
-The plan is shown as a diff and asked about; where it can't ask it needs --yes.
+The plan is shown as a diff and asked about; where it cannot ask it needs --yes.
   +  an item that is not there is created
   ~  a field that differs is set: old → new
   -  with --prune, an item that the seed no longer names is deleted
 
-The state: the service can't be asked what it holds, so the ids of what was
+The state: the service cannot be asked what it holds, so the ids of what was
 created are kept in seed.yaml.state.json. Keep it with the seed. A cache that
 was lost must not make a second copy: where there is no state, a pipeline needs
 --init, and where there is one --init is refused.

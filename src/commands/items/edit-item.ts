@@ -124,7 +124,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     );
     return;
   }
-  // Before anything is read: a query that can't be is found out before somebody has edited.
+  // Before anything is read: a query that cannot be is found out before somebody has edited.
   await session.printing(
     itemView,
     false,
@@ -189,7 +189,7 @@ async function openOnce<T>(opening: Opening, text: string, editing: Editing, car
   }
 }
 
-/** What an editor left: the fields, none where it was emptied, or why they can't be read. */
+/** What an editor left: the fields, none where it was emptied, or why they cannot be read. */
 interface Left {
   readonly text: string | undefined;
   readonly fields?: Fields | undefined;
@@ -213,7 +213,7 @@ function isAboutText(error: unknown): error is Failure {
   return error.kind === 'refused' || error.kind === 'conflict';
 }
 
-/** @param text undefined where it is none, so that it can't be put back below a comment */
+/** @param text undefined where it is none, so that it cannot be put back below a comment */
 async function openAfterSlip(
   { message, line }: UnreadableEdit,
   base: Item,
@@ -221,7 +221,7 @@ async function openAfterSlip(
   editing: Editing,
 ): Promise<Opening> {
   const at = line === undefined ? '' : `line ${line}: `;
-  const failure = new Failure('usage', `the text can't be read: ${at}${message}`, { hint: 'nothing was sent' });
+  const failure = new Failure('usage', `the text cannot be read: ${at}${message}`, { hint: 'nothing was sent' });
   if (text === undefined) throw failure;
   await askToOpenAgain(failure, editing);
   const { body, lineCount } = withoutComments(text);

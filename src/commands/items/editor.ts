@@ -20,7 +20,7 @@ export type EditorHost = Pick<Host, 'env' | 'platform' | 'signal' | 'stdout'>;
  * Opens a file in the user's editor, on the terminal, and resolves once that has ended well. It is `VISUAL`, else
  * `EDITOR`, else `vi` (`notepad` on Windows).
  *
- * @throws {Failure} usage, when it can't be started or ends badly
+ * @throws {Failure} usage, when it cannot be started or ends badly
  * @throws {Stopped} when listctl was told to stop meanwhile
  */
 export async function openInEditor(file: string, host: EditorHost): Promise<void> {
@@ -93,7 +93,7 @@ function windowsWords(editor: string, file: string, env: Host['env']): [string, 
   return [env['ComSpec'] || 'cmd.exe', ['/d', '/s', '/c', `"${editor} "${file}""`]];
 }
 
-/** Thrown where an edited text can't be read: what is wrong, and in which of its lines, from 1. */
+/** Thrown where an edited text cannot be read: what is wrong, and in which of its lines, from 1. */
 export class UnreadableEdit extends Error {
   override readonly name = 'UnreadableEdit';
   readonly line: number | undefined;
@@ -178,20 +178,20 @@ export interface Draft {
   read(): string;
   /** Leaves it where it is, its mode 0600: an editor may have made it anew with another one. */
   keep(): void;
-  /** Removes the folder, and what an editor left in it. */
+  /** Removes the directory, and what an editor left in it. */
   remove(): void;
 }
 
 /**
- * Makes a folder for the text of an item; the file is made by the first `write`.
+ * Makes a directory for the text of an item; the file is made by the first `write`.
  *
  * @throws {Failure} local-file, as `write` and `read`, when the system does not let it
  */
 export function openDraft(id: string): Draft {
   // Editors know by the name what is in it. An id may hold anything, and a shell may be what starts the editor.
   const name = `item-${id.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 40)}.yaml`;
-  const folder = tried(tmpdir(), () => mkdtempSync(join(tmpdir(), 'listctl-edit-')));
-  const file = join(folder, name);
+  const directory = tried(tmpdir(), () => mkdtempSync(join(tmpdir(), 'listctl-edit-')));
+  const file = join(directory, name);
   return {
     file,
     write: (text) =>
@@ -210,10 +210,10 @@ export function openDraft(id: string): Draft {
       try {
         chmodSync(file, 0o600);
       } catch {
-        // Nobody else gets into its folder anyway.
+        // Nobody else gets into its directory anyway.
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }
 
@@ -222,7 +222,7 @@ function tried<T>(file: string, work: () => T): T {
     return work();
   } catch (error) {
     throw new Failure('local-file', `cannot keep the text in ${file}: ${errnoReason(error)}`, {
-      hint: 'TMPDIR names another folder for it',
+      hint: 'TMPDIR names another directory for it',
       cause: error,
     });
   }

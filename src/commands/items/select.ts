@@ -51,7 +51,7 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
 /**
  * The items that were typed, of the session's list.
  *
- * @throws {Failure} usage, for the first id that can't be one, before anything is sent
+ * @throws {Failure} usage, for the first id that cannot be one, before anything is sent
  */
 export function itemRefs(ids: readonly string[], session: Session): readonly ItemRef[] {
   const list = session.list();

@@ -22,7 +22,7 @@ export const runWords = 'its id, last, or the path of its journal';
 /**
  * The path of the journal that RUN names.
  *
- * @throws {Failure} usage, when there is no such run; local-file, when the folder of runs can't be read
+ * @throws {Failure} usage, when there is no such run; local-file, when the directory of runs cannot be read
  */
 export function pathOfRun(word: string, host: Host): string {
   return isRunName(word)
@@ -38,7 +38,7 @@ export function wordForHint(word: string, run: string): string {
 /**
  * The first line of a journal.
  *
- * @throws {Failure} usage, where no run is recorded; local-file, when it can't be read or is damaged
+ * @throws {Failure} usage, where no run is recorded; local-file, when it cannot be read or is damaged
  */
 export function headerOfRun(path: string): JournalHeader {
   const start = readHeader(path, fileIo);
@@ -65,12 +65,12 @@ function noRun(path: string): Failure {
 
 /** Whether a process is at work on the run, as far as can be known: of those of one input it can only be the last. */
 export function isAtWork(path: string, host: Host): boolean {
-  const folder = findRunsDirectory(host);
+  const directory = findRunsDirectory(host);
   const lock = journalLock(path, host);
   if (!isLocked(lock, host.processes)) return false;
   // A journal of the user's own has a lock of its own.
-  if (folder === undefined || lock === `${path}.lock`) return true;
-  return resolve(findRun(folder, basename(lock, '.lock'))?.path ?? path) === path;
+  if (directory === undefined || lock === `${path}.lock`) return true;
+  return resolve(findRun(directory, basename(lock, '.lock'))?.path ?? path) === path;
 }
 
 /**
@@ -84,7 +84,7 @@ export async function whileLocked<T>(
   host: Host,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Before the lock: a folder that is not there can take none.
+  // Before the lock: a directory that is not there can take none.
   headerOfRun(path);
   const lock = await takeLock(journalLock(path, host), options, host);
   try {

@@ -177,7 +177,7 @@ export const resolveCommand: CommandSpec = {
         5: 'the item is not what was sent',
         6: 'throttled or unavailable',
         7: 'not reached',
-        10: 'the run’s journal can’t be read or written, or is damaged',
+        10: "the run's journal cannot be read or written, or is damaged",
         11: 'another process is at work on the run',
       },
     });

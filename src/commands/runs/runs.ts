@@ -32,7 +32,7 @@ export const listCommand: CommandSpec = {
         0: 'listed, even where there is none, and damaged ones too',
         1: '--query does not fit what came',
         2: 'wrong usage',
-        10: 'the folder of runs can’t be read',
+        10: 'the directory of runs cannot be read',
       },
     });
   },
@@ -40,16 +40,16 @@ export const listCommand: CommandSpec = {
 
 async function showRuns(session: Session): Promise<void> {
   const { host } = session;
-  const folder = runsDirectory(host);
-  // Before there is a printer: that they can't be read is not that there is none.
-  const runs = await listRuns(folder, { boot: bootId() });
+  const directory = runsDirectory(host);
+  // Before there is a printer: that they cannot be read is not that there is none.
+  const runs = await listRuns(directory, { boot: bootId() });
   await session.printing(runView, true, async (print) => {
     if (runs.length === 0) await session.notice('no run is recorded yet: --from makes one');
     const seen = new Set<string>();
     for (const run of runs) {
       const isNewest = !seen.has(run.identityStart);
       seen.add(run.identityStart);
-      const isRunning = isNewest && isLocked(runLock(folder, run.identityStart), host.processes);
+      const isRunning = isNewest && isLocked(runLock(directory, run.identityStart), host.processes);
       await print(shownRun({ ...run, isRunning }));
     }
   });
@@ -83,7 +83,7 @@ export const removeCommand: CommandSpec = {
       exitCodes: {
         0: 'forgotten',
         2: 'there is no such run, or one is not wholly done and nobody confirmed it: none was forgotten',
-        10: 'a journal can’t be removed',
+        10: 'a journal cannot be removed',
         11: 'another process is at work on one of them: none was forgotten',
       },
     });
@@ -111,7 +111,7 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
   const { host } = session;
   const paths = [...new Set(words.map((word) => pathOfRun(word, host)))];
   // A file of somebody's own is removed where it surely is a journal, and none else.
-  for (const path of paths) if (!isInFolder(path, host)) headerOfRun(path);
+  for (const path of paths) if (!isInDirectory(path, host)) headerOfRun(path);
   await session.printing(runView, words.length > 1, async (print) => {
     const locks: Lock[] = [];
     try {
@@ -133,7 +133,7 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
 }
 
 /** Whether its name says which run it is, whatever is in it. */
-function isInFolder(path: string, host: Host): boolean {
+function isInDirectory(path: string, host: Host): boolean {
   return journalLock(path, host) !== `${path}.lock`;
 }
 
@@ -143,7 +143,7 @@ async function leavingRun(path: string, host: Host): Promise<LeavingRun> {
     return { path, shown: shownRun({ run: header.run, header, counts }), isWhole: isWhollyDone(counts) };
   } catch (error) {
     if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
-    const run = isInFolder(path, host) ? (basename(path).split('.')[0] ?? '') : headerOfRun(path).run;
+    const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : headerOfRun(path).run;
     return { path, shown: shownRun({ run }), isWhole: false };
   }
 }
@@ -154,9 +154,9 @@ async function askBefore(runs: readonly LeavingRun[], session: Session): Promise
   if (rest.length === 0) return;
   const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
-  const question = `Forget ${what}? Rows that are not done can't be gone on with then.`;
+  const question = `Forget ${what}? Rows that are not done cannot be gone on with then.`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
-  throw new Failure('usage', `not wholly done: ${what}; once forgotten, rows can't be gone on with`, {
+  throw new Failure('usage', `not wholly done: ${what}; once forgotten, rows cannot be gone on with`, {
     hint: 'pass --yes to forget all the same; nothing was forgotten',
   });
 }

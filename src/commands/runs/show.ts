@@ -234,7 +234,7 @@ export const showCommand: CommandSpec = {
         1: '--query does not fit what came',
         2: 'wrong usage, or there is no such run, or its rows are gone',
         9: 'some ids are none that a command could name',
-        10: 'the run’s journal can’t be read, or is damaged',
+        10: "the run's journal cannot be read, or is damaged",
       },
     });
   },

@@ -155,7 +155,7 @@ class Removal {
   #difference(created: string): string {
     const { id, hash, etag } = this.#row;
     if (strongTag(etag) !== undefined) return `item "${id}" was changed since ${created}`;
-    if (hash === undefined) return `whether item "${id}" was changed since ${created} can't be known`;
+    if (hash === undefined) return `whether item "${id}" was changed since ${created} cannot be known`;
     return `item "${id}" has not just the fields that it had when ${created}`;
   }
 }

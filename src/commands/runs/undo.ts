@@ -308,7 +308,7 @@ export const undoCommand: CommandSpec = {
         7: 'not reached',
         8: 'in doubt: some may have been deleted; running it again is safe',
         9: 'some were left: changed since, or refused',
-        10: 'a journal can’t be read or written, or is damaged',
+        10: 'a journal cannot be read or written, or is damaged',
         11: 'another process is at work on the run',
       },
     });

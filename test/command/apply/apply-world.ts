@@ -1,4 +1,4 @@
-/** A user's folder with a seed in it, over a service: what `apply` is tried in. */
+/** A user's directory with a seed in it, over a service: what `apply` is tried in. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { main } from '../../../src/main.ts';
@@ -6,7 +6,7 @@ import { type Run, testHost, type World } from '../../support/test-host.ts';
 import { type ManyWorld, manyWorld } from '../many/many-world.ts';
 import type { JsonFields } from './item-service.ts';
 
-/** Such a folder. */
+/** Such a directory. */
 export interface ApplyWorld extends ManyWorld {
   /** Where the state of `seed.yaml` is. */
   readonly statePath: string;

@@ -204,7 +204,7 @@ describe('what the seed no longer names', () => {
     expect([exitCode, Object.keys(world.known().items)]).toEqual([0, ['a']]);
   });
 
-  test('D: what is not the seed’s own is never deleted, whatever it is called', async () => {
+  test("D: what is not the seed's own is never deleted, whatever it is called", async () => {
     await using service = await itemService();
     await service.add({ Title: 'b' });
     await using world = await applyWorld(service);

@@ -1,6 +1,6 @@
 /** What is asked before a plan is carried out. */
 import { describe, expect, test } from 'vitest';
-import { keptFor, settingsFolder } from '../../support/settings-folder.ts';
+import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';
 
@@ -69,7 +69,7 @@ describe('a plan with changes', () => {
 describe('a protected profile', () => {
   test('needs --confirm before anything is written, --yes or not', async () => {
     await using service = await itemService();
-    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await applyWorld(service);
     world.seed(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
@@ -87,7 +87,7 @@ describe('a protected profile', () => {
 
   test('is no matter of a plan that is only shown, nor of one without changes', async () => {
     await using service = await itemService();
-    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await applyWorld(service);
     world.seed(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };

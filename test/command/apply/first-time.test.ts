@@ -139,7 +139,7 @@ test('--state names it', async () => {
   expect([first.exitCode, second.exitCode, service.writes(), world.hasState()]).toEqual([0, 0, ['POST a'], false]);
 });
 
-test('a seed in another folder has its state beside it', async () => {
+test('a seed in another directory has its state beside it', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   world.seed(a);

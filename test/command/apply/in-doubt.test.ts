@@ -1,4 +1,4 @@
-/** A create whose outcome is unknown: held, named, settled by a person, or sent again with a key that is honoured (reliability, C4 and C5). */
+/** A create whose outcome is unknown: held, named, settled by a person, or sent again with a key that is honored (reliability, C4 and C5). */
 import { describe, expect, test } from 'vitest';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
 import { type ItemService, type ItemServiceOptions, itemService } from './item-service.ts';
@@ -64,12 +64,12 @@ describe('a create without an answer', () => {
   });
 
   test('is held also where nothing else is to do, and where the seed says another thing by now', async () => {
-    await using doubt = await doubtful(true, { honoursKeys: true });
+    await using doubt = await doubtful(true, { honorsKeys: true });
     const { service, world } = doubt;
 
     const same = await world.apply();
     world.seed(a, { ...b, Note: 'another' });
-    const other = await world.apply('--yes', '--idempotency', 'honoured');
+    const other = await world.apply('--yes', '--idempotency', 'honored');
 
     expect([same.exitCode, other.exitCode, createsOfB(service).length]).toEqual([8, 8, 1]);
   });
@@ -93,12 +93,12 @@ describe('a create without an answer', () => {
   });
 
   test.each([[true], [false]])(
-    'is sent again by itself where the key is honoured: one item (carried out: %s)',
+    'is sent again by itself where the key is honored: one item (carried out: %s)',
     async (applies) => {
-      await using doubt = await doubtful(applies, { honoursKeys: true });
+      await using doubt = await doubtful(applies, { honorsKeys: true });
       const { service, world } = doubt;
 
-      const { exitCode, stdout } = await world.apply('--yes', '--idempotency', 'honoured');
+      const { exitCode, stdout } = await world.apply('--yes', '--idempotency', 'honored');
 
       expect([exitCode, service.items().size, isInDoubt(world)]).toEqual([0, 2, false]);
       const [first, second] = createsOfB(service);
@@ -107,21 +107,18 @@ describe('a create without an answer', () => {
     },
   );
 
-  test.each(['sentAt', 'serviceAt'])(
-    'an honoured key that is a day old by its %s is not sent again',
-    async (moment) => {
-      await using doubt = await doubtful(true, { honoursKeys: true });
-      const { service, world } = doubt;
-      const text = world.text('seed.yaml.state.json');
-      const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
-      expect(old).not.toBe(text);
-      world.file('seed.yaml.state.json', old);
+  test.each(['sentAt', 'serviceAt'])('an honored key that is a day old by its %s is not sent again', async (moment) => {
+    await using doubt = await doubtful(true, { honorsKeys: true });
+    const { service, world } = doubt;
+    const text = world.text('seed.yaml.state.json');
+    const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
+    expect(old).not.toBe(text);
+    world.file('seed.yaml.state.json', old);
 
-      const { exitCode } = await world.apply('--yes', '--idempotency', 'honoured');
+    const { exitCode } = await world.apply('--yes', '--idempotency', 'honored');
 
-      expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
-    },
-  );
+    expect([exitCode, createsOfB(service).length]).toEqual([8, 1]);
+  });
 });
 
 describe('state resolve', () => {

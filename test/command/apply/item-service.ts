@@ -31,7 +31,7 @@ export type Script = (request: ItemRequest) => (ScriptedAnswer & { readonly appl
 export interface ItemServiceOptions {
   readonly script?: Script;
   /** Else it knows nothing of Idempotency-Key. */
-  readonly honoursKeys?: boolean;
+  readonly honorsKeys?: boolean;
   /** Else its answers have no ETag. */
   readonly givesEtags?: boolean;
 }
@@ -61,7 +61,7 @@ const listPath = '/sites/home/lists/tasks/items';
 
 /** Starts one. */
 export async function itemService(options: ItemServiceOptions = {}): Promise<ItemService> {
-  const { honoursKeys = false, givesEtags = true } = options;
+  const { honorsKeys = false, givesEtags = true } = options;
   const store = memoryStore();
   const handle = listItemService(store, () => Date.now());
   const requests: ItemRequest[] = [];
@@ -69,7 +69,7 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
   const apply = async (request: ItemRequest): Promise<ServiceAnswer> => {
     const { method, path, headers, body } = request;
     const { 'idempotency-key': key, ...others } = headers;
-    const sent = honoursKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
+    const sent = honorsKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
     const answer = await handle({ method, path, headers: plain(sent), body: Buffer.from(body) });
     if (answer.status < 300) service.onApplied(request, request.id ?? idOf(answer));
     const { etag, ...rest } = answer.headers;

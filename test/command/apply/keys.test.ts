@@ -11,9 +11,9 @@ const [a, b] = [
 
 /** A service that honors keys, and a world in which it is known to. */
 async function honoring() {
-  const service = await itemService({ honoursKeys: true });
+  const service = await itemService({ honorsKeys: true });
   const world = await applyWorld(service);
-  const apply = (...words: readonly string[]) => world.apply('--yes', '--idempotency', 'honoured', ...words);
+  const apply = (...words: readonly string[]) => world.apply('--yes', '--idempotency', 'honored', ...words);
   const loseState = () => {
     for (const more of ['', '.bak']) rmSync(`${world.statePath}${more}`, { force: true });
   };

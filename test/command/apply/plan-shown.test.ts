@@ -145,7 +145,7 @@ test('a read that fails is told, and nothing is planned from it', async () => {
   expect([exitCode, stdout, changed.writesSince()]).toEqual([3, '', 0]);
 });
 
-test('O01: what the service and the seed say can’t move the cursor', async () => {
+test('O01: what the service and the seed say cannot move the cursor', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin({ Title: 'a\u001b[2J', Note: 'x' });

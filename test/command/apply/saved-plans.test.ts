@@ -101,7 +101,7 @@ describe('is refused where anything moved: 5, nothing sent', () => {
     expect(stderr).toContain('something has moved since the plan was made');
   });
 
-  test('what is not the seed’s may move', async () => {
+  test("what is not the seed's may move", async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await plan(service, world);

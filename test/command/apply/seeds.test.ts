@@ -94,7 +94,7 @@ describe('site, list and key at the top of a seed', () => {
   });
 });
 
-describe('a seed that can’t be used is 2: nothing sent, no state', () => {
+describe('a seed that cannot be used is 2: nothing sent, no state', () => {
   test.each([
     ['I15: a key that stands twice, with both lines', 'key: Title\nitems:\n- Title: a\n- Title: a\n', 'line 3 already'],
     ['I15: an empty key', 'key: Title\nitems:\n- Title: ""\n', 'is empty'],

@@ -39,7 +39,7 @@ describe('P17: a state of another list is 10: nothing sent, left as it is', () =
   });
 });
 
-describe('P12: a state that can’t be read is 10: nothing sent, left byte by byte as it is', () => {
+describe('P12: a state that cannot be read is 10: nothing sent, left byte by byte as it is', () => {
   const damages: readonly (readonly [string, (text: string) => string])[] = [
     ['empty', () => ''],
     ['cut off', (text) => text.slice(0, -10)],
@@ -110,7 +110,7 @@ test('another key field is 2', async () => {
   expect(stderr).toContain('"Title"');
 });
 
-test('the serial grows with each version, the lineage stays, and nothing else is left in the folder', async () => {
+test('the serial grows with each version, the lineage stays, and nothing else is left in the directory', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);

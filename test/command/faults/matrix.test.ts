@@ -44,7 +44,7 @@ describe.each(ways)('over $name', (way) => {
       `${cells.filter((cell) => passed.has(cell)).length} of ${cells.length}`;
     const keyed = faultCells.filter(({ method }) => method === 'keyed POST');
     const plain = faultCells.filter(({ method }) => method !== 'keyed POST');
-    figures.push(`${count(plain)} cells (${way.name}), ${count(keyed)} with an honoured key`);
+    figures.push(`${count(plain)} cells (${way.name}), ${count(keyed)} with an honored key`);
   });
 
   test.each(faultCells)('$method, $action at $point: $outcome', (cell) => {
@@ -84,7 +84,7 @@ async function runCell(way: Way, cell: FaultCell, times: 'once' | 'always'): Pro
   const step = { point, action };
   await using server = await faultServer({
     plan: times === 'once' ? inOrder(step) : always(step),
-    honoursKeys: method === 'keyed POST',
+    honorsKeys: method === 'keyed POST',
     padded: true,
   });
   const host = testHost({ env: environmentOf(server) });

@@ -101,7 +101,7 @@ const long = 'x'.repeat(10_000);
 const errors: readonly [what: string, parts: AnswerParts, says: RegExp][] = [
   ['a text', { body: { error: 'no such field' } }, /no such field/],
   [
-    'Graph’s object',
+    "Graph's object",
     { body: { error: { code: 'badField', message: 'no such field', innerError: {} } } },
     /no such field/,
   ],

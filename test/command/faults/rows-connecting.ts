@@ -12,7 +12,7 @@ import { inOrder } from '../../support/fault-plan.ts';
 import { row } from '../../support/fault-rows.ts';
 import { faultServer } from '../../support/fault-server.ts';
 import { environmentOf, runAgainst, runOneWay, verbs, type Way, waiting } from '../../support/fault-ways.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { newAuthority, type ServerCertificate, selfSigned } from '../../support/tls-certificate.ts';
 
 const authority = newAuthority();
@@ -274,10 +274,10 @@ row('N40', 'loopback never goes through a proxy', async (way) => {
 
 /** Creates an item at a server of ours over TLS, trusting our authority. */
 async function runTrusting(way: Way, { certificate }: { readonly certificate: ServerCertificate }) {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'authority.pem');
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'authority.pem');
   await writeFile(file, authority.cert);
-  // The folder is there until the run has ended.
+  // The directory is there until the run has ended.
   return await runAgainst(way, [...verbs.create, '--ca-file', file], { certificate });
 }
 
@@ -288,8 +288,8 @@ async function runTrustingAt(
   env: Readonly<Record<string, string>>,
   more: readonly string[] = [],
 ) {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'authority.pem');
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'authority.pem');
   await writeFile(file, authority.cert);
   const words = [...verbs.create, '--ca-file', file, ...more];
   return await runOneWay(way, words, { env: { ...environmentOf({ url }), ...env } });

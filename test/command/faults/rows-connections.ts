@@ -6,7 +6,7 @@ import { type AnswerParts, answerBytes, garbageBytes } from '../../support/fault
 import { type AnswerStep, always, inOrder, type OwnAnswer } from '../../support/fault-plan.ts';
 import { row, rowElsewhere } from '../../support/fault-rows.ts';
 import { runAgainst, verbs, waiting } from '../../support/fault-ways.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** Keeps the connection, and asks for the same request again. */
 function busy(parts: AnswerParts = {}, then?: AnswerStep['ending']): AnswerStep {
@@ -177,17 +177,17 @@ row(
   'N41',
   'a server that goes away in the middle of a run over many rows: probed, then every row is done once',
   async (way) => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'rows.csv');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'rows.csv');
     await writeFile(file, `Title\n${'Milk\n'.repeat(60)}`);
-    const words = ['items', 'create', '--from', file, '--idempotency', 'honoured', '--concurrency', '4', '-o', 'none'];
+    const words = ['items', 'create', '--from', file, '--idempotency', 'honored', '--concurrency', '4', '-o', 'none'];
     const isGone = (attempt: number) => attempt > 20 && attempt <= 34;
 
     const run = await runAgainst(
       way,
       words,
-      { honoursKeys: true, plan: (attempt) => (isGone(attempt) ? { point: 'body-read', action: 'rst' } : undefined) },
-      { env: { LISTCTL_STATE_DIR: folder.path } },
+      { honorsKeys: true, plan: (attempt) => (isGone(attempt) ? { point: 'body-read', action: 'rst' } : undefined) },
+      { env: { LISTCTL_STATE_DIR: directory.path } },
     );
 
     expect([run.exitCode, run.createdCount, run.attempts]).toEqual([0, 60, 60 + 14]);

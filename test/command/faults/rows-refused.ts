@@ -12,7 +12,7 @@ import { type AnswerStep, always, inOrder, type Plan } from '../../support/fault
 import { row, rowElsewhere } from '../../support/fault-rows.ts';
 import { faultServer } from '../../support/fault-server.ts';
 import { type FaultRun, runAgainst, verbs, type Way, withClockOff } from '../../support/fault-ways.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { newAuthority } from '../../support/tls-certificate.ts';
 
@@ -47,9 +47,9 @@ for (const status of [301, 307, 308]) {
 
 row('N19', 'from https to http is not followed', async (way) => {
   await using other = await faultServer();
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const authority = newAuthority();
-  const file = join(folder.path, 'authority.pem');
+  const file = join(directory.path, 'authority.pem');
   await writeFile(file, authority.cert);
 
   const run = await runAgainst(way, [...verbs.get, '--ca-file', file], {
@@ -101,7 +101,7 @@ rowElsewhere('N21', 'that a run over many rows stops is seen in test/command/man
 row('N24', '409 to a keyed create that may be under way is waited for', async (way) => {
   const plan = inOrder({ point: 'applied', action: 'fin' }, refusing(409, { body: { error: 'still running' } }));
 
-  const run = await runAgainst(way, verbs.createKeyed, { plan, honoursKeys: true });
+  const run = await runAgainst(way, verbs.createKeyed, { plan, honorsKeys: true });
 
   expect([...ended(run), run.createdCount]).toEqual([0, 3, 1]);
   expect(new Set(run.log.map(({ key, bodyHash }) => `${key} ${bodyHash}`)).size).toBe(1);
@@ -112,7 +112,7 @@ row('N24', '409 until there are no attempts left is in doubt, never a conflict',
 
   const run = await runAgainst(way, verbs.createKeyed, {
     plan: (attempt) => (attempt === 1 ? { point: 'applied', action: 'fin' } : busy),
-    honoursKeys: true,
+    honorsKeys: true,
   });
 
   expect([...ended(run), run.createdCount]).toEqual([8, 5, 1]);
@@ -131,7 +131,7 @@ async function updateUnchanged(
     signal: host.signal,
     clock: host.clock,
     random: host.random,
-    honoursKeys: false,
+    honorsKeys: false,
   };
   const api = itemsApi(wireOver(transport, { ...options, ...usualRetries }));
   const updating = api.update({ site: 'home', list: 'tasks', id: '17' }, objectFrom([['Title', 'Bread']]), '"1"');
@@ -279,7 +279,7 @@ for (const status of [500, 502, 503, 504]) {
     // Done, though it says otherwise: what a gateway says that lost its service.
     const step = { answer: answerBytes(status), applies: true };
 
-    const run = await runAgainst(way, verbs.createKeyed, { plan: inOrder(step, step), honoursKeys: true });
+    const run = await runAgainst(way, verbs.createKeyed, { plan: inOrder(step, step), honorsKeys: true });
 
     expect([...ended(run), run.createdCount]).toEqual([0, 3, 1]);
     expect(new Set(run.log.map(({ key, bodyHash }) => `${key} ${bodyHash}`)).size).toBe(1);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createServer, type TlsOptions } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { newAuthority } from '../../support/tls-certificate.ts';
 
 const authority = newAuthority();
@@ -23,8 +23,8 @@ const servers: readonly [what: string, options: TlsOptions, says: RegExp][] = [
 
 describe.each(ways)('over $name', (way) => {
   test.each(servers)('%s', async (_, options, says) => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'authority.pem');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'authority.pem');
     await writeFile(file, authority.cert);
     const server = createServer({ ...own, ...options }, (socket) => socket.on('error', () => {}).end());
     server.on('tlsClientError', () => {});

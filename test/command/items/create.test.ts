@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentFor, scriptedService } from '../../support/scripted-service.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from '../../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -102,11 +102,11 @@ test.each([
 
 test('fields come from files and stdin, exactly as they are there', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const env = environmentFor(service);
-  const note = join(folder.path, 'note.txt');
+  const note = join(directory.path, 'note.txt');
   await writeFile(note, 'two\nlines\n');
-  const meta = join(folder.path, 'meta.json');
+  const meta = join(directory.path, 'meta.json');
   await writeFile(meta, '\uFEFF{"n": 1.10}');
 
   await run(['items', 'create', '-f', `Body@=${note}`, '-f', `Meta:@=${meta}`], { env });
@@ -153,9 +153,9 @@ test('an item that get printed can be given to create: its fields are taken', as
 
 test('a file that is not UTF-8 is refused with the place, and so is a terminal where data is wanted', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const env = environmentFor(service);
-  const broken = join(folder.path, 'broken.txt');
+  const broken = join(directory.path, 'broken.txt');
   await writeFile(broken, Buffer.concat([Buffer.from('aé\uFFFD'), Buffer.from([0x80]), Buffer.from('x')]));
 
   const bytes = await run(['items', 'create', '-f', `Body@=${broken}`], { env });

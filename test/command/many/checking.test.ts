@@ -331,13 +331,13 @@ describe('I09', () => {
 });
 
 describe('I14', () => {
-  test('a folder, and a file that is not there', async () => {
+  test('a directory, and a file that is not there', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
-    mkdirSync(join(world.path, 'folder.csv'));
+    mkdirSync(join(world.path, 'directory.csv'));
 
     for (const [name, says] of [
-      ['folder.csv', 'folder'],
+      ['directory.csv', 'directory'],
       ['nowhere.csv', 'no such file'],
     ] as const) {
       const { exitCode, stdout, stderr } = await world.run(create(join(world.path, name)));

@@ -41,7 +41,7 @@ describe.each([
       true,
     );
     await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', titles(4)), '--idempotency', 'honoured', '--retries', '0');
+    const words = create(world.file('a.csv', titles(4)), '--idempotency', 'honored', '--retries', '0');
     service.time = hours === 'none' ? 'none' : () => start;
     const lost = await world.run(words, { now: () => start + first * hour });
     isLost = false;
@@ -59,7 +59,7 @@ describe.each([
 test('D4: where the service cannot be reached its time is not known, and nothing is sent', async () => {
   await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
   await using world = await manyWorld(service);
-  const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honoured', '--retries', '0');
+  const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honored', '--retries', '0');
   expect((await world.run(words)).exitCode).toBe(8);
   await service.goDown();
 
@@ -72,7 +72,7 @@ test('D4: where the service cannot be reached its time is not known, and nothing
 test('a token command is run once, though the time is asked for on a connection of its own', async () => {
   await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
   await using world = await manyWorld(service);
-  const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honoured', '--retries', '0');
+  const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honored', '--retries', '0');
   await world.run(words);
   const runs = join(world.path, 'token-runs');
   const env = {

@@ -1,7 +1,7 @@
 /** What is asked before anything is sent, and what is only shown (cli.md, "One item, or several", "Many items"). */
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
-import { keptFor, settingsFolder } from '../../support/settings-folder.ts';
+import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
@@ -9,7 +9,7 @@ import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-wor
 const ids = '1\n2\n3\n';
 
 describe('delete --from', () => {
-  test('P22: needs --yes where it can’t ask: 2, nothing sent', async () => {
+  test('P22: needs --yes where it cannot ask: 2, nothing sent', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
     const words = ['items', 'delete', '--from', world.file('ids.txt', ids)];
@@ -97,7 +97,7 @@ describe('a protected profile', () => {
       status: 200,
       body: { id: id ?? `${nth}`, fields: {} },
     }));
-    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await manyWorld(service);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
     const all = [...words, '--from', world.file('rows', content)];
@@ -115,7 +115,7 @@ describe('a protected profile', () => {
 
   test('is no matter of reads', async () => {
     await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
-    await using settings = await settingsFolder(keptFor(service, { protected: true }));
+    await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await manyWorld(service);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
 
@@ -142,7 +142,7 @@ describe('--dry-run', () => {
     expect(stderr).toContain('3 of 3 rows would be sent, and none was');
   });
 
-  test('-o curl prints commands for a shell, with the token’s variable in its place', async () => {
+  test("-o curl prints commands for a shell, with the token's variable in its place", async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
     const file = world.file('a.csv', "Title\nit's\n$HOME\n");
@@ -191,7 +191,7 @@ describe('--dry-run', () => {
     expect(lenient.stderr).toContain('2 of 3 rows would be sent');
   });
 
-  test('shows a shard’s own rows, and is in no run’s way', async () => {
+  test("shows a shard's own rows, and is in no run's way", async () => {
     await using service = await listService(() => ({ status: 401 }));
     await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));

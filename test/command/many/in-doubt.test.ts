@@ -61,14 +61,14 @@ describe('rows in doubt', () => {
     expect(service.requests).toHaveLength(5);
   });
 
-  test('with an honoured key they are sent again by themselves: one item', async () => {
+  test('with an honored key they are sent again by themselves: one item', async () => {
     let isLost = true;
     await using service = await listService(
       ({ title }) => (title === 't3' && isLost ? { status: 500, applies: true } : undefined),
       true,
     );
     await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honoured', '--retries', '0');
+    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honored', '--retries', '0');
 
     const first = await world.run(words);
     isLost = false;
@@ -80,7 +80,7 @@ describe('rows in doubt', () => {
   test('--in-doubt hold holds them even then', async () => {
     await using service = await listService(({ title }) => (title === 't3' ? { status: 500 } : undefined), true);
     await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honoured', '--retries', '0');
+    const words = create(world.file('a.csv', titles(5)), '--idempotency', 'honored', '--retries', '0');
 
     await world.run(words);
     const { exitCode } = await world.run([...words, '--resume', '--in-doubt', 'hold']);

@@ -11,7 +11,7 @@ function refusing(list: { isMended: boolean }): Script {
 }
 
 describe('--journal FILE', () => {
-  test('records the run there, in a file of its owner alone, and nothing in the state folder', async () => {
+  test('records the run there, in a file of its owner alone, and nothing in the state directory', async () => {
     const list = { isMended: false };
     await using service = await listService(refusing(list));
     await using world = await manyWorld(service);
@@ -138,7 +138,7 @@ describe('--journal FILE', () => {
     expect(readFileSync(file, 'utf8')).toBe(titles(2));
   });
 
-  test('P15: a damaged one in the state folder is 10 too', async () => {
+  test('P15: a damaged one in the state directory is 10 too', async () => {
     await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(5)));
@@ -153,7 +153,7 @@ describe('--journal FILE', () => {
   });
 });
 
-describe('every command of a hint names a journal of the user’s own by its path', () => {
+describe("every command of a hint names a journal of the user's own by its path", () => {
   /** The command lines in a text that begin with `listctl runs`, up to what a person fills in. */
   const commandsIn = (text: string) => text.match(/listctl runs \w+ (?:'[^']*'|\S+)/g) ?? [];
 

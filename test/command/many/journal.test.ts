@@ -431,7 +431,7 @@ describe('--restart', () => {
 });
 
 describe('get', () => {
-  test('P11: keeps no journal, and works where the state folder can’t be made', async () => {
+  test('P11: keeps no journal, and works where the state directory cannot be made', async () => {
     await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     await using world = await manyWorld(service);
     const words = ['items', 'get', '--from', world.file('ids.txt', '1\n2\n'), '-o', 'id'];
@@ -463,7 +463,7 @@ describe('get', () => {
   });
 
   test.skipIf(process.platform === 'win32' || process.geteuid?.() === 0)(
-    'P11 (not for root): a read-only state folder',
+    'P11 (not for root): a read-only state directory',
     async () => {
       await using service = await listService();
       await using world = await manyWorld(service);

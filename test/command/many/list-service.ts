@@ -36,9 +36,9 @@ export interface ListService extends AsyncDisposable {
   comeBack(): Promise<void>;
 }
 
-/** Starts a list; it ignores keys unless it is told to honour them. */
-export async function listService(script: Script = () => undefined, honoursKeys = false): Promise<ListService> {
-  const list = new List(script, honoursKeys);
+/** Starts a list; it ignores keys unless it is told to honor them. */
+export async function listService(script: Script = () => undefined, honorsKeys = false): Promise<ListService> {
+  const list = new List(script, honorsKeys);
   await list.comeBack();
   return list;
 }
@@ -49,7 +49,7 @@ class List implements ListService {
   atOnceMax = 0;
   time: ListService['time'];
   readonly #script: Script;
-  readonly #honoursKeys: boolean;
+  readonly #honorsKeys: boolean;
   readonly #ids = new Map<string, { readonly made: string; readonly atMs: number }>();
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
@@ -57,9 +57,9 @@ class List implements ListService {
   #nextId = 1;
   #underWay = 0;
 
-  constructor(script: Script, honoursKeys: boolean) {
+  constructor(script: Script, honorsKeys: boolean) {
     this.#script = script;
-    this.#honoursKeys = honoursKeys;
+    this.#honorsKeys = honorsKeys;
   }
 
   get url(): string {
@@ -119,7 +119,7 @@ class List implements ListService {
 
   #create(fields: ListRequest['fields'], key: string | undefined): ScriptedAnswer {
     const nowMs = typeof this.time === 'function' ? this.time() : Date.now();
-    const found = key === undefined || !this.#honoursKeys ? undefined : this.#ids.get(key);
+    const found = key === undefined || !this.#honorsKeys ? undefined : this.#ids.get(key);
     const known = found !== undefined && nowMs - found.atMs < 86_400_000 ? found : undefined;
     const made = known?.made ?? String(this.#nextId);
     if (known === undefined) this.#nextId += 1;

@@ -36,7 +36,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect(text).toContain(`process ${process.pid} on ${hostname()}`);
   });
 
-  test('P23: two runs of other inputs are not in each other’s way', async () => {
+  test("P23: two runs of other inputs are not in each other's way", async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
 
@@ -103,9 +103,9 @@ describe('P23, P24: a run that somebody is at work on', () => {
   });
 });
 
-/** An entry in a lock's folder, of a machine that is not this one. */
-async function leaveForeignLock(folder: string): Promise<void> {
+/** An entry in a lock's directory, of a machine that is not this one. */
+async function leaveForeignLock(directory: string): Promise<void> {
   const { entryOf, thisHolder } = await import('../../../src/core/lock.ts');
   const own = thisHolder({ own: process.pid, isRunning: () => true });
-  writeFileSync(join(folder, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
+  writeFileSync(join(directory, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
 }

@@ -1,11 +1,11 @@
-/** A user's folder for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
+/** A user's directory for runs over many rows: the files of it, the state that runs leave there, and runs in it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeLine, type JournalGroup, type JournalRecord } from '../../../src/bulk/journal-format.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Run, run, type World } from '../../support/test-host.ts';
 
-/** Such a folder. */
+/** Such a directory. */
 export interface ManyWorld extends AsyncDisposable {
   readonly path: string;
   /** Where the journals of runs are. */
@@ -16,17 +16,17 @@ export interface ManyWorld extends AsyncDisposable {
   text(name: string): string;
   /** Runs a command line in it. */
   run(words: readonly string[], world?: World): Promise<Run>;
-  /** The paths of the journals in the state folder, oldest first. */
+  /** The paths of the journals in the state directory, oldest first. */
   journals(): readonly string[];
-  /** What else there is in that folder: nothing, once a run has ended. */
+  /** What else there is in that directory: nothing, once a run has ended. */
   leftovers(): readonly string[];
   /** What the newest of them, or the one that is named, holds. */
   records(path?: string): readonly JournalRecord[];
 }
 
-/** Makes a folder, for runs over a service. */
+/** Makes a directory, for runs over a service. */
 export async function manyWorld(service: { readonly url: string }): Promise<ManyWorld> {
-  const { path, [Symbol.asyncDispose]: remove } = await temporaryFolder();
+  const { path, [Symbol.asyncDispose]: remove } = await temporaryDirectory();
   const state = join(path, 'state');
   const runs = join(state, 'runs');
   mkdirSync(join(path, 'home'));

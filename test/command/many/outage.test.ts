@@ -12,7 +12,7 @@ const updates = ['items', 'update', '-f', 'a=1', '-o', 'none'] as const;
 
 describe('N41', () => {
   test.each(['nobody listens', 'connections are cut', 'a gateway answers 502'] as const)(
-    'updates while %s for a minute: one probe at a time, then all rows are done, none burnt',
+    'updates while %s for a minute: one probe at a time, then all rows are done, none burned',
     async (how) => {
       const { exitCode, probes, end, probesAtOnceMax } = await runThrough(how, updates);
 
@@ -38,8 +38,8 @@ describe('N41', () => {
     expect(items).toBeGreaterThanOrEqual(300 - end.inDoubt);
   });
 
-  test('creates with an honoured key: all are done, each once', async () => {
-    const words = ['items', 'create', '-o', 'none', '--idempotency', 'honoured'];
+  test('creates with an honored key: all are done, each once', async () => {
+    const words = ['items', 'create', '-o', 'none', '--idempotency', 'honored'];
 
     const { exitCode, items } = await runThrough('connections are cut', words);
 

@@ -87,7 +87,7 @@ describe('--rejects', () => {
   });
 
   test.skipIf(process.platform === 'win32')(
-    'is its owner’s alone, also in the place of a file that was not',
+    "is its owner's alone, also in the place of a file that was not",
     async () => {
       await using service = await picky();
       await using world = await manyWorld(service);
@@ -161,7 +161,7 @@ describe('--rejects', () => {
     expect(world.text('r.csv')).toBe(first);
   });
 
-  test('one that can’t be written is 10; what was done is recorded all the same', async () => {
+  test('one that cannot be written is 10; what was done is recorded all the same', async () => {
     await using service = await picky();
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', 'Title\nbad\nt2\n'), '-o', 'none');
@@ -174,7 +174,7 @@ describe('--rejects', () => {
     expect(service.about().filter((title) => title === 't2')).toHaveLength(1);
   });
 
-  test('one that can’t be written is noticed before anything is sent', async () => {
+  test('one that cannot be written is noticed before anything is sent', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
     const rejects = join(world.path, 'nowhere', 'r.csv');
@@ -206,7 +206,7 @@ describe('--rejects', () => {
     expect([exitCode, service.requests.length, readFileSync(file, 'utf8')]).toEqual([2, 0, titles(3)]);
   });
 
-  test('results that can’t be printed leave no rejects file that would be taken for a whole one', async () => {
+  test('results that cannot be printed leave no rejects file that would be taken for a whole one', async () => {
     await using service = await listService(({ title }) => (title === 't500' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
     const rejects = world.file('r.csv', 'of an earlier run\n');

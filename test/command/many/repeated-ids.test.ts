@@ -62,7 +62,7 @@ test('what was sent is created once with an honored key: the next session gets i
     true,
   );
   await using world = await manyWorld(service);
-  const words = create(world.file('a.csv', titles(3)), '--concurrency', '1', '--idempotency', 'honoured');
+  const words = create(world.file('a.csv', titles(3)), '--concurrency', '1', '--idempotency', 'honored');
 
   const first = await world.run(words);
   const second = await world.run([...words, '--resume']);

@@ -255,7 +255,7 @@ test('O01: what a service says, and what a file holds, drives no terminal', asyn
 
   for (const format of ['pretty', 'csv', 'jsonl']) {
     const { stdout, stderr } = await world.run(create(file, '-o', format, '--restart'), { terminal: 100 });
-    // Colours are ours.
+    // Colors are ours.
     const esc = '\u001b';
     const shown = (stdout + stderr).replaceAll('\n', '').replaceAll(new RegExp(`${esc}\\[\\d+m`, 'g'), '');
     expect(shown).not.toMatch(/[\p{Cc}\u202e]/u);

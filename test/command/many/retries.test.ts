@@ -163,7 +163,7 @@ describe('a create', () => {
     { id: 'N30', answer: { status: 503, applies: true } },
     { id: 'N06', answer: { status: 0, cut: true, applies: true } },
   ])(
-    '$id: with an honoured key it is sent again after $answer, with the same key and body: one item',
+    '$id: with an honored key it is sent again after $answer, with the same key and body: one item',
     async ({ answer }) => {
       let left = 2;
       await using service = await listService(({ title }) => {
@@ -173,7 +173,7 @@ describe('a create', () => {
       }, true);
       await using world = await manyWorld(service);
 
-      const { exitCode } = await world.run(create(world.file('a.csv', titles(5)), '--idempotency', 'honoured'));
+      const { exitCode } = await world.run(create(world.file('a.csv', titles(5)), '--idempotency', 'honored'));
 
       expect([exitCode, service.items.size]).toEqual([0, 5]);
       const sent = service.requests.filter(({ title }) => title === 't3').map(({ key, body }) => `${key} ${body}`);
@@ -187,7 +187,7 @@ describe('a create', () => {
       return nth === 2 ? { status: 0, cut: true, applies: true } : { status: 409, body: { error: 'still running' } };
     }, true);
     await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', titles(3)), '--idempotency', 'honoured', '--concurrency', '1');
+    const words = create(world.file('a.csv', titles(3)), '--idempotency', 'honored', '--concurrency', '1');
 
     const { exitCode, stdout } = await world.run(words);
 
@@ -203,7 +203,7 @@ describe('a create', () => {
     );
     await using world = await manyWorld(service);
 
-    const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '--idempotency', 'honoured'));
+    const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3)), '--idempotency', 'honored'));
 
     expect(exitCode).toBe(9);
     expect(jsonLines(stdout)[1]).toMatchObject({ status: 'failed', error: { kind: 'conflict', exit: 5 } });

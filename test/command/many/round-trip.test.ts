@@ -89,7 +89,7 @@ describe('the embedded service', () => {
     ]);
   });
 
-  test('create, update and delete over it need no token, and honour keys', async () => {
+  test('create, update and delete over it need no token, and honor keys', async () => {
     await using world = await manyWorld({ url: 'local:' });
     const env = { LISTCTL_BASE_URL: `local:${join(world.path, 'store')}`, LISTCTL_TOKEN: '' };
     const file = world.file('a.csv', 'Title\na\nb\nc\n');

@@ -85,7 +85,7 @@ describe('N22', () => {
   );
 
   test.each([403, 404])(
-    '%s to a create after a success is that row’s failure, and the run goes on: 9',
+    "%s to a create after a success is that row's failure, and the run goes on: 9",
     async (status) => {
       await using service = await listService(({ title }) =>
         title !== 't1' && Number(title?.slice(1)) % 10 === 0 ? { status, body: { error: 'not this one' } } : undefined,
@@ -100,7 +100,7 @@ describe('N22', () => {
     },
   );
 
-  test('a success of an earlier session counts: 403 is a row’s failure then', async () => {
+  test("a success of an earlier session counts: 403 is a row's failure then", async () => {
     await using service = await listService(({ title }) =>
       title === 't1' ? undefined : { status: 403, body: { error: 'not this one' } },
     );
@@ -117,7 +117,7 @@ describe('N22', () => {
     ]);
   });
 
-  test.each(['get', 'update', 'delete'])('404 to a %s is that row’s failure from the first row on', async (verb) => {
+  test.each(['get', 'update', 'delete'])("404 to a %s is that row's failure from the first row on", async (verb) => {
     await using service = await listService();
     await using world = await manyWorld(service);
     const { words } = verbs.find((each) => each.verb === verb) ?? verbs[0];
@@ -131,7 +131,7 @@ describe('N22', () => {
 
 describe('N23', () => {
   test.each([400, 405, 409, 412, 413, 415, 422, 423, 428, 501])(
-    '%s is a row’s failure, and the run goes on',
+    "%s is a row's failure, and the run goes on",
     async (status) => {
       await using service = await listService(({ title }) =>
         title === 't2' ? { status, body: { error: 'because we say so' } } : undefined,
@@ -294,7 +294,7 @@ describe('a service that was never there', () => {
     expect([exitCode, service.items.size]).toEqual([0, 20]);
   });
 
-  test('N05: somebody who can’t prove to be the service: 7, no further attempt', async () => {
+  test('N05: somebody who cannot prove to be the service: 7, no further attempt', async () => {
     const { faultServer } = await import('../../support/fault-server.ts');
     const { selfSigned } = await import('../../support/tls-certificate.ts');
     await using server = await faultServer({ certificate: selfSigned({ address: '127.0.0.1' }) });

@@ -33,7 +33,7 @@ export async function answerWords(
       signal: new AbortController().signal,
       retries: 1,
       maxWaitMs: 10_000,
-      honoursKeys: false,
+      honorsKeys: false,
       ...limits,
     },
     random: () => 0.5,

@@ -60,9 +60,9 @@ function rowsTarget(name: string, file: string, words: readonly string[], testRu
   const types = /\.[ct]sv$/.test(file) ? usual : { types: new Map(), empty: 'omit' as const };
   return {
     ...{ name, words, testRuns },
-    open: (folder) => ({
+    open: (directory) => ({
       run: async (bytes) => {
-        const path = join(folder, file);
+        const path = join(directory, file);
         writeFileSync(path, bytes);
         const whole = await rowsOf(path, bytes, { ...usual, ...types });
         // Once is what a long one may take.

@@ -22,9 +22,9 @@ const words = [
 function seedTarget(name: string, file: string, more: readonly string[], testRuns: number): FuzzTarget {
   return {
     ...{ name, words: [...words, ...more], testRuns },
-    open: (folder) => ({
+    open: (directory) => ({
       run: async (bytes) => {
-        const path = join(folder, file);
+        const path = join(directory, file);
         writeFileSync(path, bytes);
         return seedWords(path, bytes);
       },

@@ -30,18 +30,18 @@ export const settingsTarget: FuzzTarget = {
   name: 'settings',
   words: [...jsonWords, ...words],
   testRuns: 600,
-  open: (folder) => {
+  open: (directory) => {
     const host = {
-      env: { LISTCTL_CONFIG_DIR: folder },
+      env: { LISTCTL_CONFIG_DIR: directory },
       platform: 'linux' as const,
       passwdHome: undefined,
       uid: process.geteuid?.(),
-      cwd: folder,
+      cwd: directory,
     };
     return {
       run: (bytes) => {
         for (const name of ['config.json', 'credentials.json', '.listctl.json']) {
-          writeFileSync(join(folder, name), bytes, { mode: 0o600 });
+          writeFileSync(join(directory, name), bytes, { mode: 0o600 });
         }
         const user = openUserSettings(host);
         return [

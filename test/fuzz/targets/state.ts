@@ -30,9 +30,9 @@ const stateTarget: FuzzTarget = {
   name: 'state',
   words: [...jsonWords, ...stateWords],
   testRuns: 1000,
-  open: (folder) => ({
+  open: (directory) => ({
     run: (bytes) => {
-      const path = join(folder, 'seed.yaml.state.json');
+      const path = join(directory, 'seed.yaml.state.json');
       writeFileSync(path, bytes);
       try {
         const state = readState(path);

@@ -22,14 +22,13 @@ const again: Readonly<Record<string, string>> = {
   DELETE: 'not sent, throttled, broken, no answer',
   PATCH: 'not sent, throttled, broken, no answer',
   POST: 'not sent, throttled',
-  'POST, key honoured': 'not sent, throttled, broken, no answer',
+  'POST, key honored': 'not sent, throttled, broken, no answer',
 };
 
 test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) => {
   const method = name.split(',')[0] as Method;
-  const isKeyHonoured = name.includes('honoured');
-  const mayBe = (attempt: Attempt) =>
-    mayRepeat({ method, attempt, outcome: outcomeOf(method, attempt), isKeyHonoured });
+  const isKeyHonored = name.includes('honored');
+  const mayBe = (attempt: Attempt) => mayRepeat({ method, attempt, outcome: outcomeOf(method, attempt), isKeyHonored });
 
   const verdicts = Object.entries(attempts).map(([kind, each]) => [kind, [...new Set(each.map(mayBe))]]);
 
@@ -41,14 +40,14 @@ test('a redirect of a write, and a status that nobody knows, are not asked for a
     const attempt = answered(status);
     for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
       const outcome = outcomeOf(method, attempt);
-      expect(mayRepeat({ method, attempt, outcome, isKeyHonoured: false })).toBe(false);
+      expect(mayRepeat({ method, attempt, outcome, isKeyHonored: false })).toBe(false);
     }
   }
 });
 
-test.each([200, 201, 204, 299])('a %i whose body can’t be used is asked for again where that is safe', (status) => {
+test.each([200, 201, 204, 299])('a %i whose body cannot be used is asked for again where that is safe', (status) => {
   const judged = { attempt: answered(status), outcome: 'unknown' } as const;
-  const mayBe = (method: Method, isKeyHonoured: boolean) => mayRepeat({ ...judged, method, isKeyHonoured });
+  const mayBe = (method: Method, isKeyHonored: boolean) => mayRepeat({ ...judged, method, isKeyHonored });
 
   expect([mayBe('GET', false), mayBe('PATCH', false), mayBe('POST', true)]).toEqual([true, true, true]);
   expect(mayBe('POST', false)).toBe(false);

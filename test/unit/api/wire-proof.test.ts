@@ -62,7 +62,7 @@ describe('a read that may prove a write', () => {
     return { step, ...world };
   };
 
-  test('is sent once, on a connection of its own, and its answer is the write’s', async () => {
+  test("is sent once, on a connection of its own, and its answer is the write's", async () => {
     const { step, sent, limits } = await updated([lost, answered(412), answered(200)]);
 
     expect(step).toBe('proven');

@@ -65,7 +65,7 @@ export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions
       nowMs += ms;
     },
   };
-  const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honoursKeys: true, signal: host.signal };
+  const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honorsKeys: true, signal: host.signal };
   const options = { ...given, clock, random: host.random, ...more };
   /** The machine sleeps: the wall clock goes on, the monotonic one does not. */
   const suspend = (ms: number) => {

@@ -53,7 +53,7 @@ test('an answer is read with its coding off', async () => {
   await expect(wire.ask(question('', 'GET', { read }))).resolves.toBe('{"id":"17"}');
 });
 
-describe('a 2xx that can’t be used', () => {
+describe('a 2xx that cannot be used', () => {
   const item = answered(200);
   const cut = answered(200, {}, '{"id":');
   const coded = answered(200, { 'content-encoding': 'br' });
@@ -66,7 +66,7 @@ describe('a 2xx that can’t be used', () => {
     { what: 'JSON that was cut, to a read', method: 'GET', answer: cut, times: 5 },
     { what: 'a coding that is not taken, to a read', method: 'GET', answer: coded, times: 1 },
     { what: 'a coding that is not taken, to an update', method: 'PATCH', answer: coded, times: 5 },
-    { what: 'other JSON, to a create whose key is honoured', method: 'POST', answer: item, times: 5 },
+    { what: 'other JSON, to a create whose key is honored', method: 'POST', answer: item, times: 5 },
   ] as const)('is asked for as often as it may become another one: $what', async ({ method, answer, times }) => {
     const { wire, sent } = wireWith([answer]);
 
@@ -77,9 +77,7 @@ describe('a 2xx that can’t be used', () => {
 
   test('is told with the reason, and what it leaves unknown', async () => {
     const read = wireWith([answered(200)]).wire.ask(question(1, 'GET', { read: unreadable }));
-    const create = wireWith([answered(201)], { honoursKeys: false }).wire.ask(
-      question(1, 'POST', { read: unreadable }),
-    );
+    const create = wireWith([answered(201)], { honorsKeys: false }).wire.ask(question(1, 'POST', { read: unreadable }));
     const encoded = wireWith([coded]).wire.ask(question(1, 'GET'));
 
     await expect(read).rejects.toMatchObject({
@@ -183,8 +181,8 @@ describe('a key', () => {
     expect([old.isDone, young.isDone, sent.length]).toEqual([false, true, 1]);
   });
 
-  test('that a service is not known to honour makes no create safe to send again', async () => {
-    const { wire, sent } = wireWith([answered(429), lost], { honoursKeys: false });
+  test('that a service is not known to honor makes no create safe to send again', async () => {
+    const { wire, sent } = wireWith([answered(429), lost], { honorsKeys: false });
     const keyless = wireWith([lost]);
 
     await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
@@ -198,7 +196,7 @@ describe('a key', () => {
 test('a conflict with our own first attempt is waited for, any other one is not', async () => {
   const own = wireWith([lost, answered(409), answered(201)]);
   const other = wireWith([answered(409)]);
-  const update = wireWith([lost, answered(409)], { honoursKeys: false });
+  const update = wireWith([lost, answered(409)], { honorsKeys: false });
 
   await expect(own.wire.ask(question('done'))).resolves.toBe('done');
   await expect(other.wire.ask(question('done'))).rejects.toMatchObject({ kind: 'conflict' });

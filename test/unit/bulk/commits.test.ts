@@ -109,7 +109,7 @@ describe('records', () => {
   });
 });
 
-describe('a journal that can’t be written', () => {
+describe('a journal that cannot be written', () => {
   test('P08: a write that fails is told; what was said is never called durable', async () => {
     const full = new Failure('local-file', 'no space left');
     const { commits, durable, failures } = commitsOver({

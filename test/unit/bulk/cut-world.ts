@@ -15,14 +15,14 @@ export interface Row {
 export class Service {
   readonly items = new Map<string, Row>();
   readonly #ids = new Map<string, string>();
-  readonly #honoursKeys: boolean;
+  readonly #honorsKeys: boolean;
 
-  constructor(honoursKeys: boolean) {
-    this.#honoursKeys = honoursKeys;
+  constructor(honorsKeys: boolean) {
+    this.#honorsKeys = honorsKeys;
   }
 
   create(row: Row, key: string): string {
-    const earlier = this.#honoursKeys ? this.#ids.get(key) : undefined;
+    const earlier = this.#honorsKeys ? this.#ids.get(key) : undefined;
     if (earlier !== undefined) return earlier;
     const id = `item-${this.items.size + 1}`;
     this.items.set(id, row);
@@ -35,7 +35,7 @@ export class Service {
 export interface World {
   readonly random: SeededRandom;
   readonly service: Service;
-  readonly honoursKeys: boolean;
+  readonly honorsKeys: boolean;
   readonly rows: number;
   readonly limit: number;
   /** What the disk's calls are replaced by, to see what that would lead to. */
@@ -71,7 +71,7 @@ const deadEnd = new Promise<never>(() => {});
 
 /** One request; it is on its way, whatever becomes of who sent it. */
 async function attempt(world: World, row: Row, key: string): Promise<RowStep<string>> {
-  const { service, random, honoursKeys } = world;
+  const { service, random, honorsKeys } = world;
   const [luck, isApplied] = [random.next(), random.next() < 0.5];
   const isLost = luck < 0.03;
   world.moment();
@@ -79,7 +79,7 @@ async function attempt(world: World, row: Row, key: string): Promise<RowStep<str
   await turns(random.whole(6));
   const id = isLost && !isApplied ? undefined : service.create(row, key);
   world.moment();
-  if (isLost || id === undefined) return notDone('unknown', 'silent', honoursKeys ? 5 : undefined);
+  if (isLost || id === undefined) return notDone('unknown', 'silent', honorsKeys ? 5 : undefined);
   await turns(random.whole(6));
   return { isDone: true, outcome: 'applied', sign: 'answered', tookMs: 1, value: id };
 }

@@ -111,7 +111,7 @@ test.each([
   '%s has all of its members, each of its kind; one that came later is let through',
   (_what, letter, good, bad) => {
     expect(isGroup([0, [letter, good]])).toBe(true);
-    expect(isGroup([0, [letter, { ...good, colour: 'red' }]])).toBe(true);
+    expect(isGroup([0, [letter, { ...good, color: 'red' }]])).toBe(true);
     for (const [name, value] of Object.entries(bad))
       expect(isGroup([0, [letter, { ...good, [name]: value }]]), name).toBe(false);
     const { [Object.keys(good)[0] as never]: _, ...rest } = good;
@@ -130,7 +130,7 @@ describe('a header', () => {
     { shard: '1/3' },
     { isShrunk: true },
     ...['create', 'update', 'delete', 'get', 'undo', 'apply'].map((action) => ({ action })),
-    ...['unknown', 'honoured', 'none'].map((idempotency) => ({ idempotency })),
+    ...['unknown', 'honored', 'none'].map((idempotency) => ({ idempotency })),
     ...anyText.map((list) => ({ list })),
     { input: { ...header.input, bytes: 0, rows: 0 }, rows: 0 },
     { input: { ...header.input, bytes: 0, rows: 1e9 }, action: 'undo' },

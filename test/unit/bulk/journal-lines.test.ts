@@ -11,7 +11,7 @@ import {
   readHeader,
   readLastGroup,
 } from '../../../src/bulk/journal-lines.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { sampleHeader, sampleSession } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
@@ -77,7 +77,7 @@ describe('the first line', () => {
     expect(read('')).toEqual(failure(`${path} is damaged at byte 0: it is empty`));
   });
 
-  test('is damaged, or somebody else’s, where it is not whole', () => {
+  test("is damaged, or somebody else's, where it is not whole", () => {
     const somebodyElses = failure(`${path} is no journal of listctl, or its first line is damaged (at byte 0)`);
 
     expect(read(head.subarray(0, 4))).toEqual(somebodyElses);
@@ -103,12 +103,12 @@ describe('the first line', () => {
     );
   });
 
-  test('that can’t be read is told with the path', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'a.journal');
+  test('that cannot be read is told with the path', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'a.journal');
     writeFileSync(file, head);
 
-    expect(readHeader(join(folder.path, 'none'), fileIo)).toBeUndefined();
+    expect(readHeader(join(directory.path, 'none'), fileIo)).toBeUndefined();
     expect(readHeader(join(file, 'below-a-file'), fileIo)).toBeUndefined();
     expect(() => readHeader(path, failingAt('open', 'EACCES'))).toThrow(`cannot read ${path}: permission denied`);
     expect(() => readHeader(path, failingAt('read', 'EIO'))).toThrow(`cannot read ${path}: input/output error`);
@@ -121,8 +121,8 @@ describe('whether a file begins as a journal', () => {
     ['a whole one', head, true],
     ['one with damage behind its beginning', '00000000 {"listctl":"journal","version":', true],
     ['one with something before it', 'x00000000 {"listctl":"journal"', false],
-    ['somebody’s notes', 'milk, eggs', false],
-    ['another tool’s lines', '00000000 {"a":1}', false],
+    ["somebody's notes", 'milk, eggs', false],
+    ["another tool's lines", '00000000 {"a":1}', false],
   ])('%s', (_what, bytes, is) => {
     expect(after(diskOf(bytes), (io) => beginsAsJournal(path, io))).toBe(is);
   });
@@ -235,7 +235,7 @@ describe('the groups', () => {
     expect((await reading.next()).done).toBe(true);
   });
 
-  test('can’t be read where the file was removed, or the disk fails', async () => {
+  test('cannot be read where the file was removed, or the disk fails', async () => {
     await expect(readGroups('/nowhere/a.journal', 0, fileIo).next()).rejects.toEqual(
       failure('cannot read /nowhere/a.journal: it was removed'),
     );
@@ -281,7 +281,7 @@ describe('the last group', () => {
     expect(read(head.subarray(0, 30))).toBeUndefined();
   });
 
-  test('can’t be read where the disk fails', () => {
+  test('cannot be read where the disk fails', () => {
     expect(() => readLastGroup(path, 0, failingAt('lengthOf', 'EIO'))).toThrow(
       `cannot read ${path}: input/output error`,
     );

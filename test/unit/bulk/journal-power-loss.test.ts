@@ -107,8 +107,8 @@ describe('P07: after a power cut at any moment', () => {
     expect(found.unprinted).toBeGreaterThan(0);
   });
 
-  test('that would be seen: without the sync of the folder the whole journal is', async () => {
-    const found = await lossesIn(await momentsOf((io) => ({ ...io, syncFolder: () => {} })));
+  test('that would be seen: without the sync of the directory the whole journal is', async () => {
+    const found = await lossesIn(await momentsOf((io) => ({ ...io, syncDirectory: () => {} })));
 
     expect(found.forgotten).toBeGreaterThan(0);
   });

@@ -105,7 +105,7 @@ test('a group of another shape is none, though its checksum be right', () => {
 test('a header has all of its members; one that came later is let through', () => {
   const header = { listctl: 'journal', version: 1, ...sampleHeader(3) };
 
-  expect(isHeader({ ...header, colour: 'red' })).toBe(true);
+  expect(isHeader({ ...header, color: 'red' })).toBe(true);
   expect(isHeader({ ...header, of: '20261120-101530-k3f9', shard: '1/3', file: null })).toBe(true);
   for (const name of Object.keys(header)) {
     expect(isHeader({ ...header, [name]: { is: 'wrong' } }), name).toBe(false);

@@ -8,7 +8,7 @@ import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { journalRecords, type PlacedRecord, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   doneOf,
   hashFor,
@@ -137,7 +137,7 @@ describe('an open intent', () => {
 describe('a doubt that is not over', () => {
   const unknown: JournalRecord[][] = [[intentOf(1, 1)], [['U', 1, 'no answer', 30]]];
 
-  test('outlives another attempt that can’t have been sent: that one says nothing of the first', async () => {
+  test('outlives another attempt that cannot have been sent: that one says nothing of the first', async () => {
     const intents = [intentOf(2, 2), intentOf(3, 3), intentOf(1, 4, 2)];
 
     const replay = await replayed([[...unknown, intents]]);
@@ -381,12 +381,12 @@ test('any bytes are a journal, or a failure that can be acted on', async () => {
   );
 });
 
-test('a file that can’t be read is told with its path', async () => {
-  await using folder = await temporaryFolder();
+test('a file that cannot be read is told with its path', async () => {
+  await using directory = await temporaryDirectory();
 
-  await expect(readJournal(folder.path, { boot })).rejects.toMatchObject({
+  await expect(readJournal(directory.path, { boot })).rejects.toMatchObject({
     kind: 'local-file',
-    message: `cannot read ${folder.path}: it is a directory`,
+    message: `cannot read ${directory.path}: it is a directory`,
   });
 });
 

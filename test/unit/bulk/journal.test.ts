@@ -7,7 +7,7 @@ import { encodeLine } from '../../../src/bulk/journal-format.ts';
 import { fileIo, type JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { doneOf, intentOf, sampleHeader, sampleSession, writeSample } from './journal-samples.ts';
 
 const path = '/runs/a.journal';
@@ -15,9 +15,9 @@ const header = sampleHeader(20);
 const session = sampleSession();
 
 describe('a new journal', () => {
-  test('is its owner’s alone, as is the folder that is made for it, and holds what was written', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'state', 'runs', 'a.journal');
+  test("is its owner's alone, as is the directory that is made for it, and holds what was written", async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'state', 'runs', 'a.journal');
     const journal = createJournal(file, header, session);
 
     journal.write([intentOf(1, 1), intentOf(2, 2)], 5.7);
@@ -34,17 +34,17 @@ describe('a new journal', () => {
     expect(readFileSync(file, 'utf8')).toBe(Buffer.concat(lines).toString());
     if (process.platform !== 'win32') {
       expect(statSync(file).mode & 0o777).toBe(0o600);
-      expect(statSync(join(folder.path, 'state')).mode & 0o777).toBe(0o700);
-      expect(statSync(join(folder.path, 'state', 'runs')).mode & 0o777).toBe(0o700);
+      expect(statSync(join(directory.path, 'state')).mode & 0o777).toBe(0o700);
+      expect(statSync(join(directory.path, 'state', 'runs')).mode & 0o777).toBe(0o700);
     }
   });
 
   test('never takes the place of another run, nor of anything else', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'a.journal');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'a.journal');
     await createJournal(file, header, session).close();
     const before = readFileSync(file);
-    const other = join(folder.path, 'notes.txt');
+    const other = join(directory.path, 'notes.txt');
     writeFileSync(other, 'milk, eggs');
 
     expect(() => createJournal(file, header, session)).toThrow('file already exists');
@@ -74,8 +74,8 @@ describe('a new journal', () => {
     expect(disk.io.list('/runs')).toEqual(['a.journal']);
   });
 
-  test.each(['write', 'sync', 'rename', 'syncFolder'] as const)(
-    'leaves nothing behind when it can’t be made: %s',
+  test.each(['write', 'sync', 'rename', 'syncDirectory'] as const)(
+    'leaves nothing behind when it cannot be made: %s',
     (call) => {
       const disk = powerLossDisk();
 
@@ -91,10 +91,10 @@ describe('a new journal', () => {
   );
 
   test('is told of with its path where no file can be made', async () => {
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'file'), '');
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'file'), '');
 
-    const make = () => createJournal(join(folder.path, 'file', 'a.journal'), header, session);
+    const make = () => createJournal(join(directory.path, 'file', 'a.journal'), header, session);
 
     expect(make).toThrow(
       expect.objectContaining({ kind: 'local-file', message: expect.stringContaining('a.journal') }),
@@ -292,8 +292,8 @@ describe('going on with a journal', () => {
   });
 
   test('has cut off what was torn before anything is written behind it', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'a.journal');
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'a.journal');
     await writeSample(file, [[intentOf(1, 1)]], fileIo);
     const whole = readFileSync(file);
     writeFileSync(file, Buffer.concat([whole, Buffer.from('1234abcd [7,["D",1'), Buffer.alloc(4096)]));

@@ -5,12 +5,12 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createJournal } from '../../../src/bulk/journal.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { doneOf, hashFor, intentOf, sampleHeader, sampleSession } from './journal-samples.ts';
 
 test('200,000 rows take a few bytes each', { timeout: 60_000 }, async () => {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'a.journal');
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'a.journal');
   const rows = 200_000;
   const journal = createJournal(file, sampleHeader(rows), sampleSession());
   for (let row = 1; row <= rows; row += 100) {

@@ -15,7 +15,7 @@ import { sampleHeader, sampleSession } from './journal-samples.ts';
 const path = '/runs/a.journal';
 const [rows, limit] = [12, 3];
 
-const calls = ['open', 'write', 'sync', 'syncData', 'syncFolder', 'makeFolder'] as const;
+const calls = ['open', 'write', 'sync', 'syncData', 'syncDirectory', 'makeDirectory'] as const;
 const codes = ['ENOSPC', 'EIO'] as const;
 
 test.each(calls.flatMap((call) => codes.map((code) => ({ call, code }))))(
@@ -55,7 +55,7 @@ test('whichever write is cut short, the rest is written, and nobody notices', as
 
 function newWorld(): World {
   return {
-    ...{ random: seededRandom(20), service: new Service(false), honoursKeys: false, rows, limit },
+    ...{ random: seededRandom(20), service: new Service(false), honorsKeys: false, rows, limit },
     ...{ change: (io: JournalIo) => io, limitSaid: undefined, printed: new Map(), moment: () => {} },
   };
 }

@@ -1,4 +1,4 @@
-/** The journals of runs in their folder: found, listed, forgotten, shrunk. */
+/** The journals of runs in their directory: found, listed, forgotten, shrunk. */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ import {
   shrinkOldRuns,
 } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   doneOf,
   intentOf,
@@ -40,9 +40,9 @@ const similar = 'a1b2c3d4e5f60718ffffffffffffffff';
 
 const allDone: readonly (readonly JournalRecord[])[] = [[intentOf(1, 1)], [doneOf(1)], [['E', sampleTotals(1)]]];
 
-/** Puts a run of one row into a folder; gives its path. */
-async function put(folder: string, run: string, groups: readonly (readonly JournalRecord[])[], id = identity) {
-  const path = runPath(folder, run, id);
+/** Puts a run of one row into a directory; gives its path. */
+async function put(directory: string, run: string, groups: readonly (readonly JournalRecord[])[], id = identity) {
+  const path = runPath(directory, run, id);
   await writeSample(path, groups, fileIo, { header: sampleHeader(1, { run, identity: id }), session: sampleSession() });
   writtenAt(path, startedAt);
   return path;
@@ -76,14 +76,14 @@ describe('the id of a run', () => {
 
 describe('finding a run', () => {
   test('the last one of the same identity, as the names of the journals have it', async () => {
-    await using folder = await temporaryFolder();
-    await put(folder.path, '20261120-101530-aaaa', allDone);
-    const last = await put(folder.path, '20261120-101531-aaaa', allDone);
-    await put(folder.path, '20261120-101533-aaaa', allDone, 'ffffffffffffffff');
+    await using directory = await temporaryDirectory();
+    await put(directory.path, '20261120-101530-aaaa', allDone);
+    const last = await put(directory.path, '20261120-101531-aaaa', allDone);
+    await put(directory.path, '20261120-101533-aaaa', allDone, 'ffffffffffffffff');
 
-    expect(findRun(folder.path, identity)).toMatchObject({ path: last, run: '20261120-101531-aaaa' });
-    expect(findRun(folder.path, 'eeeeeeeeeeeeeeee')).toBeUndefined();
-    expect(findRun(join(folder.path, 'none'), identity)).toBeUndefined();
+    expect(findRun(directory.path, identity)).toMatchObject({ path: last, run: '20261120-101531-aaaa' });
+    expect(findRun(directory.path, 'eeeeeeeeeeeeeeee')).toBeUndefined();
+    expect(findRun(join(directory.path, 'none'), identity)).toBeUndefined();
   });
 
   test.each([
@@ -91,31 +91,31 @@ describe('finding a run', () => {
     { what: 'cut short', damage: (bytes: Buffer) => bytes.subarray(0, 40) },
     { what: 'changed', damage: (bytes: Buffer) => bytes.fill('x', 20, 30) },
   ])('one that is damaged ($what) is found, so that its rows are not done again', async ({ damage }) => {
-    await using folder = await temporaryFolder();
-    const whole = await put(folder.path, '20261120-101530-aaaa', allDone);
-    const damaged = runPath(folder.path, '20261120-101532-aaaa', identity);
+    await using directory = await temporaryDirectory();
+    const whole = await put(directory.path, '20261120-101530-aaaa', allDone);
+    const damaged = runPath(directory.path, '20261120-101532-aaaa', identity);
     writeFileSync(damaged, damage(readFileSync(whole)));
 
-    expect(findRun(folder.path, identity)?.path).toBe(damaged);
+    expect(findRun(directory.path, identity)?.path).toBe(damaged);
     await expect(readJournal(damaged, here)).rejects.toMatchObject({ kind: 'local-file' });
   });
 
   test('by its id or by `last`; any other word is the path of a journal', async () => {
-    await using folder = await temporaryFolder();
-    const first = await put(folder.path, '20261120-101530-aaaa', allDone);
-    const last = await put(folder.path, '20261120-101531-aaaa', allDone, similar);
+    await using directory = await temporaryDirectory();
+    const first = await put(directory.path, '20261120-101530-aaaa', allDone);
+    const last = await put(directory.path, '20261120-101531-aaaa', allDone, similar);
 
-    expect(resolveRun(folder.path, '20261120-101530-aaaa', later)).toBe(first);
-    expect(resolveRun(folder.path, 'last', later)).toBe(last);
+    expect(resolveRun(directory.path, '20261120-101530-aaaa', later)).toBe(first);
+    expect(resolveRun(directory.path, 'last', later)).toBe(last);
     expect(['last', '20261120-101530-bbbb', './last'].map(isRunName)).toEqual([true, true, false]);
-    expect(() => resolveRun(folder.path, '20261120-101530-bbbb', later)).toThrow(
-      expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${folder.path}` }),
+    expect(() => resolveRun(directory.path, '20261120-101530-bbbb', later)).toThrow(
+      expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${directory.path}` }),
     );
     removeRun(last);
     removeRun(last);
-    expect(resolveRun(folder.path, 'last', later)).toBe(first);
+    expect(resolveRun(directory.path, 'last', later)).toBe(first);
     removeRun(first);
-    expect(() => resolveRun(folder.path, 'last', later)).toThrow('there is no run in');
+    expect(() => resolveRun(directory.path, 'last', later)).toThrow('there is no run in');
   });
 
   describe('last', () => {
@@ -136,52 +136,52 @@ describe('finding a run', () => {
       ],
       ['the newest, where its own clock was ahead', { [older]: 10, [newer]: 3600 }, newer],
     ])('is %s', async (_, writtenAfter, last) => {
-      await using folder = await temporaryFolder();
+      await using directory = await temporaryDirectory();
       for (const [run, seconds] of Object.entries(writtenAfter)) {
-        writtenAt(await put(folder.path, run, allDone), startedAt + seconds * second);
+        writtenAt(await put(directory.path, run, allDone), startedAt + seconds * second);
       }
 
-      expect(basename(resolveRun(folder.path, 'last', now))).toContain(last);
-      expect(newestRun(folder.path)).toBe(Object.keys(writtenAfter).at(-1));
+      expect(basename(resolveRun(directory.path, 'last', now))).toContain(last);
+      expect(newestRun(directory.path)).toBe(Object.keys(writtenAfter).at(-1));
     });
 
     test('is not one that was only shrunk since', async () => {
-      await using folder = await temporaryFolder();
-      const old = await put(folder.path, older, allDone);
-      await shrinkOldRuns(folder.path, later);
-      const newest = await put(folder.path, '20261221-101530-aaaa', allDone);
+      await using directory = await temporaryDirectory();
+      const old = await put(directory.path, older, allDone);
+      await shrinkOldRuns(directory.path, later);
+      const newest = await put(directory.path, '20261221-101530-aaaa', allDone);
       writtenAt(newest, later);
       writtenAt(old, later + second);
 
-      expect(resolveRun(folder.path, 'last', later + 60 * second)).toBe(newest);
+      expect(resolveRun(directory.path, 'last', later + 60 * second)).toBe(newest);
     });
   });
 
-  test('other files in the folder are none of ours', async () => {
-    await using folder = await temporaryFolder();
-    const path = await put(folder.path, '20261120-101530-aaaa', allDone);
+  test('other files in the directory are none of ours', async () => {
+    await using directory = await temporaryDirectory();
+    const path = await put(directory.path, '20261120-101530-aaaa', allDone);
     for (const name of ['notes.txt', `${basename(path)}.tmp-listctl`, '20261120.a1b2c3d4e5f60718.journal']) {
-      writeFileSync(join(folder.path, name), 'x');
+      writeFileSync(join(directory.path, name), 'x');
     }
     mkdirSync(`${path}.lock`);
 
-    expect(await listRuns(folder.path, here)).toHaveLength(1);
+    expect(await listRuns(directory.path, here)).toHaveLength(1);
   });
 });
 
 describe('a list of runs', () => {
   test('is newest first, each with its counts, from its last line where that tells', async () => {
-    await using folder = await temporaryFolder();
-    await put(folder.path, '20261120-101530-aaaa', allDone);
-    await put(folder.path, '20261120-101531-aaaa', [[['E', sampleTotals(0, { failed: 1 })]]]);
-    await put(folder.path, '20261120-101532-aaaa', [[intentOf(1, 1)]]);
-    await put(folder.path, '20261120-101533-aaaa', []);
-    const open = await put(folder.path, '20261120-101534-aaaa', [...allDone]);
+    await using directory = await temporaryDirectory();
+    await put(directory.path, '20261120-101530-aaaa', allDone);
+    await put(directory.path, '20261120-101531-aaaa', [[['E', sampleTotals(0, { failed: 1 })]]]);
+    await put(directory.path, '20261120-101532-aaaa', [[intentOf(1, 1)]]);
+    await put(directory.path, '20261120-101533-aaaa', []);
+    const open = await put(directory.path, '20261120-101534-aaaa', [...allDone]);
     appendFileSync(open, '1234abcd [5,["B"');
-    const damaged = await put(folder.path, '20261120-101535-aaaa', []);
+    const damaged = await put(directory.path, '20261120-101535-aaaa', []);
     appendFileSync(damaged, 'x\n');
 
-    const runs = await listRuns(folder.path, here);
+    const runs = await listRuns(directory.path, here);
 
     expect(runs.map(({ run, status }) => [run.slice(9, 15), status])).toEqual([
       ['101535', 'damaged'],
@@ -197,8 +197,8 @@ describe('a list of runs', () => {
   });
 
   test('of a run that ended by itself reads the first and the last line alone', async () => {
-    await using folder = await temporaryFolder();
-    const path = runPath(folder.path, '20261120-101530-aaaa', identity);
+    await using directory = await temporaryDirectory();
+    const path = runPath(directory.path, '20261120-101530-aaaa', identity);
     const journal = createJournal(path, sampleHeader(9000), sampleSession());
     for (let row = 1; row <= 9000; row += 1) journal.write([intentOf(row, row), doneOf(row)], row);
     journal.write([['E', sampleTotals(9000)]], 9001);
@@ -213,15 +213,15 @@ describe('a list of runs', () => {
       },
     };
 
-    expect(await listRuns(folder.path, { ...here, io })).toMatchObject([{ status: 'done', counts: { done: 9000 } }]);
+    expect(await listRuns(directory.path, { ...here, io })).toMatchObject([{ status: 'done', counts: { done: 9000 } }]);
 
     expect(statSync(path).size).toBeGreaterThan(800_000);
     expect(readBytes).toBeLessThan(200_000);
   });
 
-  test('of a folder that can’t be read is told with its path', async () => {
-    await using folder = await temporaryFolder();
-    const file = join(folder.path, 'file');
+  test('of a directory that cannot be read is told with its path', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'file');
     writeFileSync(file, '');
 
     await expect(listRuns(file, here)).rejects.toMatchObject({
@@ -235,27 +235,27 @@ describe('shrinking', () => {
   const run = '20261120-101530-aaaa';
 
   test('a run that did every row, 30 days ago, keeps its first and last line, and is still known as done', async () => {
-    await using folder = await temporaryFolder();
-    const path = await put(folder.path, run, allDone);
-    const before = await listRuns(folder.path, here);
+    await using directory = await temporaryDirectory();
+    const path = await put(directory.path, run, allDone);
+    const before = await listRuns(directory.path, here);
 
-    expect(await shrinkOldRuns(folder.path, startedAt + 29 * day)).toEqual([]);
+    expect(await shrinkOldRuns(directory.path, startedAt + 29 * day)).toEqual([]);
     writtenAt(path, later - day);
-    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
     writtenAt(path, startedAt);
-    expect(await shrinkOldRuns(folder.path, later)).toEqual([run]);
-    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+    expect(await shrinkOldRuns(directory.path, later)).toEqual([run]);
+    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
 
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
     const replay = await readJournal(path, here);
     expect(replay).toMatchObject({ header: { isShrunk: true }, counts: { done: 1, left: 0 }, ended: sampleTotals(1) });
     expect([replay?.stateOf(1), replay?.lastAt]).toEqual(['done', startedAt + 3]);
-    expect(findRun(folder.path, identity)?.path).toBe(path);
-    const after = await listRuns(folder.path, here);
+    expect(findRun(directory.path, identity)?.path).toBe(path);
+    const after = await listRuns(directory.path, here);
     expect(after.map(({ counts, status }) => [counts, status])).toEqual(
       before.map((each) => [each.counts, each.status]),
     );
-    expect(readdirSync(folder.path)).toEqual([basename(path)]);
+    expect(readdirSync(directory.path)).toEqual([basename(path)]);
     if (process.platform !== 'win32') expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
@@ -266,29 +266,29 @@ describe('shrinking', () => {
     ['done, but that it ended is not said', [[intentOf(1, 1)], [doneOf(1)]]],
     ['said to be done, and is not', [[['E', sampleTotals(1)]]]],
   ])('not a run with a row that is %s', async (_, groups) => {
-    await using folder = await temporaryFolder();
-    const path = await put(folder.path, run, groups);
+    await using directory = await temporaryDirectory();
+    const path = await put(directory.path, run, groups);
     const before = readFileSync(path);
 
-    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
 
     expect(readFileSync(path)).toEqual(before);
   });
 
   test('not one that somebody holds, nor one that is damaged, nor one that ended lately', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const other = identity.replace('a', 'b');
-    await put(folder.path, run, allDone);
-    mkdirSync(runLock(folder.path, identity));
-    appendFileSync(await put(folder.path, '20261120-101531-aaaa', allDone, other), 'x\n');
-    const lately = await put(folder.path, '20261120-101532-aaaa', allDone, other);
+    await put(directory.path, run, allDone);
+    mkdirSync(runLock(directory.path, identity));
+    appendFileSync(await put(directory.path, '20261120-101531-aaaa', allDone, other), 'x\n');
+    const lately = await put(directory.path, '20261120-101532-aaaa', allDone, other);
     const replay = await readJournal(lately, here);
     if (replay === undefined) throw new Error('it was begun');
     const journal = reopenJournal(lately, replay, sampleSession({ at: later - day }));
     journal.write([['E', sampleTotals(1)]], 5);
     await journal.close();
 
-    expect(await shrinkOldRuns(folder.path, later)).toEqual([]);
+    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
   });
 
   test('looks at no file that is young by its name', async () => {
@@ -341,9 +341,9 @@ describe('shrinking', () => {
   });
 
   test('a shrunk journal can be gone on with, though there is nothing to do', async () => {
-    await using folder = await temporaryFolder();
-    const path = await put(folder.path, run, allDone);
-    await shrinkOldRuns(folder.path, later);
+    await using directory = await temporaryDirectory();
+    const path = await put(directory.path, run, allDone);
+    await shrinkOldRuns(directory.path, later);
     const replay = await readJournal(path, here);
     if (replay === undefined) throw new Error('it was begun');
 

@@ -25,13 +25,13 @@ export interface Outcome {
 /** A run of so many sessions as its seed says, each but the last cut off. */
 export async function runWithCuts(seed: number, { change = (io) => io, limitSaid }: Mutant = {}): Promise<Outcome> {
   const random = seededRandom(seed);
-  const honoursKeys = random.next() < 0.3;
+  const honorsKeys = random.next() < 0.3;
   const [rows, limit] = [5 + random.whole(60), 1 + random.whole(12)];
   const told = { printed: new Map<number, string>(), moment: () => {} };
   const world: World = {
     random,
-    service: new Service(honoursKeys),
-    honoursKeys,
+    service: new Service(honorsKeys),
+    honorsKeys,
     rows,
     limit,
     change,
@@ -101,8 +101,8 @@ function journalOn(world: World, disk: PowerLossDisk, replay: Replay | undefined
   return createJournal(path, sampleHeader(world.rows, keysOf(world)), session, io);
 }
 
-function keysOf({ honoursKeys }: World) {
-  return { idempotency: honoursKeys ? 'honoured' : 'unknown' } as const;
+function keysOf({ honorsKeys }: World) {
+  return { idempotency: honorsKeys ? 'honored' : 'unknown' } as const;
 }
 
 async function runSession(
@@ -139,20 +139,20 @@ async function runSession(
   throw stoppedBy;
 }
 
-/** As the command does: rows that are done are none, and a create in doubt is held, unless its key is honoured. */
-async function* tasksOf({ rows, honoursKeys }: World, replay: Replay | undefined): AsyncGenerator<Task<Row>[]> {
+/** As the command does: rows that are done are none, and a create in doubt is held, unless its key is honored. */
+async function* tasksOf({ rows, honorsKeys }: World, replay: Replay | undefined): AsyncGenerator<Task<Row>[]> {
   for (let number = 1; number <= rows; number += 1) {
     const row = { number };
     const state = replay?.stateOf(number) ?? 'pending';
     const key = replay?.doubtOf(number)?.key ?? null;
     if (state === 'done') continue;
     if (state !== 'in-doubt') yield [{ kind: 'send', row, was: 'left' }];
-    else if (honoursKeys) yield [{ kind: 'send', row, was: 'inDoubt', sent: { key, msAgo: () => 1 } }];
+    else if (honorsKeys) yield [{ kind: 'send', row, was: 'inDoubt', sent: { key, msAgo: () => 1 } }];
     else yield [{ kind: 'held', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
   }
 }
 
-/** Rows with more than one item (J2; with an honoured key the same, J5). */
+/** Rows with more than one item (J2; with an honored key the same, J5). */
 function twiceIn({ service }: World): string[] {
   const counts = new Map<number, number>();
   for (const { number } of service.items.values()) counts.set(number, (counts.get(number) ?? 0) + 1);
@@ -177,8 +177,8 @@ async function brokenAtEnd(world: World, replay: Replay | undefined, io: Journal
   const broken: string[] = [];
   for (let number = 1; number <= world.rows; number += 1) {
     const state = replay?.stateOf(number) ?? 'pending';
-    const isSettled = state === 'done' || (state === 'in-doubt' && !world.honoursKeys);
-    if (!isSettled) broken.push(`${world.honoursKeys ? 'J5' : 'J1'} row ${number} is ${state}`);
+    const isSettled = state === 'done' || (state === 'in-doubt' && !world.honorsKeys);
+    if (!isSettled) broken.push(`${world.honorsKeys ? 'J5' : 'J1'} row ${number} is ${state}`);
   }
   for await (const { record } of journalRecords(path, io)) {
     if (record[0] !== 'D') continue;

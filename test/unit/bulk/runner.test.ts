@@ -251,7 +251,7 @@ describe('waiting', () => {
     expect(end?.totals.sent).toBe(7);
   });
 
-  // Defect: a row whose wait is over asks for a turn at once, again and again, while it can't be sent (#waitOrEnd: #wake of a moment that is past).
+  // Defect: a row whose wait is over asks for a turn at once, again and again, while it cannot be sent (#waitOrEnd: #wake of a moment that is past).
   test('a row that is due while every slot is taken does not keep the processor busy', async () => {
     const run = watchedRun({
       ...{ rows: 3, limitMax: 1, takesMs: (row) => (row === 3 ? 400 : 10) },
@@ -351,7 +351,7 @@ describe('a stop', () => {
     expect(end?.stoppedBy).toMatchObject({ kind: 'incomplete', message: 'stopped after 3 rows that failed' });
   });
 
-  test('by an input that can’t be read on: what was sent is told', async () => {
+  test('by an input that cannot be read on: what was sent is told', async () => {
     async function* tasks(): AsyncGenerator<readonly Task<TestRow>[]> {
       yield [sendTask(1), sendTask(2)];
       throw new Failure('local-file', 'a.csv got shorter');
@@ -385,7 +385,7 @@ describe('a stop', () => {
   });
 });
 
-describe('a journal that can’t be written', () => {
+describe('a journal that cannot be written', () => {
   test.each([
     { id: 'P08', what: { failsWrite: (nth: number) => nth === 3 } },
     { id: 'P10', what: { failsSync: (nth: number) => nth === 3 } },
@@ -416,7 +416,7 @@ describe('a journal that can’t be written', () => {
     expect(end?.totals).toMatchObject({ left: 20, inDoubt: 0 });
   });
 
-  test('P10: what is under way is waited for, and is in doubt: whether its outcome is on disk can’t be known', async () => {
+  test('P10: what is under way is waited for, and is in doubt: whether its outcome is on disk cannot be known', async () => {
     const run = watchedRun({
       rows: 8,
       pace: freePace(8),

@@ -23,7 +23,7 @@ test('nothing in a failure can steer a terminal or forge a line', () => {
   expect(failureText(failure, plainStyle)).toBe(`listctl: ${shown} (request ${shown})\n  see\\x07 that\n`);
 });
 
-test('in colour only the name is painted', async () => {
+test('in color only the name is painted', async () => {
   const failure = new Failure('usage', 'no site', { hint: 'pass --site' });
 
   expect(failureText(failure, await loadStyle(1))).toBe('\x1b[31mlistctl:\x1b[39m no site\n  pass --site\n');

@@ -8,5 +8,5 @@ export const hostileTexts = [
   ['tags and a byte order mark', '\ufeff\u{e0061}\u{e007f}'],
 ] as const;
 
-/** Matches what none of them may leave on one line of a screen without colour. */
+/** Matches what none of them may leave on one line of a screen without color. */
 export const forbidden = /[\p{Cc}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c\ufeff\u{e0000}-\u{e007f}]/u;

@@ -49,7 +49,7 @@ test.each([
   expect(await show(itemView, 'pretty', item)).toBe(`id  7\n${`V   ${shown}`.trimEnd()}\n`);
 });
 
-test('in colour names are bold and null is dim', async () => {
+test('in color names are bold and null is dim', async () => {
   const screen = { columns: 80, style: await loadStyle(1) };
   const item = itemFrom('{"id":"7","fields":{"V":null}}');
 

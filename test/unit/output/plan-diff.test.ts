@@ -143,17 +143,17 @@ test.each(hostileTexts)('O01, O02, O04: %s in a key, an id, a name or a value is
   }
 });
 
-test('in colour the sign, the key and both values have one', async () => {
-  const inColour = { width: 80, style: await loadStyle(1) };
+test('in color the sign, the key and both values have one', async () => {
+  const inColor = { width: 80, style: await loadStyle(1) };
   const changes = [{ field: 'f', before: 'a', after: 'b' }];
 
-  expect(stepLines(step({ id: '17', why: 'drift', changes }), inColour)).toEqual([
+  expect(stepLines(step({ id: '17', why: 'drift', changes }), inColor)).toEqual([
     '\x1b[33m~ key "Buy milk"\x1b[39m, \x1b[2mid 17\x1b[22m, \x1b[33mchanged by somebody: set back\x1b[39m',
     '    f: \x1b[31ma\x1b[39m → \x1b[32mb\x1b[39m',
   ]);
-  expect(stepLines(step({ action: 'create' }), inColour)).toEqual(['\x1b[32m+ key "Buy milk"\x1b[39m']);
-  expect(stepLines(step({ action: 'delete' }), inColour)).toEqual(['\x1b[31m- key "Buy milk"\x1b[39m']);
-  expect(untouchedLines({ why: 'in-doubt', key: 'a' }, inColour)).toEqual([
+  expect(stepLines(step({ action: 'create' }), inColor)).toEqual(['\x1b[32m+ key "Buy milk"\x1b[39m']);
+  expect(stepLines(step({ action: 'delete' }), inColor)).toEqual(['\x1b[31m- key "Buy milk"\x1b[39m']);
+  expect(untouchedLines({ why: 'in-doubt', key: 'a' }, inColor)).toEqual([
     '\x1b[33m? key "a"\x1b[39m, \x1b[33min doubt: nothing is sent for it\x1b[39m',
   ]);
 });

@@ -26,7 +26,7 @@ test('a part that is wider than a line is broken at its blanks, and a word where
   ]);
 });
 
-test('words of one colour on one line are one stretch, and the mark has none', () => {
+test('words of one color on one line are one stretch, and the mark has none', () => {
   expect(flowLines([...wordsOf('changed by somebody', { paint: shout, mark: ',' }), { text: 'id 7' }], 16, 2)).toEqual([
     '<changed by>',
     '  <somebody>, id 7',

@@ -167,7 +167,7 @@ describe('planSummary', () => {
     ]);
   });
 
-  test('in colour each count has that of its sign', async () => {
+  test('in color each count has that of its sign', async () => {
     expect(planSummary(some, { columns: 200, style: await loadStyle(1) })).toBe(
       'Plan: \x1b[32m3 to create\x1b[39m, \x1b[33m2 to update\x1b[39m (1 changed by somebody), \x1b[31m1 to delete\x1b[39m, 94 unchanged, \x1b[33m1 in doubt\x1b[39m',
     );

@@ -5,7 +5,7 @@ import type { View } from '../../../src/output/view.ts';
 
 /** Where there is no terminal. */
 export const pipe = { columns: undefined, style: plainStyle };
-/** 80 columns, without colour. */
+/** 80 columns, without color. */
 export const terminal = { columns: 80, style: plainStyle };
 
 /** What a test says of a printer; the rest is several values as JSON into a pipe. */

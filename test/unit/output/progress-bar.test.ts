@@ -167,7 +167,7 @@ test('a window that gets narrower is drawn to its new width', () => {
   bar.end();
 });
 
-test('colours reach the terminal whole, however narrow it is', async () => {
+test('colors reach the terminal whole, however narrow it is', async () => {
   const { output, writes } = terminalOf(40);
   const bar = openProgressBar(output, { columns: 40, style: await loadStyle(1) });
 
@@ -177,7 +177,7 @@ test('colours reach the terminal whole, however narrow it is', async () => {
   bar.end();
 });
 
-test('without colour there are no sequences but those that draw over a line', () => {
+test('without color there are no sequences but those that draw over a line', () => {
   const { output, writes } = terminalOf(80);
   const bar = openProgressBar(output, terminal);
 
@@ -209,7 +209,7 @@ test.each([
   ['a terminal', true, { TERM: 'xterm-256color' }, true],
   ['a terminal of Windows', true, {}, true],
   ['a terminal that cannot move its cursor', true, { TERM: 'dumb' }, false],
-  ['a terminal without colour', true, { TERM: 'xterm', NO_COLOR: '1' }, true],
+  ['a terminal without color', true, { TERM: 'xterm', NO_COLOR: '1' }, true],
   ['a pipe', false, { TERM: 'xterm' }, false],
 ])('a line can be drawn over on %s: %s, %o, %s', (_name, isTTY, env, can) => {
   expect(canRedraw({ isTTY }, env)).toBe(can);

@@ -53,7 +53,7 @@ test.each([
   expect(progressBarLine(throttled, columns, plainStyle)).toBe(line);
 });
 
-test('colour changes nothing but colour', async () => {
+test('color changes nothing but color', async () => {
   const style = await loadStyle(1);
 
   expect(progressBarLine(throttled, 80, style)).toContain('\x1b[31m3 failed\x1b[39m, \x1b[33m2 in doubt\x1b[39m');

@@ -8,7 +8,7 @@ function ask(query: string, json: string): string {
   return printJson(compileQuery(query)(parseJson(json)));
 }
 
-// Plain numbers beside ones whose digits a double can't hold as they are.
+// Plain numbers beside ones whose digits a double cannot hold as they are.
 const items = `[
   {"id":"1","n":1.10,"s":"b"},
   {"id":"2","n":12345678901234567890,"s":"a"},

@@ -56,7 +56,7 @@ test('for a person each row is one line', async () => {
   );
 });
 
-test('in colour what went wrong stands out', async () => {
+test('in color what went wrong stands out', async () => {
   const screen = { columns: 80, style: await loadStyle(1) };
 
   expect(await rowResultView.pretty([failed, inDoubt], screen)).toBe(

@@ -60,7 +60,7 @@ test('the sorts of failures come after, a line each', () => {
   ]);
 });
 
-test('in colour what failed is red, and what is in doubt yellow', async () => {
+test('in color what failed is red, and what is in doubt yellow', async () => {
   const facts = { ...nothing, rows: 3, done: 1, failed: 1, inDoubt: 1 };
 
   expect(runSummary(facts, { columns: 80, style: await loadStyle(1) })).toEqual([

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, statSync, writeSync } from 'node:fs';
 import { afterEach, expect, test, vi } from 'vitest';
 import { linesInMemoryMax, openSpool } from '../../../src/core/spool.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { printed } from './printed.ts';
 import { jsonView } from './views.ts';
 
@@ -9,11 +9,11 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** What this process holds open in a folder, and with which mode. */
-function openFilesIn(folder: string): string[] {
+/** What this process holds open in a directory, and with which mode. */
+function openFilesIn(directory: string): string[] {
   return readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
-      if (!readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(folder)) return [];
+      if (!readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(directory)) return [];
       return [(statSync(`/proc/self/fd/${descriptor}`).mode & 0o777).toString(8)];
     } catch {
       // The descriptor of the listing itself.
@@ -44,7 +44,7 @@ test('a line that is longer than any chunk comes out whole', () => {
 });
 
 test('few lines need no file', async () => {
-  vi.stubEnv('TMPDIR', '/no/such/folder');
+  vi.stubEnv('TMPDIR', '/no/such/directory');
   const spool = openSpool();
   for (const line of linesUpTo(linesInMemoryMax)) spool.add(line);
 
@@ -54,33 +54,33 @@ test('few lines need no file', async () => {
 test.runIf(process.platform === 'linux')(
   'many lines wait in a file without a name that only its owner can read',
   async () => {
-    await using folder = await temporaryFolder();
-    vi.stubEnv('TMPDIR', folder.path);
+    await using directory = await temporaryDirectory();
+    vi.stubEnv('TMPDIR', directory.path);
     const spool = openSpool();
 
     for (const line of linesUpTo(linesInMemoryMax + 1)) spool.add(line);
 
-    expect(readdirSync(folder.path)).toEqual([]);
-    expect(openFilesIn(folder.path)).toEqual(['600']);
+    expect(readdirSync(directory.path)).toEqual([]);
+    expect(openFilesIn(directory.path)).toEqual(['600']);
     spool.lines().return(undefined);
     expect([...spool.lines()].length).toBe(linesInMemoryMax + 1);
-    expect(openFilesIn(folder.path)).toEqual([]);
+    expect(openFilesIn(directory.path)).toEqual([]);
   },
 );
 
 test.runIf(process.platform === 'linux')('who stops reading half-way leaves nothing open', async () => {
-  await using folder = await temporaryFolder();
-  vi.stubEnv('TMPDIR', folder.path);
+  await using directory = await temporaryDirectory();
+  vi.stubEnv('TMPDIR', directory.path);
   const spool = openSpool();
   for (const line of linesUpTo(2 * linesInMemoryMax)) spool.add(line);
 
   for (const line of spool.lines()) if (line !== '') break;
 
-  expect(openFilesIn(folder.path)).toEqual([]);
+  expect(openFilesIn(directory.path)).toEqual([]);
 });
 
-test('a folder that is not there is a failure that says what to do', () => {
-  vi.stubEnv('TMPDIR', '/no/such/folder');
+test('a directory that is not there is a failure that says what to do', () => {
+  vi.stubEnv('TMPDIR', '/no/such/directory');
   const spool = openSpool();
 
   expect(() => {
@@ -88,7 +88,7 @@ test('a folder that is not there is a failure that says what to do', () => {
   }).toThrow(
     expect.objectContaining({
       kind: 'local-file',
-      message: 'cannot create a temporary file in /no/such/folder: no such file or directory',
+      message: 'cannot create a temporary file in /no/such/directory: no such file or directory',
     }),
   );
 });

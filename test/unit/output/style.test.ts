@@ -3,7 +3,7 @@ import { loadStyle, plainStyle, type Style } from '../../../src/output/style.ts'
 
 const names = ['bold', 'dim', 'red', 'yellow', 'green'] as const satisfies readonly (keyof Style)[];
 
-test.each(names)('%s leaves the text as it is where there is no colour', async (name) => {
+test.each(names)('%s leaves the text as it is where there is no color', async (name) => {
   expect((await loadStyle(0))[name]('text')).toBe('text');
   expect(plainStyle[name]('text')).toBe('text');
 });

@@ -156,14 +156,14 @@ test('text that looks like what the layout uses itself comes through', () => {
   expect(drawTable([{ id: '<--', Title: '$& <-' }], columnsOf('id', 'Title'), nowhere)).toBe('id   Title\n<--  $& <-');
 });
 
-test('in colour the header is bold, and colours do not change the layout', async () => {
+test('in color the header is bold, and colors do not change the layout', async () => {
   const screen = { columns: 80, style: await loadStyle(1) };
   const drawn = drawTable([{ id: '7', Title: 'milk' }], columnsOf('id', 'Title'), screen);
 
   expect(drawn).toBe('\x1b[1mid\x1b[22m  \x1b[1mTitle\x1b[22m\n7   milk');
 });
 
-test('the note of left out columns is dim in colour', async () => {
+test('the note of left out columns is dim in color', async () => {
   const screen = { columns: 20, style: await loadStyle(1) };
 
   expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… and 1 more field\x1b[22m');

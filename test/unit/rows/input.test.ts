@@ -11,7 +11,7 @@ import { type SpooledBytes, spoolBytes } from '../../../src/core/spool.ts';
 import { checkRows } from '../../../src/rows/check.ts';
 import { openInput } from '../../../src/rows/input.ts';
 import { openRows } from '../../../src/rows/read.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { usual } from './rows-from.ts';
 
@@ -19,14 +19,14 @@ const text = 'A\n1\n2\n';
 const sha256 = createHash('sha256').update(text).digest('hex');
 
 describe('I14: what can be no input', () => {
-  test('a folder and a file that is not there are slips', async () => {
-    await using folder = await temporaryFolder();
-    const options = { host: testHost(), spoolFolder: folder.path };
-    const missing = join(folder.path, 'no.csv');
+  test('a directory and a file that is not there are slips', async () => {
+    await using directory = await temporaryDirectory();
+    const options = { host: testHost(), spoolDirectory: directory.path };
+    const missing = join(directory.path, 'no.csv');
 
-    await expect(openInput(folder.path, options)).rejects.toMatchObject({
+    await expect(openInput(directory.path, options)).rejects.toMatchObject({
       kind: 'usage',
-      message: `cannot read ${folder.path}: it is a directory`,
+      message: `cannot read ${directory.path}: it is a directory`,
     });
     await expect(openInput(missing, options)).rejects.toMatchObject({
       kind: 'usage',
@@ -35,12 +35,12 @@ describe('I14: what can be no input', () => {
   });
 
   test.skipIf(process.geteuid?.() === 0)('a file that nobody may read (not for root, who may)', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
     await chmod(path, 0);
 
-    await expect(openInput(path, { host: testHost(), spoolFolder: folder.path })).rejects.toMatchObject({
+    await expect(openInput(path, { host: testHost(), spoolDirectory: directory.path })).rejects.toMatchObject({
       kind: 'local-file',
       message: `cannot read ${path}: permission denied`,
     });
@@ -50,14 +50,14 @@ describe('I14: what can be no input', () => {
     ['directory', 'cannot read standard input: it is a directory'],
     ['closed', 'cannot read standard input: it is closed'],
   ] as const)('stdin that is %s', async (stdinKind, message) => {
-    const options = { host: testHost({ stdinKind }), spoolFolder: '/nonexistent' };
+    const options = { host: testHost({ stdinKind }), spoolDirectory: '/nonexistent' };
 
     await expect(openInput('-', options)).rejects.toMatchObject({ kind: 'usage', message });
   });
 
   test('a terminal', async () => {
     await expect(
-      openInput('-', { host: testHost({ terminal: 80 }), spoolFolder: '/nonexistent' }),
+      openInput('-', { host: testHost({ terminal: 80 }), spoolDirectory: '/nonexistent' }),
     ).rejects.toMatchObject({
       kind: 'usage',
       message: 'standard input is a terminal',
@@ -67,13 +67,13 @@ describe('I14: what can be no input', () => {
 
 describe('I14: a file that changes while a run reads it', () => {
   test('is read on, when another takes its name', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
-    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
+    const input = await openInput(path, { host: testHost(), spoolDirectory: directory.path });
     const file = await openRows(input, usual);
-    await writeFile(join(folder.path, 'b.csv'), 'B\nx\n');
-    await rename(join(folder.path, 'b.csv'), path);
+    await writeFile(join(directory.path, 'b.csv'), 'B\nx\n');
+    await rename(join(directory.path, 'b.csv'), path);
 
     expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
     input.close();
@@ -92,10 +92,10 @@ describe('I14: a file that changes while a run reads it', () => {
   };
 
   test.each(Object.keys(changes))('is not given on when %s', async (change) => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'a.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'a.csv');
     await writeFile(path, text);
-    const input = await openInput(path, { host: testHost(), spoolFolder: folder.path });
+    const input = await openInput(path, { host: testHost(), spoolDirectory: directory.path });
     const file = await openRows(input, { ...usual, blockBytes: 4 });
     expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
     const blocks = file.blocks();
@@ -112,14 +112,14 @@ describe('I14: a file that changes while a run reads it', () => {
 
 describe('I14: what can be read only once is copied first', () => {
   test('stdin, into a file that has no name and is for its owner alone; it can be read again', async () => {
-    await using folder = await temporaryFolder();
-    const spoolFolder = join(folder.path, 'state', 'spools');
-    const input = await openInput('-', { host: testHost({ stdin: text }), spoolFolder });
+    await using directory = await temporaryDirectory();
+    const spoolDirectory = join(directory.path, 'state', 'spools');
+    const input = await openInput('-', { host: testHost({ stdin: text }), spoolDirectory });
 
-    expect(readdirSync(spoolFolder)).toEqual([]);
+    expect(readdirSync(spoolDirectory)).toEqual([]);
     expect(fstatSync(input.descriptor)).toMatchObject({ nlink: 0, size: text.length });
     expect(fstatSync(input.descriptor).mode & 0o777).toBe(0o600);
-    expect(statSync(spoolFolder).mode & 0o777).toBe(0o700);
+    expect(statSync(spoolDirectory).mode & 0o777).toBe(0o700);
     expect(input).toMatchObject({ name: '-', isSpooled: true, sizeBytes: text.length });
     const file = await openRows(input, { ...usual, format: 'csv' });
     expect(await checkRows(file)).toMatchObject({ rows: 2, sha256 });
@@ -128,11 +128,11 @@ describe('I14: what can be read only once is copied first', () => {
   });
 
   test('a FIFO, with the format of its name', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'rows.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'rows.csv');
     execFileSync('mkfifo', [path]);
     const [input] = await Promise.all([
-      openInput(path, { host: testHost(), spoolFolder: folder.path }),
+      openInput(path, { host: testHost(), spoolDirectory: directory.path }),
       writeFile(path, text),
     ]);
 
@@ -142,16 +142,16 @@ describe('I14: what can be read only once is copied first', () => {
   });
 
   test('a FIFO that nobody writes to, and a stdin that goes on, end when listctl is told to stop', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'rows.csv');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'rows.csv');
     execFileSync('mkfifo', [path]);
     const controller = new AbortController();
     const host = testHost({ signal: controller.signal });
     const waiting = [
-      openInput(path, { host, spoolFolder: folder.path }),
+      openInput(path, { host, spoolDirectory: directory.path }),
       openInput('-', {
         host: { ...host, stdin: { isTTY: false, stream: new PassThrough() } },
-        spoolFolder: folder.path,
+        spoolDirectory: directory.path,
       }),
     ];
     setTimeout(() => controller.abort(new Stopped('SIGINT')), 20);
@@ -159,12 +159,12 @@ describe('I14: what can be read only once is copied first', () => {
     for (const one of waiting) await expect(one).rejects.toBeInstanceOf(Stopped);
     // Lets the open of the FIFO end, which nothing can call back.
     await writeFile(path, '');
-    expect(readdirSync(folder.path)).toEqual(['rows.csv']);
+    expect(readdirSync(directory.path)).toEqual(['rows.csv']);
   });
 
   test.runIf(process.platform === 'linux')('a regular file of no size, as /proc has them, is copied too', async () => {
-    await using folder = await temporaryFolder();
-    const input = await openInput('/proc/self/status', { host: testHost(), spoolFolder: folder.path });
+    await using directory = await temporaryDirectory();
+    const input = await openInput('/proc/self/status', { host: testHost(), spoolDirectory: directory.path });
 
     expect(input.isSpooled).toBe(true);
     expect(input.sizeBytes).toBeGreaterThan(100);
@@ -172,17 +172,17 @@ describe('I14: what can be read only once is copied first', () => {
   });
 
   test('on Windows the copy has its name until it is closed', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const host = { ...testHost({ stdin: text }), platform: 'win32' as const };
-    const input = await openInput('-', { host, spoolFolder: folder.path });
+    const input = await openInput('-', { host, spoolDirectory: directory.path });
 
-    expect(readdirSync(folder.path)).toEqual([expect.stringMatching(/^spool-/)]);
+    expect(readdirSync(directory.path)).toEqual([expect.stringMatching(/^spool-/)]);
     input.close();
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test('a stream that breaks is a failure, and leaves nothing', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const stream = new Readable({
       read() {
         this.destroy(Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }));
@@ -190,16 +190,16 @@ describe('I14: what can be read only once is copied first', () => {
     });
     const host = { ...testHost(), platform: 'win32' as const, stdin: { isTTY: false, stream } };
 
-    await expect(openInput('-', { host, spoolFolder: folder.path })).rejects.toMatchObject({
+    await expect(openInput('-', { host, spoolDirectory: directory.path })).rejects.toMatchObject({
       kind: 'local-file',
       message: 'cannot read standard input: input/output error',
     });
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test('a disk that takes a part at a time gets all of it; a full one is a failure', async () => {
-    await using folder = await temporaryFolder();
-    const place = { folder: folder.path, platform: 'linux' } as const;
+    await using directory = await temporaryDirectory();
+    const place = { directory: directory.path, platform: 'linux' } as const;
     const { writeSync } = await import('node:fs');
     const copy = await spoolBytes(chunks(), place, (descriptor, bytes, offset) =>
       writeSync(descriptor, bytes, offset, 1),
@@ -213,10 +213,10 @@ describe('I14: what can be read only once is copied first', () => {
     copy.close();
     await expect(spoolBytes(chunks(), place, full)).rejects.toMatchObject({
       kind: 'local-file',
-      message: `cannot copy the rows into ${folder.path}: no space left on the device`,
+      message: `cannot copy the rows into ${directory.path}: no space left on the device`,
     });
-    expect((await stat(folder.path)).isDirectory()).toBe(true);
-    expect(readdirSync(folder.path)).toEqual([]);
+    expect((await stat(directory.path)).isDirectory()).toBe(true);
+    expect(readdirSync(directory.path)).toEqual([]);
   });
 
   test.each([
@@ -225,13 +225,13 @@ describe('I14: what can be read only once is copied first', () => {
     '/proc/listctl/spools',
   ])(
     'without a directory that takes it (%s) the copy is in the temporary one, and else that is named',
-    async (folder) => {
-      await using temporary = await temporaryFolder();
-      const place = { folder, platform: 'linux' } as const;
+    async (directory) => {
+      await using temporary = await temporaryDirectory();
+      const place = { directory, platform: 'linux' } as const;
       let seen: Partial<SpooledBytes> = {};
       try {
         vi.stubEnv('TMPDIR', temporary.path);
-        const copy = await spoolBytes(chunks(), { folder, platform: 'win32' });
+        const copy = await spoolBytes(chunks(), { directory, platform: 'win32' });
         const [own = ''] = readdirSync(temporary.path);
         expect(statSync(join(temporary.path, own)).mode & 0o777).toBe(0o700);
         copy.close();

@@ -166,7 +166,7 @@ describe('which columns become fields', () => {
     const common = { Count: null, Z: 5 };
 
     expect(told(await rowsFrom('a.csv', text, { common }))).toEqual([{ Title: 'a', Count: null, Z: 5 }]);
-    // What a cell holds that is not sent can't be wrong.
+    // What a cell holds that is not sent cannot be wrong.
     expect(told(await rowsFrom('a.csv', 'Count:number,A\nx,1\n', { common }))).toEqual([{ A: '1', ...common }]);
     expect(told(await rowsFrom('a.csv', 'A\n""\n', { common }))).toEqual([common]);
     expect(told(await rowsFrom('a.csv', 'A\n""\n'))).toEqual(['2: no field to send']);
@@ -309,7 +309,7 @@ test('each bad row is named with line, column and the name of that', async () =>
   expect(badRowsFailure(check, file)).toMatchObject({
     kind: 'usage',
     message: expect.stringMatching(
-      /a\.csv: 22 rows of 23 can't be sent: line 2, column 1: in "A", "x" is not a number/,
+      /a\.csv: 22 rows of 23 cannot be sent: line 2, column 1: in "A", "x" is not a number/,
     ),
     details: { hint: expect.stringContaining('--skip-invalid') },
   });

@@ -5,7 +5,7 @@ import { type Check, checkRows } from '../../../src/rows/check.ts';
 import { openInput } from '../../../src/rows/input.ts';
 import { openRows, type RowsFile } from '../../../src/rows/read.ts';
 import type { BadRow, Row, RowsOptions } from '../../../src/rows/types.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 
 /** As they are without a flag. */
@@ -33,11 +33,11 @@ export async function rowsFrom(
   content: string | Uint8Array,
   options: Partial<RowsOptions> = {},
 ): Promise<Outcome> {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
   const isStdin = name === '-';
-  const path = isStdin ? name : join(folder.path, name);
+  const path = isStdin ? name : join(directory.path, name);
   if (!isStdin) await writeFile(path, content);
-  const input = await openInput(path, { host: testHost({ stdin: content }), spoolFolder: folder.path });
+  const input = await openInput(path, { host: testHost({ stdin: content }), spoolDirectory: directory.path });
   try {
     const file = await openRows(input, { ...usual, ...options });
     const checked: (Row | BadRow)[] = [];

@@ -20,7 +20,7 @@ export type Fate = 'done' | 'lost-applied' | 'lost-not-applied' | 'refused' | 'n
 export interface Call {
   readonly prunes: boolean;
   readonly refreshes: boolean;
-  readonly honoursKeys: boolean;
+  readonly honorsKeys: boolean;
   /** By step; `done` beyond the end. */
   readonly fates: readonly Fate[];
   /** After so many moves of the run the process is killed; undefined for never. */
@@ -35,7 +35,7 @@ export interface Call {
 
 /** A call in which nothing goes wrong. */
 export const quiet: Call = {
-  ...{ prunes: true, refreshes: true, honoursKeys: false, fates: [] },
+  ...{ prunes: true, refreshes: true, honorsKeys: false, fates: [] },
   ...{ losesPower: false, cutAt: 0, leavesJournal: false },
 };
 
@@ -45,7 +45,7 @@ const limit = 3;
 /** The process was killed. */
 class Killed extends Error {}
 
-/** A folder with a seed and its state, and a service. */
+/** A directory with a seed and its state, and a service. */
 export class ModelWorld {
   readonly service = new ModelService();
   readonly givesEtags: boolean;
@@ -86,12 +86,12 @@ export class ModelWorld {
   }
 
   /** What there is to do. */
-  plan(state: State, { prunes, refreshes, honoursKeys }: Call): Plan {
+  plan(state: State, { prunes, refreshes, honorsKeys }: Call): Plan {
     const observed = new Map<string, Observed>();
     for (const [key, { id }] of state.items) {
       if (refreshes && id !== undefined) observed.set(key, this.#observe(id));
     }
-    const mayResend = honoursKeys ? () => true : undefined;
+    const mayResend = honorsKeys ? () => true : undefined;
     return planOf({ seed: { items: this.seed }, state, observed, prunes, mayResend });
   }
 
@@ -198,10 +198,10 @@ export class ModelWorld {
     return ['D', number, answer.id, this.#etag(answer.etag) ?? null, 1];
   }
 
-  #answer(step: Step, key: string | null, { honoursKeys }: Call): Answer {
+  #answer(step: Step, key: string | null, { honorsKeys }: Call): Answer {
     switch (step.action) {
       case 'create':
-        return this.service.create(withoutNull(step.fields), step.key, key ?? undefined, honoursKeys);
+        return this.service.create(withoutNull(step.fields), step.key, key ?? undefined, honorsKeys);
       case 'update':
         return this.service.update(step.id, step.fields, step.etag);
       case 'delete':

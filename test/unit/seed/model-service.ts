@@ -21,14 +21,9 @@ export class ModelService {
   #ids = 0;
   #versions = 0;
 
-  create(
-    fields: Fields,
-    madeFor: string | undefined,
-    idempotencyKey: string | undefined,
-    honoursKeys: boolean,
-  ): Answer {
+  create(fields: Fields, madeFor: string | undefined, idempotencyKey: string | undefined, honorsKeys: boolean): Answer {
     const before = idempotencyKey === undefined ? undefined : this.made.get(idempotencyKey);
-    if (before !== undefined && honoursKeys) return { id: before, etag: this.items.get(before)?.etag ?? 'old' };
+    if (before !== undefined && honorsKeys) return { id: before, etag: this.items.get(before)?.etag ?? 'old' };
     if (madeFor !== undefined && this.madeFor(madeFor).length > 0) throw new Error(`${madeFor} is made twice`);
     this.#ids += 1;
     const id = `i${this.#ids}`;

@@ -7,7 +7,7 @@ import { readSeed, type SeedOptions } from '../../../src/apply/manifest.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { printJson } from '../../../src/core/json.ts';
 import { openInput } from '../../../src/rows/input.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { usual } from '../rows/rows-from.ts';
 
@@ -16,9 +16,9 @@ async function seedFrom(
   content: string | Uint8Array,
   { rows = usual, ...options }: Partial<SeedOptions> = {},
 ): Promise<Seed> {
-  await using folder = await temporaryFolder();
-  await writeFile(join(folder.path, name), content);
-  const input = await openInput(join(folder.path, name), { host: testHost(), spoolFolder: folder.path });
+  await using directory = await temporaryDirectory();
+  await writeFile(join(directory.path, name), content);
+  const input = await openInput(join(directory.path, name), { host: testHost(), spoolDirectory: directory.path });
   try {
     return await readSeed({ ...input, name }, { rows, ...options });
   } finally {
@@ -113,28 +113,28 @@ test.each([
   [
     'seed.yaml',
     '- k: a\n- k: b\n- k: a\n',
-    'seed.yaml: 1 item of 3 can\'t be used: line 3: the key "a" stands in line 1 already',
+    'seed.yaml: 1 item of 3 cannot be used: line 3: the key "a" stands in line 1 already',
   ],
-  ['seed.csv', 'k\n1\n1\n', 'seed.csv: 1 item of 2 can\'t be used: line 3: the key "1" stands in line 2 already'],
+  ['seed.csv', 'k\n1\n1\n', 'seed.csv: 1 item of 2 cannot be used: line 3: the key "1" stands in line 2 already'],
   [
     'seed.json',
     '[{"k":1},\n{"k":"1"}]',
-    'seed.json: 1 item of 2 can\'t be used: line 2: the key "1" stands in line 1 already',
+    'seed.json: 1 item of 2 cannot be used: line 2: the key "1" stands in line 1 already',
   ],
-  ['seed.yaml', '- k: ""\n', 'seed.yaml: 1 item of 1 can\'t be used: line 1: its key "k" is empty'],
-  ['seed.csv', 'k,v\n,1\n', 'seed.csv: 1 item of 1 can\'t be used: line 2: it has no "k", which is its key'],
-  ['seed.yaml', '- v: 1\n', 'seed.yaml: 1 item of 1 can\'t be used: line 1: it has no "k", which is its key'],
+  ['seed.yaml', '- k: ""\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: its key "k" is empty'],
+  ['seed.csv', 'k,v\n,1\n', 'seed.csv: 1 item of 1 cannot be used: line 2: it has no "k", which is its key'],
+  ['seed.yaml', '- v: 1\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: it has no "k", which is its key'],
   [
     'seed.yaml',
     '- k: [1]\n',
-    'seed.yaml: 1 item of 1 can\'t be used: line 1: its key "k" is no text, number, true or false',
+    'seed.yaml: 1 item of 1 cannot be used: line 1: its key "k" is no text, number, true or false',
   ],
   [
     'seed.yaml',
     '- k:\n',
-    'seed.yaml: 1 item of 1 can\'t be used: line 1: its key "k" is no text, number, true or false',
+    'seed.yaml: 1 item of 1 cannot be used: line 1: its key "k" is no text, number, true or false',
   ],
-  ['seed.yaml', '- toString: 1\n', 'seed.yaml: 1 item of 1 can\'t be used: line 1: it has no "k", which is its key'],
+  ['seed.yaml', '- toString: 1\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: it has no "k", which is its key'],
 ])('I15: in %s %j: %#', async (name, content, message) => {
   expect(await failureOf(name, content, { key: 'k' })).toBe(message);
 });
@@ -150,7 +150,7 @@ test('several problems are told one by one, each with its place, and counted', a
   const onProblems = (...problems: readonly [readonly Failure[], number]) => told.push(...problems);
 
   expect(await failureOf('seed.csv', content, { key: 'k', onProblems })).toBe(
-    'seed.csv: 23 items of 24 can\'t be used: line 3: the key "same" stands in line 2 already',
+    'seed.csv: 23 items of 24 cannot be used: line 3: the key "same" stands in line 2 already',
   );
   const [failures, count] = told as [readonly Failure[], number];
   expect([failures.length, count]).toEqual([23, 23]);
@@ -191,13 +191,13 @@ test.each([
   [
     'seed.json',
     '{"items":[{"k":1},\n  {"k":}]}',
-    'seed.json: 1 item of 2 can\'t be used: line 2, column 8: no JSON from "}" on',
+    'seed.json: 1 item of 2 cannot be used: line 2, column 8: no JSON from "}" on',
   ],
   ['seed.json', '{"items":[{"k":1}\n', 'seed.json, line 2, column 1: no JSON: it ends too early'],
   ['seed.json', '{"items":[]}x', 'seed.json, line 1, column 13: no JSON from "x" on'],
   ['seed.json', '{"items":{}}', 'seed.json, line 1, column 10: items is no list'],
   ['seed.json', '{"items":[],"items":[]}', 'seed.json, line 1, column 13: the name "items" stands there twice'],
-  ['seed.yaml', '- 1\n', "seed.yaml: 1 item of 1 can't be used: line 1: no object"],
+  ['seed.yaml', '- 1\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: no object'],
 ])('%s %j is refused: %s', async (name, content, message) => {
   expect(await failureOf(name, content, { key: 'k' })).toBe(message);
 });

@@ -42,7 +42,7 @@ const fates = fc.constantFrom<Fate>('done', 'done', 'lost-applied', 'lost-not-ap
 const calls = fc.record({
   prunes: fc.boolean(),
   refreshes: fc.boolean(),
-  honoursKeys: fc.boolean(),
+  honorsKeys: fc.boolean(),
   fates: fc.array(fates, { maxLength: 6 }),
   killedAfter: fc.option(fc.nat(20), { nil: undefined }),
   losesPower: fc.boolean(),

@@ -6,15 +6,15 @@ import { checkTarget, newState, type State } from '../../../src/apply/state.ts';
 import { backupOf, parseState, printState, readState, writeState } from '../../../src/apply/state-file.ts';
 import type { Failure } from '../../../src/core/errors.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { anyItems, anySteps, fieldsOf, sampleDoubt, sampleRun, sampleState, target } from './seed-samples.ts';
 
 const textOf = (state: State) => [...printState(state)].join('');
 
 /** What is said of a state with this text; nothing is changed by it. */
 async function refusalOf(text: string | Uint8Array): Promise<Failure> {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   writeFileSync(path, text);
   const failure = failureOf(() => readState(path));
   expect(readFileSync(path)).toEqual(Buffer.from(text));
@@ -60,8 +60,8 @@ test('a state is a line for each item, so that versions can be compared', () => 
 });
 
 test('each write is one serial on, for its owner alone, and keeps the version before', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   expect(readState(path)).toBeUndefined();
 
   const first = writeState(path, newState(target, 'Title'));
@@ -76,8 +76,8 @@ test('each write is one serial on, for its owner alone, and keeps the version be
 });
 
 test('what a run was at work on is no version to go back to: the copy stays the one before the run', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
 
   const running = writeState(path, { ...first, run: { id: sampleRun, steps: [] } });
@@ -88,8 +88,8 @@ test('what a run was at work on is no version to go back to: the copy stays the 
 });
 
 test('P17: an older serial than what was written here is refused', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   let state = writeState(path, newState(target, 'Title'));
   const old = readFileSync(path);
   for (let writes = 0; writes < 3; writes += 1) state = writeState(path, state);
@@ -108,8 +108,8 @@ test('P17: an older serial than what was written here is refused', async () => {
 });
 
 test('P17: a version is not written over one that it does not follow', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
   writeState(path, first);
   const there = readFileSync(path);
@@ -118,13 +118,13 @@ test('P17: a version is not written over one that it does not follow', async () 
     expect(failureOf(() => writeState(path, other))).toMatchObject({ kind: 'local-file' });
   }
   expect(readFileSync(path)).toEqual(there);
-  expect(failureOf(() => writeState(join(folder.path, 'gone.json'), first))).toMatchObject({ kind: 'local-file' });
-  expect(existsSync(join(folder.path, 'gone.json'))).toBe(false);
+  expect(failureOf(() => writeState(join(directory.path, 'gone.json'), first))).toMatchObject({ kind: 'local-file' });
+  expect(existsSync(join(directory.path, 'gone.json'))).toBe(false);
 });
 
 test('a file that is no state is never written over', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'notes.txt');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'notes.txt');
   writeFileSync(path, 'mine');
 
   expect(failureOf(() => writeState(path, newState(target, 'Title')))).toMatchObject({ kind: 'local-file' });
@@ -132,8 +132,8 @@ test('a file that is no state is never written over', async () => {
 });
 
 test('a state that somebody laid out or sorted anew is read and written on', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   const first = writeState(path, sampleState({ a: known }, { serial: 0 }));
   const parsed = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const sorted = Object.fromEntries(Object.entries(parsed).sort());
@@ -148,8 +148,8 @@ test('P12: a state that is cut anywhere is refused, and its copy is named', asyn
   for (let length = 1; length < text.length - 1; length += 1) {
     expect(() => parseState(text.slice(0, length), 'x')).toThrow(SyntaxError);
   }
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'seed.yaml.state.json');
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'seed.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
   writeState(path, first);
   writeFileSync(path, text.slice(0, 100));

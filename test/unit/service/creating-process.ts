@@ -1,5 +1,5 @@
 /**
- * A process of its own that creates items: `creating-process.ts <folder> <how many> <bytes in each>`. It prints each
+ * A process of its own that creates items: `creating-process.ts <directory> <how many> <bytes in each>`. It prints each
  * answer's status and id once it has it, and stops at the first that is not 201.
  */
 import { writeSync } from 'node:fs';
@@ -7,8 +7,8 @@ import { argv } from 'node:process';
 import { listItemService } from '../../../src/service/handle.ts';
 import { openStore } from '../../../src/service/store.ts';
 
-const [, , folder = '', count = '', bytes = ''] = argv;
-const store = openStore(folder);
+const [, , directory = '', count = '', bytes = ''] = argv;
+const store = openStore(directory);
 const handle = listItemService(store, Date.now);
 const headers = { 'content-type': 'application/json' };
 const body = Buffer.from(JSON.stringify({ fields: { Text: 'x'.repeat(Number(bytes)) } }));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/service/store.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { serviceIn, tasks } from './service-in.ts';
 
 const hour = 60 * 60 * 1000;
@@ -112,9 +112,9 @@ describe('a key', () => {
   });
 
   test('is forgotten bit by bit once it is old', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const recordsIn = async () => {
-      const store = openStore(folder.path);
+      const store = openStore(directory.path);
       const kept = await store.write((transaction) =>
         ['replay', 'expiry'].map((kind) => transaction.keysBetween([kind], [`${kind}~`], 100).length),
       );
@@ -123,7 +123,7 @@ describe('a key', () => {
     };
     const counts: (readonly number[])[] = [];
     {
-      await using service = await serviceIn(folder);
+      await using service = await serviceIn(directory);
       for (let at = 0; at < 10; at += 1) await service.send('POST', tasks, milk, key(`k${at}`));
       service.now += 25 * hour;
       for (let at = 0; at < 4; at += 1) {

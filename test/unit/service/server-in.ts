@@ -3,7 +3,7 @@ import { listItemService } from '../../../src/service/handle.ts';
 import { type ServerOptions, startServer } from '../../../src/service/server.ts';
 import { openStore } from '../../../src/service/store.ts';
 import { type HttpAnswer, type HttpRequest, sendHttp } from '../../support/send-http.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 export const token = 'the-token-of-these-tests';
 export const tasks = '/sites/home/lists/tasks/items';
@@ -39,17 +39,17 @@ export async function serving(service: UnsteadyService, options: Partial<ServerO
   };
 }
 
-/** Serves the service over a store in a folder that is gone afterwards. */
+/** Serves the service over a store in a directory that is gone afterwards. */
 export async function serverIn(options: Partial<ServerOptions> = {}, bytesFree?: () => number): Promise<TestServer> {
-  const folder = await temporaryFolder();
-  const store = openStore(folder.path, bytesFree);
+  const directory = await temporaryDirectory();
+  const store = openStore(directory.path, bytesFree);
   const server = await serving(listItemService(store, Date.now), options);
   return {
     ...server,
     [Symbol.asyncDispose]: async () => {
       await server.close();
       await store.close();
-      await folder[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     },
   };
 }

@@ -189,7 +189,7 @@ describe('what is no request', () => {
     ['another expectation', headOf('POST', ['Expect: x', 'Content-Length: 2']), 417],
     ['a head over 16 KiB', headOf('GET', [`X: ${'x'.repeat(20_000)}`]), 431],
     ['a path over 16 KiB', headOf('GET', [], `/v1.0/${'x'.repeat(20_000)}`), 431],
-  ])('is refused with the document’s error: %s', async (_name, bytes, status) => {
+  ])("is refused with the document's error: %s", async (_name, bytes, status) => {
     await using server = await serverIn();
 
     const connection = await rawConnection(server.url, bytes);

@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import { listItemService, type ServiceAnswer } from '../../../src/service/handle.ts';
 import { openStore } from '../../../src/service/store.ts';
-import { type TemporaryFolder, temporaryFolder } from '../../support/temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** An answer with its body read. */
 export interface ReadAnswer extends ServiceAnswer {
   readonly json: unknown;
 }
 
-/** A service over a real store, by itself in a folder, and a clock that stands still until it is set. */
+/** A service over a real store, by itself in a directory, and a clock that stands still until it is set. */
 export interface TestService extends AsyncDisposable {
-  readonly folder: string;
+  readonly directory: string;
   /** What the service takes for now, in milliseconds since 1970. */
   now: number;
   /** Sends a request; a body that is no text is sent as JSON, and what has a body is `application/json`. */
@@ -23,11 +23,11 @@ export interface TestService extends AsyncDisposable {
 
 export const tasks = '/sites/home/lists/tasks/items';
 
-export async function serviceIn(given?: TemporaryFolder): Promise<TestService> {
-  const folder = given ?? (await temporaryFolder());
-  let store = openStore(folder.path);
+export async function serviceIn(given?: TemporaryDirectory): Promise<TestService> {
+  const directory = given ?? (await temporaryDirectory());
+  let store = openStore(directory.path);
   const service: TestService = {
-    folder: folder.path,
+    directory: directory.path,
     now: Date.UTC(2026, 0, 1),
     async send(method, path, body, headers = {}) {
       const bytes = body instanceof Uint8Array ? body : Buffer.from(textOf(body));
@@ -43,11 +43,11 @@ export async function serviceIn(given?: TemporaryFolder): Promise<TestService> {
     },
     async reopen() {
       await store.close();
-      store = openStore(folder.path);
+      store = openStore(directory.path);
     },
     async [Symbol.asyncDispose]() {
       await store.close();
-      if (given === undefined) await folder[Symbol.asyncDispose]();
+      if (given === undefined) await directory[Symbol.asyncDispose]();
     },
   };
   return service;

@@ -5,15 +5,15 @@ import { execa } from 'execa';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/service/store.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { serviceIn, tasks } from './service-in.ts';
 
 const runTypescript = join(import.meta.dirname, '../../support/run-typescript.js');
 const creatingProcess = join(import.meta.dirname, 'creating-process.ts');
 
-function creating(folder: string, count: number, bytes = 10, shell: readonly string[] = []) {
+function creating(directory: string, count: number, bytes = 10, shell: readonly string[] = []) {
   const [program, ...before] = [...shell, process.execPath];
-  const words = [...before, runTypescript, creatingProcess, folder, String(count), String(bytes)];
+  const words = [...before, runTypescript, creatingProcess, directory, String(count), String(bytes)];
   return execa(program ?? '', words, { reject: false });
 }
 
@@ -22,9 +22,9 @@ function createdIn(stdout: string): readonly string[] {
 }
 
 describe('a store', () => {
-  test('is made in a folder for its owner alone, dots in its name or not', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'state', 'listctl.d');
+  test('is made in a directory for its owner alone, dots in its name or not', async () => {
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'state', 'listctl.d');
 
     await openStore(path).close();
 
@@ -33,8 +33,8 @@ describe('a store', () => {
   });
 
   test('does all of a write or nothing of it', async () => {
-    await using folder = await temporaryFolder();
-    const store = openStore(folder.path);
+    await using directory = await temporaryDirectory();
+    const store = openStore(directory.path);
 
     const failing = store.write((transaction) => {
       transaction.put(['a'], '1');
@@ -49,8 +49,8 @@ describe('a store', () => {
   });
 
   test('commits what waits when it is closed, and then takes no more', async () => {
-    await using folder = await temporaryFolder();
-    const store = openStore(folder.path);
+    await using directory = await temporaryDirectory();
+    const store = openStore(directory.path);
 
     const write = store.write((transaction) => transaction.put(['a'], '1'));
     await store.close();
@@ -58,14 +58,14 @@ describe('a store', () => {
 
     await write;
     await expect(store.write(() => undefined)).rejects.toThrow('the store is closed');
-    const next = openStore(folder.path);
+    const next = openStore(directory.path);
     expect(next.get(['a'])).toBe('1');
     await next.close();
   });
 
   test('orders its keys part by part, numbers by value', async () => {
-    await using folder = await temporaryFolder();
-    const store = openStore(folder.path);
+    await using directory = await temporaryDirectory();
+    const store = openStore(directory.path);
 
     const keys = await store.write((transaction) => {
       for (const key of [['e', 10, 'a'], ['e', 9], ['e', 2 ** 41, ''], ['f'], ['d', 1]]) transaction.put(key, '');
@@ -84,7 +84,7 @@ describe('a store', () => {
     await service.create({ by: 'us' });
     expect((await service.send('GET', `${tasks}/2`)).status).toBe(404);
 
-    const others = await Promise.all([1, 2, 3].map(() => creating(service.folder, 60, 3_000)));
+    const others = await Promise.all([1, 2, 3].map(() => creating(service.directory, 60, 3_000)));
     const ours = await Promise.all(Array.from({ length: 20 }, () => service.create({ by: 'us' })));
 
     const theirs = others.flatMap(({ stdout }) => createdIn(stdout));
@@ -94,8 +94,8 @@ describe('a store', () => {
   }, 30_000);
 
   test('holds all that a process was told, when the process is killed', async () => {
-    await using folder = await temporaryFolder();
-    const running = creating(folder.path, 1_000_000);
+    await using directory = await temporaryDirectory();
+    const running = creating(directory.path, 1_000_000);
     let told = 0;
     running.stdout.on('data', (chunk: Buffer) => {
       told += chunk.toString().split('\n').length - 1;
@@ -105,7 +105,7 @@ describe('a store', () => {
     const { stdout, signal } = await running;
 
     expect(signal).toBe('SIGKILL');
-    await using service = await serviceIn(folder);
+    await using service = await serviceIn(directory);
     const ids = createdIn(stdout);
     expect(ids.length).toBeGreaterThan(100);
     for (const id of ids) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
@@ -113,9 +113,9 @@ describe('a store', () => {
   }, 30_000);
 
   test('lets a disk that is nearly full not be filled', async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     let free = 1.5 * 1024 * 1024;
-    const store = openStore(folder.path, () => free);
+    const store = openStore(directory.path, () => free);
     const put = (key: string, bytes: number) => store.write((transaction) => transaction.put([key], 'x'.repeat(bytes)));
 
     const outcomes = await Promise.allSettled([put('a', 10), put('b', 1_000_000), put('c', 10)]);
@@ -124,7 +124,7 @@ describe('a store', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     await expect(put('d', 10)).rejects.toMatchObject({
       kind: 'local-file',
-      message: `cannot write to the store in ${folder.path}: no space left on the device`,
+      message: `cannot write to the store in ${directory.path}: no space left on the device`,
     });
     expect(['a', 'b', 'c', 'd'].map((key) => store.get([key])?.length)).toEqual([10, undefined, 10, undefined]);
     await store.close();
@@ -135,15 +135,15 @@ describe('a store', () => {
   test.skipIf(process.platform === 'win32')(
     'that can grow no more says so, and has not half of an item',
     async () => {
-      await using folder = await temporaryFolder();
+      await using directory = await temporaryDirectory();
       const limited = ['sh', '-c', 'ulimit -f 4001 && exec "$0" "$@"'];
 
-      const { stdout, stderr, exitCode } = await creating(folder.path, 1_000, 50_000, limited);
+      const { stdout, stderr, exitCode } = await creating(directory.path, 1_000, 50_000, limited);
 
       const ids = createdIn(stdout);
       expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
       expect(stdout.split('\n').at(-1)).toBe('507 undefined');
-      await using service = await serviceIn(folder);
+      await using service = await serviceIn(directory);
       for (const id of ids) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
       expect(await service.create({})).toBe(String(ids.length + 1));
     },
@@ -151,8 +151,8 @@ describe('a store', () => {
   );
 
   test('lets those of a group through that there is room for', async () => {
-    await using folder = await temporaryFolder();
-    const store = openStore(folder.path);
+    await using directory = await temporaryDirectory();
+    const store = openStore(directory.path);
     // Too long for a key of LMDB, which fails the transaction that it is in.
     const tooLong = 'x'.repeat(5_000);
 
@@ -166,10 +166,10 @@ describe('a store', () => {
   });
 });
 
-describe('a folder that cannot be used is named, with the reason', () => {
+describe('a directory that cannot be used is named, with the reason', () => {
   test('a file', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'file');
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'file');
     writeFileSync(path, 'text');
 
     expect(failureOf(() => openStore(path))).toMatchObject({
@@ -183,12 +183,12 @@ describe('a folder that cannot be used is named, with the reason', () => {
     ['text', Buffer.from('not a store'), 'data.mdb is not a store of listctl'],
     ['noise', Buffer.alloc(40_000, 0x5a), 'data.mdb is not a store of listctl'],
   ])('%s in the place of the data', async (_, bytes, reason) => {
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'data.mdb'), bytes);
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'data.mdb'), bytes);
 
-    expect(failureOf(() => openStore(folder.path))).toMatchObject({
+    expect(failureOf(() => openStore(directory.path))).toMatchObject({
       kind: 'local-file',
-      message: `cannot open the store in ${folder.path}: ${reason}`,
+      message: `cannot open the store in ${directory.path}: ${reason}`,
     });
   });
 
@@ -197,12 +197,12 @@ describe('a folder that cannot be used is named, with the reason', () => {
     [4_200, 'data.mdb is damaged: its head is cut short'],
     [20_000, 'data.mdb is damaged: it is cut short'],
   ])('data cut short at %i bytes', async (bytes, reason) => {
-    await using folder = await temporaryFolder();
-    const copy = join(folder.path, 'copy');
+    await using directory = await temporaryDirectory();
+    const copy = join(directory.path, 'copy');
     {
       await using service = await serviceIn();
       for (let at = 0; at < 50; at += 1) await service.create({ Text: 'x'.repeat(2_000) });
-      cpSync(service.folder, copy, { recursive: true });
+      cpSync(service.directory, copy, { recursive: true });
     }
     truncateSync(join(copy, 'data.mdb'), bytes);
 
@@ -210,11 +210,11 @@ describe('a folder that cannot be used is named, with the reason', () => {
   });
 
   test.each([0, 1])('one whose head has a wrong bit in transaction %d: no id is given twice', async (half) => {
-    await using folder = await temporaryFolder();
-    const store = openStore(folder.path);
+    await using directory = await temporaryDirectory();
+    const store = openStore(directory.path);
     for (const id of [1, 2, 3, 4]) await store.write((transaction) => transaction.put(['id'], String(id)));
     await store.close();
-    const file = join(folder.path, 'data.mdb');
+    const file = join(directory.path, 'data.mdb');
     const bytes = readFileSync(file);
     for (let bit = 0; bit < 16; bit += 1) {
       const at = half * bytes.readUInt32LE(48) + 152 + (bit >> 3);
@@ -222,7 +222,7 @@ describe('a folder that cannot be used is named, with the reason', () => {
       damaged[at] = (bytes[at] ?? 0) ^ (1 << (bit & 7));
       writeFileSync(file, damaged);
 
-      expect(failureOf(() => openStore(folder.path))).toMatchObject({
+      expect(failureOf(() => openStore(directory.path))).toMatchObject({
         kind: 'local-file',
         message: expect.stringContaining('data.mdb is damaged: its head contradicts itself'),
       });
@@ -230,17 +230,17 @@ describe('a folder that cannot be used is named, with the reason', () => {
   });
 
   test('an empty file, left by a process that ended early, is begun anew', async () => {
-    await using folder = await temporaryFolder();
-    writeFileSync(join(folder.path, 'data.mdb'), '');
-    await using service = await serviceIn(folder);
+    await using directory = await temporaryDirectory();
+    writeFileSync(join(directory.path, 'data.mdb'), '');
+    await using service = await serviceIn(directory);
 
     expect(await service.create({})).toBe('1');
   });
 
   // Nothing is closed to root.
-  test.skipIf(process.getuid?.() === 0)('a folder without access (not for root, who has it)', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'closed');
+  test.skipIf(process.getuid?.() === 0)('a directory without access (not for root, who has it)', async () => {
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, 'closed');
     mkdirSync(path);
     chmodSync(path, 0o500);
 
@@ -251,13 +251,13 @@ describe('a folder that cannot be used is named, with the reason', () => {
 });
 
 test.skipIf(process.platform !== 'linux')(
-  'a store is made in folders that are missing, whatever their way',
+  'a store is made in directories that are missing, whatever their way',
   async () => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
 
-    await openStore(join(folder.path, 'a', 'b', '..', 'c', 'd')).close();
+    await openStore(join(directory.path, 'a', 'b', '..', 'c', 'd')).close();
 
-    expect(existsSync(join(folder.path, 'a/c/d/data.mdb'))).toBe(true);
-    expect(statSync(join(folder.path, 'a')).mode & 0o777).toBe(0o700);
+    expect(existsSync(join(directory.path, 'a/c/d/data.mdb'))).toBe(true);
+    expect(statSync(join(directory.path, 'a')).mode & 0o777).toBe(0o700);
   },
 );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addressSetting, findSetting } from '../../../src/settings/setting.ts';
 import { openSources } from '../../../src/settings/sources.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 
 const site = { flag: '--site', variable: 'LISTCTL_SITE', parse: (text: string) => text };
@@ -29,30 +29,30 @@ describe('the first of these that has a value wins', () => {
     { has: ['fallback'], wins: 'fallback', source: 'profile fallback' },
     { has: [], wins: undefined, source: undefined },
   ])('$has: $wins', async ({ has, wins, source }) => {
-    await using folder = await temporaryFolder();
+    await using directory = await temporaryDirectory();
     const values = Object.fromEntries(has.map((name) => [name, everything[name]]));
-    const sources = await sourcesIn(folder.path, values);
+    const sources = await sourcesIn(directory.path, values);
 
     const found = findSetting(site, sources);
 
     expect(found?.value).toBe(wins && everything[wins]);
-    if (source?.startsWith('/')) expect(found?.source).toBe(folder.path + source);
+    if (source?.startsWith('/')) expect(found?.source).toBe(directory.path + source);
     else expect(found?.source).toBe(source);
   });
 
   test('what the named profile leaves open is not taken from the default one: it was not meant', async () => {
-    await using folder = await temporaryFolder();
-    await keep(folder.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: {} } });
-    const host = testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } });
+    await using directory = await temporaryDirectory();
+    await keep(directory.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: {} } });
+    const host = testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } });
 
     expect(findSetting(site, openSources({}, host))?.value).toBe('dev');
     expect(findSetting(site, openSources({ '--profile': 'prod' }, host))).toBeUndefined();
   });
 
   test('LISTCTL_PROFILE chooses the default profile, and stands below the environment', async () => {
-    await using folder = await temporaryFolder();
-    await keep(folder.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: { site: 'prod' } } });
-    const env = { LISTCTL_CONFIG_DIR: folder.path, LISTCTL_PROFILE: 'prod' };
+    await using directory = await temporaryDirectory();
+    await keep(directory.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: { site: 'prod' } } });
+    const env = { LISTCTL_CONFIG_DIR: directory.path, LISTCTL_PROFILE: 'prod' };
 
     const alone = openSources({}, testHost({ env }));
     const beside = openSources({}, testHost({ env: { ...env, LISTCTL_SITE: 'env' } }));
@@ -65,16 +65,16 @@ describe('the first of these that has a value wins', () => {
 
 describe('what a profile says of its own service is not said of another', () => {
   const profiles = {
-    bound: { baseUrl: 'https://own.example/v1.0', idempotency: 'honoured' },
+    bound: { baseUrl: 'https://own.example/v1.0', idempotency: 'honored' },
     free: { idempotency: 'none' },
   };
 
   test.each([
-    { profile: 'bound', env: {}, value: 'honoured', because: 'its own address is in force' },
+    { profile: 'bound', env: {}, value: 'honored', because: 'its own address is in force' },
     {
       profile: 'bound',
       env: { LISTCTL_BASE_URL: 'https://own.example/v2.0' },
-      value: 'honoured',
+      value: 'honored',
       because: 'the same origin',
     },
     {
@@ -91,19 +91,19 @@ describe('what a profile says of its own service is not said of another', () => 
       because: 'it names no address',
     },
   ])('$because', async ({ profile, env, value }) => {
-    await using folder = await temporaryFolder();
-    await keep(folder.path, { current: profile, profiles });
+    await using directory = await temporaryDirectory();
+    await keep(directory.path, { current: profile, profiles });
 
-    const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path, ...env } }));
+    const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path, ...env } }));
 
     expect(findSetting(idempotency, sources)?.value).toBe(value);
   });
 });
 
 test('a malformed value in a profile is named, with its profile', async () => {
-  await using folder = await temporaryFolder();
-  await keep(folder.path, { current: 'dev', profiles: { dev: { baseUrl: 'ftp://me:verysecret@host' } } });
-  const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } }));
+  await using directory = await temporaryDirectory();
+  await keep(directory.path, { current: 'dev', profiles: { dev: { baseUrl: 'ftp://me:verysecret@host' } } });
+  const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } }));
 
   expect(() => findSetting(addressSetting, sources)).toThrowError(
     /^profile dev: baseUrl: expected an address such as [^@]*, or local:$/,
@@ -111,16 +111,16 @@ test('a malformed value in a profile is named, with its profile', async () => {
 });
 
 test('where every value is given elsewhere, no file is read', async () => {
-  await using folder = await temporaryFolder();
-  await writeFile(join(folder.path, 'config.json'), 'damaged');
-  const sources = openSources({ '--site': 'typed' }, testHost({ env: { LISTCTL_CONFIG_DIR: folder.path } }));
+  await using directory = await temporaryDirectory();
+  await writeFile(join(directory.path, 'config.json'), 'damaged');
+  const sources = openSources({ '--site': 'typed' }, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } }));
 
   expect(findSetting(site, sources)?.value).toBe('typed');
   expect(() => findSetting(idempotency, sources)).toThrowError('is damaged');
 });
 
-async function sourcesIn(folder: string, values: Partial<Record<Source, string>>) {
-  const config = join(folder, 'config');
+async function sourcesIn(directory: string, values: Partial<Record<Source, string>>) {
+  const config = join(directory, 'config');
   await mkdir(config);
   await keep(config, {
     current: 'fallback',
@@ -130,7 +130,7 @@ async function sourcesIn(folder: string, values: Partial<Record<Source, string>>
     },
   });
   if (values.project !== undefined) {
-    await writeFile(join(folder, '.listctl.json'), JSON.stringify({ site: values.project }));
+    await writeFile(join(directory, '.listctl.json'), JSON.stringify({ site: values.project }));
   }
   const env = {
     LISTCTL_CONFIG_DIR: config,
@@ -140,9 +140,9 @@ async function sourcesIn(folder: string, values: Partial<Record<Source, string>>
     ...(values.flag === undefined ? {} : { '--site': values.flag }),
     ...(values.named === undefined ? {} : { '--profile': 'named' }),
   };
-  return openSources(flags, testHost({ env, cwd: folder }));
+  return openSources(flags, testHost({ env, cwd: directory }));
 }
 
-function keep(folder: string, config: unknown): Promise<void> {
-  return writeFile(join(folder, 'config.json'), JSON.stringify({ version: 1, ...(config as object) }));
+function keep(directory: string, config: unknown): Promise<void> {
+  return writeFile(join(directory, 'config.json'), JSON.stringify({ version: 1, ...(config as object) }));
 }

@@ -3,26 +3,26 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findProjectFile } from '../../../src/settings/sources.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const uid = process.geteuid?.();
 
 test('the nearest one upwards is taken, and it alone', async () => {
-  await using folder = await temporaryFolder();
-  const deep = join(folder.path, 'a/b/c');
+  await using directory = await temporaryDirectory();
+  const deep = join(directory.path, 'a/b/c');
   mkdirSync(deep, { recursive: true });
-  write(folder.path, { site: 'outer', list: 'outer' });
-  write(join(folder.path, 'a'), { site: 'inner' });
+  write(directory.path, { site: 'outer', list: 'outer' });
+  write(join(directory.path, 'a'), { site: 'inner' });
 
   const found = findProjectFile({ cwd: deep, uid });
 
-  expect(found).toEqual({ file: join(folder.path, 'a/.listctl.json'), values: { site: 'inner' } });
+  expect(found).toEqual({ file: join(directory.path, 'a/.listctl.json'), values: { site: 'inner' } });
 });
 
 test('there need be none', async () => {
-  await using folder = await temporaryFolder();
+  await using directory = await temporaryDirectory();
 
-  expect(findProjectFile({ cwd: folder.path, uid })).toBeUndefined();
+  expect(findProjectFile({ cwd: directory.path, uid })).toBeUndefined();
   expect(findProjectFile({ cwd: '', uid })).toBeUndefined();
 });
 
@@ -36,30 +36,32 @@ test.each([
   { content: { list: '' }, says: 'list is no text', kind: 'usage' },
   { content: [], says: 'is damaged: it holds no JSON object', kind: 'local-file' },
 ])('$content is refused, and the file is named', async ({ content, says, kind }) => {
-  await using folder = await temporaryFolder();
-  write(folder.path, content);
+  await using directory = await temporaryDirectory();
+  write(directory.path, content);
 
-  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(
+  expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(
     expect.objectContaining({ kind, message: expect.stringContaining(says) }),
   );
-  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(join(folder.path, '.listctl.json'));
+  expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(join(directory.path, '.listctl.json'));
 });
 
 test.skipIf(uid !== 0)("somebody else's is refused", async () => {
-  await using folder = await temporaryFolder();
-  write(folder.path, { site: 'theirs' });
-  chownSync(join(folder.path, '.listctl.json'), 12_345, 12_345);
+  await using directory = await temporaryDirectory();
+  write(directory.path, { site: 'theirs' });
+  chownSync(join(directory.path, '.listctl.json'), 12_345, 12_345);
 
-  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError('belongs to another user (its uid is 12345)');
+  expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(
+    'belongs to another user (its uid is 12345)',
+  );
 });
 
 test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', async (mode) => {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, '.listctl.json');
-  write(folder.path, { site: 'home' });
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, '.listctl.json');
+  write(directory.path, { site: 'home' });
   chmodSync(file, mode);
 
-  expect(() => findProjectFile({ cwd: folder.path, uid })).toThrowError(
+  expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(
     expect.objectContaining({
       kind: 'local-file',
       message: expect.stringContaining(`${file} can be written by others`),
@@ -67,17 +69,17 @@ test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', as
     }),
   );
   // Where users have no numbers files have no such modes.
-  expect(findProjectFile({ cwd: folder.path, uid: undefined })).toMatchObject({ values: { site: 'home' } });
+  expect(findProjectFile({ cwd: directory.path, uid: undefined })).toMatchObject({ values: { site: 'home' } });
 });
 
 test('one that its group may write is read: a umask of 002 makes every file so', async () => {
-  await using folder = await temporaryFolder();
-  write(folder.path, { site: 'home' });
-  chmodSync(join(folder.path, '.listctl.json'), 0o664);
+  await using directory = await temporaryDirectory();
+  write(directory.path, { site: 'home' });
+  chmodSync(join(directory.path, '.listctl.json'), 0o664);
 
-  expect(findProjectFile({ cwd: folder.path, uid })).toMatchObject({ values: { site: 'home' } });
+  expect(findProjectFile({ cwd: directory.path, uid })).toMatchObject({ values: { site: 'home' } });
 });
 
-function write(folder: string, content: unknown): void {
-  writeFileSync(join(folder, '.listctl.json'), JSON.stringify(content));
+function write(directory: string, content: unknown): void {
+  writeFileSync(join(directory, '.listctl.json'), JSON.stringify(content));
 }

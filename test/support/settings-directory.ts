@@ -1,10 +1,10 @@
-/** The user's settings, kept in a folder of their own for one test. */
+/** The user's settings, kept in a directory of their own for one test. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts';
+import { type TemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
 
-/** A folder of settings, as `LISTCTL_CONFIG_DIR` names one; removed with the block that holds it. */
-export interface SettingsFolder extends TemporaryFolder {
+/** A directory of settings, as `LISTCTL_CONFIG_DIR` names one; removed with the block that holds it. */
+export interface SettingsDirectory extends TemporaryDirectory {
   /** What a run needs to use it. */
   readonly env: Readonly<Record<string, string>>;
   readonly config: string;
@@ -22,18 +22,18 @@ export interface KeptSettings {
   readonly tokens?: Readonly<Record<string, { readonly origin: string; readonly token: string }>>;
 }
 
-/** Makes a folder of settings; without any, an empty one. */
-export async function settingsFolder({ tokens, ...config }: KeptSettings = {}): Promise<SettingsFolder> {
-  const folder = await temporaryFolder();
-  const files = { config: join(folder.path, 'config.json'), credentials: join(folder.path, 'credentials.json') };
+/** Makes a directory of settings; without any, an empty one. */
+export async function settingsDirectory({ tokens, ...config }: KeptSettings = {}): Promise<SettingsDirectory> {
+  const directory = await temporaryDirectory();
+  const files = { config: join(directory.path, 'config.json'), credentials: join(directory.path, 'credentials.json') };
   const write = (file: string, members: object) =>
     writeFileSync(file, JSON.stringify({ version: 1, ...members }), { mode: 0o600 });
   if (config.profiles !== undefined) write(files.config, config);
   if (tokens !== undefined) write(files.credentials, { tokens });
   return {
-    ...folder,
+    ...directory,
     ...files,
-    env: { LISTCTL_CONFIG_DIR: folder.path },
+    env: { LISTCTL_CONFIG_DIR: directory.path },
     read: () => JSON.parse(readFileSync(files.config, 'utf8')),
     tokens: () => JSON.parse(readFileSync(files.credentials, 'utf8')).tokens,
   };

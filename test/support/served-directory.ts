@@ -6,41 +6,41 @@ import { listctl } from './listctl.ts';
 /** What the service asks of its clients. */
 export const token = 'the-token-of-the-crash-loop';
 
-/** A folder that is served. */
-export interface ServedFolder {
+/** A directory that is served. */
+export interface ServedDirectory {
   /** The address, version segment included. */
   readonly url: string;
   /** Where its items are. */
-  readonly folder: string;
+  readonly directory: string;
   /** Ends the process by SIGKILL. */
   kill(): Promise<void>;
-  /** Serves the same folder at the same port again. */
+  /** Serves the same directory at the same port again. */
   start(): Promise<void>;
 }
 
 /**
- * Serves the items of a folder.
+ * Serves the items of a directory.
  *
  * @param args more flags of `listctl serve`
  */
-export async function serveFolder(folder: string, args: readonly string[] = []): Promise<ServedFolder> {
-  let running: Awaited<ReturnType<typeof startServe>> | undefined = await startServe(folder, 0, args);
+export async function serveDirectory(directory: string, args: readonly string[] = []): Promise<ServedDirectory> {
+  let running: Awaited<ReturnType<typeof startServe>> | undefined = await startServe(directory, 0, args);
   const { url } = running;
   return {
-    ...{ url, folder },
+    ...{ url, directory },
     kill: async () => {
       running?.process.kill('SIGKILL');
       await running?.process;
       running = undefined;
     },
     start: async () => {
-      running ??= await startServe(folder, Number(new URL(url).port), args);
+      running ??= await startServe(directory, Number(new URL(url).port), args);
     },
   };
 }
 
-async function startServe(folder: string, port: number, args: readonly string[]) {
-  const words = ['serve', '--port', String(port), '--data', folder, '-o', 'json', ...args];
+async function startServe(directory: string, port: number, args: readonly string[]) {
+  const words = ['serve', '--port', String(port), '--data', directory, '-o', 'json', ...args];
   const process = listctl(words, { LISTCTL_TOKEN: token });
   const lines = createInterface({ input: process.stdout });
   const ended = process.then(() => []);

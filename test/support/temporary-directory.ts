@@ -2,13 +2,13 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of its own for one test; removed at the end of the block that holds it with `await using`. */
-export interface TemporaryFolder extends AsyncDisposable {
+/** A directory of its own for one test; removed at the end of the block that holds it with `await using`. */
+export interface TemporaryDirectory extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Makes an empty folder that nobody else uses. */
-export async function temporaryFolder(): Promise<TemporaryFolder> {
+/** Makes an empty directory that nobody else uses. */
+export async function temporaryDirectory(): Promise<TemporaryDirectory> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'listctl-test-')));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
