@@ -263,8 +263,11 @@ export class Forge implements AsyncDisposable {
       mkdirSync(directory, { recursive: true });
       script = script.replaceAll(`${mountPath}/`, `${directory}/`);
     }
-    for (const [name, text] of Object.entries(input))
-      writeFileSync(join(this.#directory, 'volumes', 'input', name), text);
+    for (const [name, text] of Object.entries(input)) {
+      const path = join(this.#folder, 'volumes', 'input', name);
+      // Once: another pod may be reading it.
+      if (!existsSync(path)) writeFileSync(path, text);
+    }
     const variables = container.env.map(({ name, value }) => [name, value ?? token]);
     const home = this.#newDirectory();
     const environment = { ...this.#environment(home), ...Object.fromEntries(variables) };
