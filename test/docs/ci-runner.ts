@@ -264,7 +264,7 @@ export class Forge implements AsyncDisposable {
       script = script.replaceAll(`${mountPath}/`, `${directory}/`);
     }
     for (const [name, text] of Object.entries(input)) {
-      const path = join(this.#folder, 'volumes', 'input', name);
+      const path = join(this.#directory, 'volumes', 'input', name);
       // Once: another pod may be reading it.
       if (!existsSync(path)) writeFileSync(path, text);
     }
