@@ -1,35 +1,35 @@
 /** One request, up to its outcome: whatever is asked of the service goes through here. */
 import type { Outcome } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
-import { type Doubt, failureOf, inDoubt, type Purpose, tooLongToWait, unusableAnswer } from './failures.ts';
+import { type Doubt, inDoubt, type Purpose, toFailure, tooLongToWait, unusableResponse } from './failures.ts';
 import {
-  type Concern,
-  concernOf,
   dateMs,
   delayMs,
+  type FailureScope,
   isDoubtful,
+  isRetryable,
   isThrottled,
   keyWindowMs,
-  mayRepeat,
-  outcomeOf,
   type RetryPolicy,
-  type Sign,
+  retryAfterMs,
+  type ServiceSignal,
   secondsMs,
-  signOf,
-  waitAskedMs,
+  toFailureScope,
+  toOutcome,
+  toServiceSignal,
 } from './outcome.ts';
-import { decodedAttempt, ForeignResponse, isHtml, isJson, isPlain } from './response.ts';
+import { decodeAttempt, ForeignResponse, isHtml, isJson, isUncompressed } from './response.ts';
 import {
-  type Answer,
-  type AnswerHead,
   type ApiRequest,
   type Attempt,
   type AttemptLimits,
   isRead,
   type Method,
+  type ResponseHead,
+  type ServiceResponse,
   type Transport,
 } from './transport.ts';
-import type { Proof } from './verify-write.ts';
+import type { WriteCheck } from './verify-write.ts';
 
 /** Knows what time it is for a service, as soon as a response has said it. */
 class ServiceClock {
@@ -43,7 +43,7 @@ class ServiceClock {
   }
 
   /** Takes the time of a response; one out of a cache is as old as its `Age` says (RFC 9111, section 5.1). */
-  hear({ headers: { date = '', age = '' } }: AnswerHead): void {
+  hear({ headers: { date = '', age = '' } }: ResponseHead): void {
     // There are many responses in one second.
     if (date === this.#said) return;
     const ms = dateMs(date);
@@ -60,7 +60,7 @@ class ServiceClock {
 }
 
 /** The way to one service. */
-export interface Wire {
+export interface Client {
   /** Where requests go, for messages: never with user info or a query. */
   readonly address: string;
   /** The text without the token, which a response may have repeated. */
@@ -74,64 +74,64 @@ export interface Wire {
    *
    * @throws {Failure} of the kind that the outcome has; in-doubt, where a write may or may not have happened
    */
-  ask<T>(question: Question<T>): Promise<T>;
+  send<T>(operation: Operation<T>): Promise<T>;
   /** The same one attempt at a time, for who decides by itself when the next one goes. Nothing is sent yet. */
-  begin<T>(question: Question<T>): Exchange<T>;
+  startAttempts<T>(operation: Operation<T>): RequestAttempts<T>;
   /** The time of the service, in milliseconds since the Unix epoch; undefined until a response has said it. */
   serviceMs(): number | undefined;
 }
 
 /** What is asked of the service. */
-export interface Question<T> {
+export interface Operation<T> {
   readonly request: ApiRequest;
   /** What it is for; called where something has to be said of it. */
   readonly purpose: () => Purpose;
   /** Throws a SyntaxError, with a reason for people, where the answer is not what it must be. */
-  readonly read: (answer: Answer) => T;
+  readonly read: (response: ServiceResponse) => T;
   /** One read that may prove a write whose outcome is unknown. */
-  readonly proof?: (() => Proof<T>) | undefined;
+  readonly check?: (() => WriteCheck<T>) | undefined;
   /** How long ago the same request may have been sent by a process that never learned what became of it. */
   readonly sentMsAgo?: number | undefined;
 }
 
 /** One request on its way to its outcome. */
-export interface Exchange<T> {
+export interface RequestAttempts<T> {
   /** Sends it once more. Never rejects: whatever happens is told by the step. Not to be called after the outcome is known. */
-  attempt(): Promise<Step<T>>;
+  attempt(): Promise<AttemptResult<T>>;
 }
 
 /** What one attempt came to: the outcome, or what may be done about it. */
-export type Step<T> = Done<T> | NotDone;
+export type AttemptResult<T> = Done<T> | NotDone;
 
 /** The request was applied, or a read answered. */
-export interface Done<T> extends Told {
+export interface Done<T> extends AttemptInfo {
   readonly isDone: true;
   readonly value: T;
 }
 
 /** There is no such outcome yet. */
-export interface NotDone extends Told {
+export interface NotDone extends AttemptInfo {
   readonly isDone: false;
   /** The wait before the next attempt, in milliseconds; undefined where there must be none. */
   readonly waitMs: number | undefined;
   /** Whether it was the service that asked for so long a wait. */
   readonly isAsked: boolean;
   /** Whom it is about: this request alone, or whatever is asked of this service; `every-create` until one was done. */
-  readonly concerns: Concern;
+  readonly concerns: FailureScope;
   /** What the whole has come to, if there is no further attempt: a `Failure`, or why it was stopped. */
   readonly failure: () => unknown;
 }
 
 /** What an attempt tells of the service. */
-export interface Told {
+export interface AttemptInfo {
   readonly outcome: Outcome;
   /** It answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502, 504, a bare 503). */
-  readonly sign: Sign;
+  readonly sign: ServiceSignal;
   readonly tookMs: number;
 }
 
 /** How requests are sent over a wire. */
-export interface WireOptions extends AttemptLimits, RetryPolicy {
+export interface ClientOptions extends AttemptLimits, RetryPolicy {
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
@@ -157,36 +157,36 @@ export interface AttemptReport {
 }
 
 /** The way through a transport: one loop for every request, whatever the transport is. */
-export function wireOver(transport: Transport, options: WireOptions): Wire {
+export function createClient(transport: Transport, options: ClientOptions): Client {
   const { address } = transport;
   const { timeoutMs, phases, signal, stopGraceMs = 2000 } = options;
   const writeSignal = stopGraceMs === 0 ? () => signal : laterThan(signal, stopGraceMs);
-  const send: Send = (request, isFresh) => {
+  const sendOnce: SendOnce = (request, isFresh) => {
     const until = isRead(request.method) ? signal : writeSignal();
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
   const service = new ServiceClock(options.clock);
-  const shared = { address, hide: transport.hide, send, service, options };
-  const begin = <T>(question: Question<T>) => new Asking(question, shared);
-  const ask = async <T>(question: Question<T>) => outcomeOfAll(begin(question), options);
+  const shared = { address, hide: transport.hide, send: sendOnce, service, options };
+  const startAttempts = <T>(operation: Operation<T>) => new Attempts(operation, shared);
+  const send = async <T>(operation: Operation<T>) => outcomeOfAll(startAttempts(operation), options);
   const { hide = (text: string) => text } = transport;
-  return { address, hide, begin, ask, serviceMs: () => service.now() };
+  return { address, hide, startAttempts, send, serviceMs: () => service.now() };
 }
 
 /** Sends once; where that is asked for, on a connection of its own. */
-type Send = (request: ApiRequest, isFresh: boolean) => Promise<Attempt>;
+type SendOnce = (request: ApiRequest, isFresh: boolean) => Promise<Attempt>;
 
 /** What the requests over one wire share. */
 interface Shared {
   readonly address: string;
   readonly hide: Transport['hide'];
-  readonly send: Send;
+  readonly send: SendOnce;
   readonly service: ServiceClock;
-  readonly options: WireOptions;
+  readonly options: ClientOptions;
 }
 
 /** Attempt after attempt, with the waits between them. */
-async function outcomeOfAll<T>(asking: Asking<T>, { retries, signal, clock }: WireOptions): Promise<T> {
+async function outcomeOfAll<T>(asking: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<T> {
   signal.throwIfAborted();
   for (let left = retries; ; left -= 1) {
     const step = await asking.attempt(left > 0);
@@ -216,8 +216,8 @@ interface Wait {
 }
 
 /** One request, as often as it is sent. */
-class Asking<T> implements Exchange<T> {
-  readonly #question: Question<T>;
+class Attempts<T> implements RequestAttempts<T> {
+  readonly #question: Operation<T>;
   readonly #shared: Shared;
   readonly #method: Method;
   #number = 0;
@@ -227,11 +227,11 @@ class Asking<T> implements Exchange<T> {
   /** The last attempt of a write that may have happened: what the whole is, unless a later one proves it. */
   #doubt: Omit<Doubt, 'times'> | undefined;
 
-  constructor(question: Question<T>, shared: Shared) {
-    this.#question = question;
+  constructor(operation: Operation<T>, shared: Shared) {
+    this.#question = operation;
     this.#shared = shared;
-    this.#method = question.request.method;
-    if (question.sentMsAgo !== undefined) this.#doubt = before;
+    this.#method = operation.request.method;
+    if (operation.sentMsAgo !== undefined) this.#doubt = before;
   }
 
   get isInDoubt(): boolean {
@@ -239,7 +239,7 @@ class Asking<T> implements Exchange<T> {
   }
 
   /** @param mayRepeat whether a wait is worth telling */
-  attempt(mayRepeat = true): Promise<Step<T>> {
+  attempt(mayRepeat = true): Promise<AttemptResult<T>> {
     const startedAtMs = this.#shared.options.clock.monotonicMs();
     if (this.#number === 0 && this.#hasKey) this.#firstSent = this.#times(startedAtMs);
     if (this.#isKeyOld(0)) return Promise.resolve(this.#heldBack());
@@ -247,13 +247,13 @@ class Asking<T> implements Exchange<T> {
     return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
       const tookMs = this.#shared.options.clock.monotonicMs() - startedAtMs;
       this.#number += 1;
-      if (isPlain(sent)) return this.#ended(sent, tookMs, mayRepeat);
-      return decodedAttempt(sent).then((attempt) => this.#ended(attempt, tookMs, mayRepeat));
+      if (isUncompressed(sent)) return this.#ended(sent, tookMs, mayRepeat);
+      return decodeAttempt(sent).then((attempt) => this.#ended(attempt, tookMs, mayRepeat));
     });
   }
 
-  #ended(attempt: Attempt, tookMs: number, mayRepeat: boolean): Step<T> | Promise<Step<T>> {
-    const head = attempt.answer ?? attempt.head;
+  #ended(attempt: Attempt, tookMs: number, mayRepeat: boolean): AttemptResult<T> | Promise<AttemptResult<T>> {
+    const head = attempt.response ?? attempt.head;
     if (head !== undefined) this.#shared.service.hear(head);
     const ended = this.#judge(attempt);
     if (!('value' in ended)) return this.#notDone(ended, tookMs, mayRepeat);
@@ -262,34 +262,34 @@ class Asking<T> implements Exchange<T> {
     return this.#report({ attempt, outcome: 'applied' }, tookMs, undefined).then(() => done);
   }
 
-  async #notDone(ended: Judged, tookMs: number, mayRepeat: boolean): Promise<Step<T>> {
+  async #notDone(ended: Judged, tookMs: number, mayRepeat: boolean): Promise<AttemptResult<T>> {
     this.#isFresh = ended.unusable !== undefined;
     const wasInDoubt = this.isInDoubt;
     if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
     const wait: Wait = mayRepeat ? this.#waitAfter(ended) : {};
     await this.#report(ended, tookMs, wait.ms);
-    const told = { outcome: ended.outcome, sign: signOf(ended.attempt), tookMs };
+    const told = { outcome: ended.outcome, sign: toServiceSignal(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...told };
     const { attempt, unusable, isForeign } = ended;
     const concerns =
-      wait.tooLongMs === undefined ? concernOf(this.#method, attempt, unusable !== undefined, isForeign) : 'every';
+      wait.tooLongMs === undefined ? toFailureScope(this.#method, attempt, unusable !== undefined, isForeign) : 'every';
     const failure = () => this.#failure(ended, wait.tooLongMs);
     return { isDone: false, waitMs: wait.ms, isAsked: wait.isAsked === true, concerns, failure, ...told };
   }
 
   #judge(attempt: Attempt): Judged | { readonly value: T } {
-    const outcome = outcomeOf(this.#method, attempt);
-    if (outcome !== 'applied' || !attempt.answer) return { attempt, outcome };
-    const { answer } = attempt;
-    if (answer.unreadable !== undefined) return { attempt, outcome: 'unknown', unusable: answer.unreadable };
+    const outcome = toOutcome(this.#method, attempt);
+    if (outcome !== 'applied' || !attempt.response) return { attempt, outcome };
+    const { response } = attempt;
+    if (response.unreadable !== undefined) return { attempt, outcome: 'unknown', unusable: response.unreadable };
     try {
-      return { value: this.#question.read(answer) };
+      return { value: this.#question.read(response) };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       const isForeign = error instanceof ForeignResponse;
       // The responses to the next requests on this connection may be as far behind.
-      if (isForeign) answer.connection?.drop();
+      if (isForeign) response.connection?.drop();
       return { attempt, outcome: 'unknown', unusable: error.message, isForeign };
     }
   }
@@ -298,10 +298,10 @@ class Asking<T> implements Exchange<T> {
   #waitAfter(ended: Judged): Wait {
     const { maxWaitMs, random, clock } = this.#shared.options;
     if (!this.#mayRepeat(ended)) return {};
-    const { answer } = ended.attempt;
-    const askedMs = answer && waitAskedMs(answer, clock.now());
+    const { response } = ended.attempt;
+    const askedMs = response && retryAfterMs(response, clock.now());
     if (askedMs !== undefined && askedMs > maxWaitMs) return { tooLongMs: askedMs };
-    const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(answer), askedMs }, random);
+    const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(response), askedMs }, random);
     return this.#isKeyOld(ms) ? {} : { ms, isAsked: askedMs !== undefined };
   }
 
@@ -333,27 +333,27 @@ class Asking<T> implements Exchange<T> {
   }
 
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {
-    const { answer } = attempt;
+    const { response } = attempt;
     const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#question.request.headers;
     // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
-    if (answer?.status === 409 && isKeyHonored && this.isInDoubt) return true;
-    if (unusable !== undefined && answer && !isForeign && isFinal(this.#method, answer)) return false;
-    return mayRepeat({ method: this.#method, attempt, outcome, isKeyHonored });
+    if (response?.status === 409 && isKeyHonored && this.isInDoubt) return true;
+    if (unusable !== undefined && response && !isForeign && isFinal(this.#method, response)) return false;
+    return isRetryable({ method: this.#method, attempt, outcome, isKeyHonored });
   }
 
   /** What a later answer, or one read, proves of a write that may have happened. */
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
     const { read } = this.#question;
-    const head = attempt.answer ?? attempt.head;
+    const head = attempt.response ?? attempt.head;
     if (!this.isInDoubt || head === undefined) return undefined;
-    const proof = this.#question.proof?.();
+    const proof = this.#question.check?.();
     if (this.#method === 'DELETE' && wasInDoubt && saysGone(head)) return { value: read(nothing) };
-    const look = proof?.look(head, this.#shared.address);
+    const look = proof?.findRead(head, this.#shared.address);
     if (!proof || !look) return undefined;
-    const { answer } = await decodedAttempt(await this.#shared.send(look.request, true));
-    if (answer === undefined || answer.status !== 200) return undefined;
+    const { response } = await decodeAttempt(await this.#shared.send(look.request, true));
+    if (response === undefined || response.status !== 200) return undefined;
     try {
-      const value = look.read(answer);
+      const value = look.read(response);
       if (value !== undefined) return { value };
       if (proof.mayDisprove) this.#doubt = undefined;
       return undefined;
@@ -369,12 +369,12 @@ class Asking<T> implements Exchange<T> {
     const times = this.#number;
     if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
     // Nothing was changed: the stop is all there is to say.
-    if (attempt.fault?.kind === 'stopped') return options.signal.reason;
-    if (tooLongMs !== undefined && attempt.answer) {
-      return tooLongToWait(asked, attempt.answer, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
+    if (attempt.error?.kind === 'stopped') return options.signal.reason;
+    if (tooLongMs !== undefined && attempt.response) {
+      return tooLongToWait(asked, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
     }
-    if (unusable !== undefined && attempt.answer) return unusableAnswer(asked, attempt.answer, unusable);
-    return failureOf(asked, attempt, outcome, times);
+    if (unusable !== undefined && attempt.response) return unusableResponse(asked, attempt.response, unusable);
+    return toFailure(asked, attempt, outcome, times);
   }
 
   async #report({ attempt, outcome }: Judged, tookMs: number, waitMs: number | undefined): Promise<void> {
@@ -387,24 +387,24 @@ class Asking<T> implements Exchange<T> {
 }
 
 /** Whether there is nothing any more; a page for people does not say so of an item. */
-function saysGone(head: AnswerHead): boolean {
+function saysGone(head: ResponseHead): boolean {
   return (head.status === 404 || head.status === 410) && !isHtml(head);
 }
 
 /** What stands for the attempt of an earlier process. */
 const before: Omit<Doubt, 'times'> = {
-  attempt: { fault: { kind: 'lost', reason: 'listctl ended before the answer came' }, wasSent: true },
+  attempt: { error: { kind: 'lost', reason: 'listctl ended before the answer came' }, wasSent: true },
 };
 
 /** What stands for the answer to a DELETE that was done by an attempt without one. */
-const nothing: Answer = { status: 204, headers: {}, body: new Uint8Array() };
+const nothing: ServiceResponse = { status: 204, headers: {}, body: new Uint8Array() };
 
 /**
  * Whether a 2xx that cannot be used would come again as it is: a page for people comes from something else, and JSON
  * that is no item is what the service has to say to a read. What is no JSON may have been cut on its way.
  */
-function isFinal(method: Method, answer: Answer): boolean {
-  return isHtml(answer) || (isRead(method) && (answer.unreadable !== undefined || isJson(answer)));
+function isFinal(method: Method, response: ServiceResponse): boolean {
+  return isHtml(response) || (isRead(method) && (response.unreadable !== undefined || isJson(response)));
 }
 
 /** Makes, once, a signal that aborts some time after another one: what was sent may still be answered. */

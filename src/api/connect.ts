@@ -27,11 +27,11 @@ export interface Destination {
 export type Connector = (connectMs: number, signal: AbortSignal) => Promise<Socket>;
 
 /** Makes the connector for a destination. TLS and proxies are loaded where they are needed alone: TLS takes 20 ms. */
-export async function connectorTo({ base, proxy, trust, isLocal = false }: Destination): Promise<Connector> {
+export async function createConnector({ base, proxy, trust, isLocal = false }: Destination): Promise<Connector> {
   const isSecure = base.protocol === 'https:';
   const target = { host: hostOf(base), port: portOf(base) };
   const tunnel = proxy === undefined ? undefined : (await import('./tunnel.ts')).tunnelThrough(proxy, trust);
-  const secure = isSecure ? await (await import('./tls.ts')).secureTo(target.host, trust) : undefined;
+  const secure = isSecure ? await (await import('./tls.ts')).createTlsConnector(target.host, trust) : undefined;
   return async (connectMs, signal) => {
     const deadline = new ConnectDeadline(connectMs, signal);
     try {
@@ -61,7 +61,7 @@ function checkSilent(socket: Socket): Socket {
 }
 
 /** The way to a service: what a transport is made of. */
-export interface Way extends Destination {
+export interface ConnectionOptions extends Destination {
   /** The address with its version segment: `https://host/v1.0`, with or without a slash at its end. */
   readonly base: URL;
   readonly token: string;
@@ -74,7 +74,7 @@ export interface Way extends Destination {
 }
 
 /** What both transports need of a way. */
-export interface WayParts {
+export interface ConnectionParts {
   /** Where it leads, for messages. */
   readonly address: string;
   /** What stands before the path of each request. */
@@ -84,7 +84,7 @@ export interface WayParts {
 }
 
 /** Reads a way. */
-export function partsOf({ base, token, connectMs = 10_000 }: Way): WayParts {
+export function toConnectionParts({ base, token, connectMs = 10_000 }: ConnectionOptions): ConnectionParts {
   const prefix = base.pathname.replace(/\/$/, '');
   return { address: base.origin + prefix, prefix, connectMs, hide: hiderOf(token) };
 }
@@ -93,7 +93,7 @@ export function partsOf({ base, token, connectMs = 10_000 }: Way): WayParts {
  * Makes the headers of requests, the token among them: they go into no message, and into no options that Node may print.
  * Not the host and the body's length, which undici has of its own.
  */
-export function headersOver({ token, headers }: Way): (request: ApiRequest) => Record<string, string> {
+export function createHeaders({ token, headers }: ConnectionOptions): (request: ApiRequest) => Record<string, string> {
   const ours = {
     authorization: `Bearer ${token}`,
     ...headers,
@@ -106,5 +106,5 @@ export function headersOver({ token, headers }: Way): (request: ApiRequest) => R
 
 /** The fault of an attempt that was ended before it began. */
 export function stoppedBefore(signal: AbortSignal) {
-  return { fault: { kind: 'stopped', reason: 'stopped', cause: signal.reason }, wasSent: false } as const;
+  return { error: { kind: 'stopped', reason: 'stopped', cause: signal.reason }, wasSent: false } as const;
 }

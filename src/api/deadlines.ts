@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type AttemptLimits, type Fault, type PhaseLimits, usualPhases } from './transport.ts';
+import { type AttemptLimits, defaultPhases, type PhaseLimits, type TransportError } from './transport.ts';
 
 /** Ends one attempt that takes too long, or that is not wanted any more. */
 export interface AttemptWatch {
@@ -33,7 +33,7 @@ export class AttemptWatches {
   }
 
   /** Begins to watch one attempt. `fail` is told once, of the first limit that was passed. */
-  watch(limits: AttemptLimits, fail: (fault: Fault) => void): AttemptWatch {
+  watch(limits: AttemptLimits, fail: (fault: TransportError) => void): AttemptWatch {
     const place = this.#free.pop() ?? this.#watched.length;
     const watched = new Watched(limits, fail, this, place);
     this.#watched[place] = watched;
@@ -100,17 +100,17 @@ class Watched implements AttemptWatch {
   readonly place: number;
   readonly #limits: AttemptLimits;
   readonly #phases: PhaseLimits;
-  readonly #fail: (fault: Fault) => void;
+  readonly #fail: (fault: TransportError) => void;
   readonly #watches: AttemptWatches;
   #wholeAtMs = 0;
   #headersAtMs = Number.POSITIVE_INFINITY;
   #pieceAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(limits: AttemptLimits, fail: (fault: Fault) => void, watches: AttemptWatches, place: number) {
+  constructor(limits: AttemptLimits, fail: (fault: TransportError) => void, watches: AttemptWatches, place: number) {
     this.signal = limits.signal;
     this.place = place;
     this.#limits = limits;
-    this.#phases = limits.phases ?? usualPhases(limits.timeoutMs);
+    this.#phases = limits.phases ?? defaultPhases(limits.timeoutMs);
     this.#fail = fail;
     this.#watches = watches;
   }
@@ -145,7 +145,7 @@ class Watched implements AttemptWatch {
     return Math.min(this.#wholeAtMs, this.#headersAtMs, this.#pieceAtMs);
   }
 
-  faultAt(nowMs: number): Fault | undefined {
+  faultAt(nowMs: number): TransportError | undefined {
     const { timeoutMs } = this.#limits;
     const { headersMs, idleMs } = this.#phases;
     if (nowMs >= this.#pieceAtMs) return late('the answer stopped: no more of it', idleMs);
@@ -153,12 +153,12 @@ class Watched implements AttemptWatch {
     return nowMs >= this.#wholeAtMs ? late('no complete answer', timeoutMs) : undefined;
   }
 
-  fail(fault: Fault): void {
+  fail(fault: TransportError): void {
     this.end();
     this.#fail(fault);
   }
 }
 
-function late(what: string, ms: number): Fault {
+function late(what: string, ms: number): TransportError {
   return { kind: 'timeout', reason: `${what} within ${ms / 1000} s` };
 }

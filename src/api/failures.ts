@@ -1,7 +1,14 @@
 /** Attempts that did not do what was asked, in words and kinds. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
-import { errorOf, isHtml } from './response.ts';
-import { type Answer, type Attempt, type Fault, type FaultKind, isRead, type Method } from './transport.ts';
+import { isHtml, parseServiceError } from './response.ts';
+import {
+  type Attempt,
+  isRead,
+  type Method,
+  type ServiceResponse,
+  type TransportError,
+  type TransportErrorKind,
+} from './transport.ts';
 
 /** What a request is for, in words that fit a sentence. */
 export interface Purpose {
@@ -17,7 +24,7 @@ export interface Purpose {
 }
 
 /** A purpose, and how it was asked for. */
-export interface Asked extends Purpose {
+export interface RequestContext extends Purpose {
   /** Where the request went: `https://host/v1.0`. */
   readonly address: string;
   readonly method: Method;
@@ -49,33 +56,33 @@ const kinds: Readonly<Record<number, FailureKind>> = {
  *
  * @param times how often it was sent
  */
-export function failureOf(asked: Asked, attempt: Attempt, outcome: Outcome, times = 1): Failure {
+export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
   if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, { attempt, times });
-  if (attempt.fault) return faultFailure(asked, attempt.fault, { outcome, times });
-  return refusal(asked, attempt.answer, { outcome, times });
+  if (attempt.error) return faultFailure(asked, attempt.error, { outcome, times });
+  return refusal(asked, attempt.response, { outcome, times });
 }
 
 /** The failure for a complete 2xx to a read, with a body that cannot be used. */
-export function unusableAnswer(asked: Asked, answer: Answer, reason: string): Failure {
-  return failed(asked, 'refused', `could not ${asked.task}: ${whyUnusable(answer, reason)}`, {
+export function unusableResponse(asked: RequestContext, response: ServiceResponse, reason: string): Failure {
+  return failed(asked, 'refused', `could not ${asked.task}: ${whyUnusable(response, reason)}`, {
     hint: `check that ${asked.address} is the address of the list service`,
-    status: answer.status,
+    status: response.status,
     outcome: 'unknown',
-    requestId: errorOf(answer, asked.hide).requestId,
+    requestId: parseServiceError(response, asked.hide).requestId,
   });
 }
 
 /** The failure for a service that asks for a longer wait than it is given. */
 export function tooLongToWait(
-  asked: Asked,
-  answer: Answer,
+  asked: RequestContext,
+  response: ServiceResponse,
   { waitMs, maxWaitMs }: { readonly waitMs: number; readonly maxWaitMs: number },
 ): Failure {
   const wait = `the service asks to wait for ${secondsText(waitMs)}, and --max-wait is ${secondsText(maxWaitMs)}`;
-  return failed(asked, 'unavailable', `could not ${asked.task} (${quoteOf(asked, answer)}): ${wait}`, {
+  return failed(asked, 'unavailable', `could not ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
     hint: 'run it again later, or with a longer --max-wait',
     outcome: 'refused',
-    ...detailsOf(asked, answer),
+    ...detailsOf(asked, response),
   });
 }
 
@@ -90,13 +97,13 @@ export interface Doubt {
 }
 
 /** A write that may or may not have happened: never called failed, never called done. */
-export function inDoubt(asked: Asked, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
+export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
   const { method, idempotencyKey: key } = asked;
-  const { answer } = attempt;
-  const reason = unusable !== undefined && answer ? whyUnusable(answer, unusable) : reasonOf(asked, attempt);
-  const isStored = method === 'POST' && unusable !== undefined && answer !== undefined && !isHtml(answer);
+  const { response } = attempt;
+  const reason = unusable !== undefined && response ? whyUnusable(response, unusable) : reasonOf(asked, attempt);
+  const isStored = method === 'POST' && unusable !== undefined && response !== undefined && !isHtml(response);
   const doubt = isStored
-    ? `in doubt: the service said yes (HTTP ${answer.status}) when asked to ${asked.task}, but the id is unknown`
+    ? `in doubt: the service said yes (HTTP ${response.status}) when asked to ${asked.task}, but the id is unknown`
     : `in doubt whether listctl could ${asked.task}`;
   return failed(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
     hint:
@@ -105,7 +112,7 @@ export function inDoubt(asked: Asked, { attempt, unusable, times, isKeyOld = fal
         : 'the same command may be run again: it leads to the same item',
     outcome: 'unknown',
     idempotencyKey: key,
-    ...detailsOf(asked, answer),
+    ...detailsOf(asked, response),
   });
 }
 
@@ -126,7 +133,7 @@ interface Tried {
   readonly times: number;
 }
 
-function faultFailure(asked: Asked, fault: Fault, { outcome, times }: Tried): Failure {
+function faultFailure(asked: RequestContext, fault: TransportError, { outcome, times }: Tried): Failure {
   const { task, address } = asked;
   const { kind, reason, cause } = fault;
   const tried = timesText(times);
@@ -147,25 +154,25 @@ function faultFailure(asked: Asked, fault: Fault, { outcome, times }: Tried): Fa
 }
 
 const checkNetwork = 'check the address and the network, then run it again';
-const faultHints: Readonly<Partial<Record<FaultKind, string>>> = {
+const faultHints: Readonly<Partial<Record<TransportErrorKind, string>>> = {
   untrusted:
     'nothing was sent: check the address; if its certificate is of an authority of your own, name that with --ca-file FILE',
 };
 
-function refusal(asked: Asked, answer: Answer, { outcome, times }: Tried): Failure {
-  const kind = kinds[answer.status] ?? 'refused';
-  const quoted = `${quoteOf(asked, answer)}${timesText(times)}`;
+function refusal(asked: RequestContext, response: ServiceResponse, { outcome, times }: Tried): Failure {
+  const kind = kinds[response.status] ?? 'refused';
+  const quoted = `${quoteOf(asked, response)}${timesText(times)}`;
   const message =
     kind === 'not-found' && asked.method !== 'POST'
       ? `${asked.target} was not found (${quoted})`
-      : `could not ${asked.task} (${quoted}${redirectOf(answer)})`;
-  return failed(asked, kind, message, { hint: hintFor(kind, answer), outcome, ...detailsOf(asked, answer) });
+      : `could not ${asked.task} (${quoted}${redirectOf(response)})`;
+  return failed(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
 }
 
 /** The status with what the service says of it: its own text, else the name that it has for the status. */
-function quoteOf({ hide = (text) => text }: Asked, answer: Answer): string {
-  const { status, statusText = '' } = answer;
-  const said = errorOf(answer, hide).text;
+function quoteOf({ hide = (text) => text }: RequestContext, response: ServiceResponse): string {
+  const { status, statusText = '' } = response;
+  const said = parseServiceError(response, hide).text;
   return said === undefined ? `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd() : `HTTP ${status}: ${said}`;
 }
 
@@ -173,7 +180,7 @@ function timesText(times: number): string {
   return times > 1 ? `; tried ${times} times` : '';
 }
 
-function hintFor(kind: FailureKind, { status, headers }: Answer): string | undefined {
+function hintFor(kind: FailureKind, { status, headers }: ServiceResponse): string | undefined {
   if (status >= 300 && status < 400 && status !== 304)
     return 'redirects are not followed, so that the token stays home: check --base-url';
   if (status === 401) return 'the service does not accept the token: listctl auth status says where it comes from';
@@ -185,25 +192,25 @@ function hintFor(kind: FailureKind, { status, headers }: Answer): string | undef
   return undefined;
 }
 
-function whyUnusable(answer: Answer, reason: string): string {
-  return isHtml(answer) ? `this is not the list service (it answered ${answer.headers['content-type']})` : reason;
+function whyUnusable(response: ServiceResponse, reason: string): string {
+  return isHtml(response) ? `this is not the list service (it answered ${response.headers['content-type']})` : reason;
 }
 
 /** Where an answer redirects to, without what may be secret in it. */
-function redirectOf({ status, headers }: Answer): string {
+function redirectOf({ status, headers }: ServiceResponse): string {
   const location = headers['location'];
   if (status < 300 || status > 399 || location === undefined) return '';
   return `, to ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')}`;
 }
 
-function reasonOf(asked: Asked, { answer, fault }: Attempt): string {
-  return fault ? fault.reason : quoteOf(asked, answer) + redirectOf(answer);
+function reasonOf(asked: RequestContext, { response, error }: Attempt): string {
+  return error ? error.reason : quoteOf(asked, response) + redirectOf(response);
 }
 
-function detailsOf({ hide }: Asked, answer: Answer | undefined): FailureDetails {
-  if (answer === undefined) return {};
-  const { code, requestId } = errorOf(answer, hide);
-  return { status: answer.status, isPage: isHtml(answer), serviceCode: code, requestId };
+function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefined): FailureDetails {
+  if (response === undefined) return {};
+  const { code, requestId } = parseServiceError(response, hide);
+  return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId };
 }
 
 /** What a failure may say: a service's headers and error codes are as long as it likes. In UTF-16 units. */
@@ -211,7 +218,7 @@ const lengths = { message: 4000, detail: 500 } as const;
 
 /** A failure without the token, whatever the service said, and however much. */
 function failed(
-  { hide = (text) => text, id }: Asked,
+  { hide = (text) => text, id }: RequestContext,
   kind: FailureKind,
   message: string,
   details: FailureDetails,

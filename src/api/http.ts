@@ -10,45 +10,52 @@ import {
   request as requestOver,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Connector, connectorTo, headersOver, partsOf, stoppedBefore, type Way } from './connect.ts';
+import {
+  type ConnectionOptions,
+  type Connector,
+  createConnector,
+  createHeaders,
+  stoppedBefore,
+  toConnectionParts,
+} from './connect.ts';
 import { type AttemptWatch, AttemptWatches } from './deadlines.ts';
-import { type AnswerReader, answerReader, declaresTooMuch } from './response.ts';
+import { createResponseReader, declaresTooMuch, type ResponseReader } from './response.ts';
 import { afterReading } from './socket.ts';
 import {
   type ApiRequest,
   type Attempt,
   type AttemptLimits,
-  type Fault,
-  faultOf,
   type ResponseConnection,
   type Transport,
-  unasked,
+  type TransportError,
+  toTransportError,
+  unexpectedResponse,
 } from './transport.ts';
 
 /** A socket that has been idle for longer is not used again: servers close theirs after 5 s (reliability, C3). */
 const idleSocketMs = 4000;
 
 /** A transport over HTTP/1.1: a socket for each request under way, kept a moment for the next one. */
-export async function httpTransport(way: Way): Promise<Transport> {
-  const { address, prefix, connectMs, hide } = partsOf(way);
-  const connector = await connectorTo(way);
+export async function httpTransport(options: ConnectionOptions): Promise<Transport> {
+  const { address, prefix, connectMs, hide } = toConnectionParts(options);
+  const connector = await createConnector(options);
   const shared = agentOver(connector, connectMs, true);
-  const watches = new AttemptWatches(way.monotonicMs);
-  const headersFor = headersOver(way);
+  const watches = new AttemptWatches(options.monotonicMs);
+  const headersFor = createHeaders(options);
   const sendOnce = (request: ApiRequest, limits: AttemptLimits): Promise<Ended> =>
     new Promise((resolve) => {
       const ended = new AbortController();
       const agent = limits.isFresh ? agentOver(connector, connectMs, false) : shared;
       const path = prefix + request.path;
       // The connector knows the name for TLS; to find one itself, Node would take 3 ms to learn what an IPv6 address is.
-      const options: OwnOptions = { agent, ended: ended.signal, method: request.method, path, servername: '' };
-      const begun = requestOver(options);
+      const own: OwnOptions = { agent, ended: ended.signal, method: request.method, path, servername: '' };
+      const begun = requestOver(own);
       // Not among the options: NODE_DEBUG prints those, and the token with them.
       for (const [name, value] of Object.entries(headersFor(request))) begun.setHeader(name, value);
-      begun.setHeader('host', way.base.host);
+      begun.setHeader('host', options.base.host);
       if (request.body !== undefined) begun.setHeader('content-length', Buffer.byteLength(request.body));
       const exchange = new Exchange(begun, watches, limits, (attempt) => {
-        if (attempt.fault) ended.abort();
+        if (attempt.error) ended.abort();
         resolve({ attempt, isStale: begun.reusedSocket && isConnectionFault(attempt) });
       });
       exchange.start(request.body);
@@ -69,8 +76,8 @@ interface Ended {
   readonly isStale: boolean;
 }
 
-function isConnectionFault({ fault, wasSent }: Attempt & { readonly wasSent?: boolean }): boolean {
-  return wasSent === false && (fault?.kind === 'unreachable' || fault?.kind === 'unusable');
+function isConnectionFault({ error, wasSent }: Attempt & { readonly wasSent?: boolean }): boolean {
+  return wasSent === false && (error?.kind === 'unreachable' || error?.kind === 'unusable');
 }
 
 interface OwnOptions extends RequestOptions {
@@ -99,7 +106,7 @@ class Exchange implements ResponseConnection {
   readonly #resolve: (attempt: Attempt) => void;
   #wasSent = false;
   #hasEnded = false;
-  #reader: AnswerReader | undefined;
+  #reader: ResponseReader | undefined;
   #response: IncomingMessage | undefined;
 
   constructor(
@@ -123,7 +130,7 @@ class Exchange implements ResponseConnection {
     });
     request.on('error', (error) => {
       // An answer that was whole before stays whole, whatever came behind it.
-      if (!this.#response?.complete) this.#fail(faultOf(error, this.#wasSent));
+      if (!this.#response?.complete) this.#fail(toTransportError(error, this.#wasSent));
     });
     request.on('continue', () => this.#fail(notOurs));
     request.on('upgrade', (_, socket) => {
@@ -150,7 +157,7 @@ class Exchange implements ResponseConnection {
       return;
     }
     const isEarly = status === 408 && !this.#request.writableFinished;
-    const reader = answerReader({ status, statusText, headers: headersIn(rawHeaders), isEarly });
+    const reader = createResponseReader({ status, statusText, headers: headersIn(rawHeaders), isEarly });
     this.#response = response;
     this.#reader = reader;
     this.#watch.received();
@@ -162,10 +169,10 @@ class Exchange implements ResponseConnection {
       this.#watch.received();
       const verdict = reader.add(piece);
       if (verdict === 'too-large') this.#fail(tooLarge);
-      else if (verdict === 'enough') this.#end({ answer: reader.answer(this) }, true);
+      else if (verdict === 'enough') this.#end({ response: reader.response(this) }, true);
     });
     response.on('error', () => this.#fail(cut));
-    response.on('end', () => this.#end({ answer: reader.answer(this) }, reader.head.status >= 500));
+    response.on('end', () => this.#end({ response: reader.response(this) }, reader.head.status >= 500));
   }
 
   /** As `ResponseConnection.drop`. */
@@ -173,8 +180,8 @@ class Exchange implements ResponseConnection {
     this.#request.socket?.destroy();
   }
 
-  #fail(fault: Fault): void {
-    this.#end({ fault, wasSent: this.#wasSent, head: this.#reader?.head }, true);
+  #fail(error: TransportError): void {
+    this.#end({ error, wasSent: this.#wasSent, head: this.#reader?.head }, true);
   }
 
   #end(attempt: Attempt, isLastOnSocket: boolean): void {
@@ -191,9 +198,9 @@ class Exchange implements ResponseConnection {
   }
 }
 
-const tooLarge: Fault = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
-const notOurs: Fault = { kind: 'unusable', reason: unasked };
-const cut: Fault = { kind: 'lost', reason: 'the connection was lost before the answer ended' };
+const tooLarge: TransportError = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+const notOurs: TransportError = { kind: 'unusable', reason: unexpectedResponse };
+const cut: TransportError = { kind: 'lost', reason: 'the connection was lost before the answer ended' };
 
 /** Headers by name: Node's own object leaves out what comes twice, a second Retry-After for one. */
 function headersIn(raw: readonly string[]): Record<string, string> {

@@ -1,11 +1,11 @@
 /** The four verbs of the service, as calls that give a whole item or fail. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
-import type { Question, Wire } from './client.ts';
+import type { Client, Operation } from './client.ts';
 import type { Purpose } from './failures.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
-import { bareItem, checkDeleted, ForeignResponse, itemOf, updatedItemOf } from './response.ts';
-import type { Answer } from './transport.ts';
-import { createProof, updateProof } from './verify-write.ts';
+import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
+import type { ServiceResponse } from './transport.ts';
+import { createCheck, updateCheck } from './verify-write.ts';
 
 /** Items of any list, at one address. Every call is one request, sent again where that is safe; each may end in a `Failure` of the kind that its answer has. */
 export interface ItemsApi {
@@ -33,12 +33,12 @@ export interface GivenIds {
 }
 
 /** The verbs, asked over a wire. */
-export function itemsApi(wire: Wire): ItemsApi {
+export function itemsApi(client: Client): ItemsApi {
   return {
-    create: (list, fields, idempotencyKey) => wire.ask(createQuestion(list, fields, idempotencyKey)),
-    get: (ref) => wire.ask(getQuestion(ref)),
-    update: (ref, fields, ifMatch) => wire.ask(updateQuestion(ref, fields, ifMatch)),
-    delete: (ref, ifMatch) => wire.ask(deleteQuestion(ref, ifMatch)),
+    create: (list, fields, idempotencyKey) => client.send(createOperation(list, fields, idempotencyKey)),
+    get: (ref) => client.send(getOperation(ref)),
+    update: (ref, fields, ifMatch) => client.send(updateOperation(ref, fields, ifMatch)),
+    delete: (ref, ifMatch) => client.send(deleteOperation(ref, ifMatch)),
   };
 }
 
@@ -47,48 +47,52 @@ export function itemsApi(wire: Wire): ItemsApi {
  *
  * @param given of the run that the create belongs to: a response with one of these ids belongs to another request
  */
-export function createQuestion(
+export function createOperation(
   list: ListRef,
   fields: Fields,
   idempotencyKey: string | undefined,
   given?: GivenIds,
-): Question<Item> {
+): Operation<Item> {
   return {
     request: createRequest(list, fields, idempotencyKey),
     purpose: () => ({ task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey }),
-    read: (answer) => newItemOf(answer, given),
-    proof: () => createProof(list, fields, given),
+    read: (response) => newItemOf(response, given),
+    check: () => createCheck(list, fields, given),
   };
 }
 
 /** Asks for an item. */
-export function getQuestion(ref: ItemRef): Question<Item> {
-  return { request: getRequest(ref), purpose: () => purposeOf('read', ref), read: (answer) => itemOf(answer, ref) };
+export function getOperation(ref: ItemRef): Operation<Item> {
+  return {
+    request: getRequest(ref),
+    purpose: () => purposeOf('read', ref),
+    read: (response) => parseItem(response, ref),
+  };
 }
 
 /** Asks for fields to be set; the answer is the item, without fields where the service answers with nothing. */
-export function updateQuestion(ref: ItemRef, fields: Fields, ifMatch?: string): Question<Item> {
+export function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
   return {
     request: updateRequest(ref, fields, ifMatch),
     purpose: () => purposeOf('update', ref),
-    read: (answer) =>
-      isEmpty(answer) ? bareItem(ref.id, headerValue(answer.headers['etag'])) : updatedItemOf(answer, ref),
-    proof: ifMatch === undefined ? undefined : () => updateProof(ref, fields),
+    read: (response) =>
+      isEmpty(response) ? bareItem(ref.id, headerValue(response.headers['etag'])) : parseUpdatedItem(response, ref),
+    check: ifMatch === undefined ? undefined : () => updateCheck(ref, fields),
   };
 }
 
 /** Asks for an item to be removed. */
-export function deleteQuestion(ref: ItemRef, ifMatch?: string): Question<void> {
+export function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
   return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: checkDeleted };
 }
 
-function newItemOf(answer: Answer, given: GivenIds | undefined): Item {
-  const item = itemOf(answer);
+function newItemOf(response: ServiceResponse, given: GivenIds | undefined): Item {
+  const item = parseItem(response);
   if (given === undefined || given.add(item.id)) return item;
   throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which another item of this run has`);
 }
 
-function isEmpty({ body }: Answer): boolean {
+function isEmpty({ body }: ServiceResponse): boolean {
   return body.length === 0;
 }
 

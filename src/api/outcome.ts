@@ -1,6 +1,6 @@
 import type { Outcome } from '../core/errors.ts';
 import { isHtml } from './response.ts';
-import { type Answer, type AnswerHead, type Attempt, isRead, type Method } from './transport.ts';
+import { type Attempt, isRead, type Method, type ResponseHead, type ServiceResponse } from './transport.ts';
 
 /**
  * What became of one attempt (rulings, "Retries"):
@@ -16,9 +16,9 @@ import { type Answer, type AnswerHead, type Attempt, isRead, type Method } from 
  *
  * Whether the body of a 2xx can be used is for the caller to see: a create without an id in it is unknown too.
  */
-export function outcomeOf(method: Method, attempt: Attempt): Outcome {
-  if (attempt.fault) return attempt.wasSent ? 'unknown' : 'not-sent';
-  const { status, headers, isEarly } = attempt.answer;
+export function toOutcome(method: Method, attempt: Attempt): Outcome {
+  if (attempt.error) return attempt.wasSent ? 'unknown' : 'not-sent';
+  const { status, headers, isEarly } = attempt.response;
   if (status >= 200 && status < 300) return 'applied';
   if (status === 408 && !isRead(method) && !isEarly) return 'unknown';
   if (status >= 400 && status < 500) return 'refused';
@@ -38,7 +38,7 @@ export interface RetryPolicy {
 }
 
 /** As it is without a flag (cli.md, "Options that every command understands"). */
-export const usualRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
+export const defaultRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
 
 /** A create with a key may be sent again for so long after its first attempt: services keep keys for 24 h (C4). */
 export const keyWindowMs = 23 * 3_600_000;
@@ -67,24 +67,24 @@ export interface Judged {
  * No attempt is wasted on what the next one would end in as well: somebody who cannot prove to be the service, and an
  * answer that is too large.
  */
-export function mayRepeat({ method, attempt, outcome, isKeyHonored }: Judged): boolean {
-  const { answer, fault } = attempt;
-  if (fault && hopeless.has(fault.kind)) return false;
+export function isRetryable({ method, attempt, outcome, isKeyHonored }: Judged): boolean {
+  const { response, error } = attempt;
+  if (error && nonRetryable.has(error.kind)) return false;
   if (outcome === 'not-sent') return true;
-  if (outcome === 'refused') return isThrottled(answer) || early.has(answer?.status);
+  if (outcome === 'refused') return isThrottled(response) || early.has(response?.status);
   if (method === 'POST' && !isKeyHonored) return false;
-  return answer === undefined || passing.has(answer.status) || (answer.status >= 200 && answer.status < 300);
+  return response === undefined || transient.has(response.status) || (response.status >= 200 && response.status < 300);
 }
 
-const hopeless: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
+const nonRetryable: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
 /** Statuses that say only that it was too slow or too soon. */
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 /** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body cannot be used. */
-const passing: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
+const transient: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** Whether the answer asks to be left alone: 429, or 503 that says for how long. */
-export function isThrottled(answer: AnswerHead | undefined): boolean {
-  return answer?.status === 429 || (answer?.status === 503 && answer.headers['retry-after'] !== undefined);
+export function isThrottled(response: ResponseHead | undefined): boolean {
+  return response?.status === 429 || (response?.status === 503 && response.headers['retry-after'] !== undefined);
 }
 
 /** What a wait depends on. */
@@ -120,17 +120,17 @@ export function isDoubtful(method: Method, outcome: Outcome): boolean {
  * How the service is: it answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502,
  * 504, a bare 503).
  */
-export type Sign = 'answered' | 'throttled' | 'silent';
+export type ServiceSignal = 'answered' | 'throttled' | 'silent';
 
 /** The sign that an attempt gives. */
-export function signOf({ answer }: Attempt): Sign {
-  if (answer === undefined) return 'silent';
-  if (isThrottled(answer)) return 'throttled';
-  return answer.status >= 500 && answer.status !== 501 && answer.status !== 505 ? 'silent' : 'answered';
+export function toServiceSignal({ response }: Attempt): ServiceSignal {
+  if (response === undefined) return 'silent';
+  if (isThrottled(response)) return 'throttled';
+  return response.status >= 500 && response.status !== 501 && response.status !== 505 ? 'silent' : 'answered';
 }
 
 /** Whom an attempt concerns: its own request; every one to this service; or every one until one of them was done. */
-export type Concern = 'itself' | 'every' | 'every-until-done';
+export type FailureScope = 'itself' | 'every' | 'every-until-done';
 
 /**
  * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
@@ -142,22 +142,27 @@ export type Concern = 'itself' | 'every' | 'every-until-done';
  * @param isUnusable whether it is a 2xx whose body cannot be used
  * @param isForeign whether it belongs to another request
  */
-export function concernOf(method: Method, { answer, fault }: Attempt, isUnusable: boolean, isForeign = false): Concern {
-  if (answer === undefined) return ofEvery.has(fault.kind) ? 'every' : 'itself';
-  const { status } = answer;
-  if (isOfEvery(answer, isUnusable) || (isForeign && method === 'POST')) return 'every';
+export function toFailureScope(
+  method: Method,
+  { response, error }: Attempt,
+  isUnusable: boolean,
+  isForeign = false,
+): FailureScope {
+  if (response === undefined) return ofEvery.has(error.kind) ? 'every' : 'itself';
+  const { status } = response;
+  if (isOfEvery(response, isUnusable) || (isForeign && method === 'POST')) return 'every';
   const isNotFound = status === 404 || status === 410;
   // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.
-  const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(answer);
+  const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(response);
   return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
 }
 
 /** Faults that whatever answers there gives each request. */
 const ofEvery: ReadonlySet<string> = new Set(['untrusted', 'not-local']);
 
-function isOfEvery(answer: Answer, isUnusable: boolean): boolean {
-  const { status } = answer;
-  return status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(answer));
+function isOfEvery(response: ServiceResponse, isUnusable: boolean): boolean {
+  const { status } = response;
+  return status === 401 || (status >= 300 && status < 400) || (isUnusable && isHtml(response));
 }
 
 /**
@@ -169,7 +174,7 @@ function isOfEvery(answer: Answer, isUnusable: boolean): boolean {
  *
  * @param nowMs our own time, since the epoch, for a date in an answer that has none of its own
  */
-export function waitAskedMs({ headers }: AnswerHead, nowMs: number): number | undefined {
+export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number | undefined {
   const answeredMs = dateMs(headers['date'] ?? '') ?? nowMs;
   const asked = valuesIn(headers['retry-after']).map((value) => secondsMs(value) ?? untilMs(value, answeredMs));
   const reset = valuesIn(headers['ratelimit-reset']).map(resetMs);

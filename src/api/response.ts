@@ -3,12 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
 import {
-  type Answer,
-  type AnswerHead,
   type Attempt,
-  answerBytesMax,
   errorBytesMax,
   type ResponseConnection,
+  type ResponseHead,
+  responseBytesMax,
+  type ServiceResponse,
 } from './transport.ts';
 
 /** What an error answer says, cleaned by whoever prints it. */
@@ -23,9 +23,9 @@ export interface ServiceError {
  *
  * @throws {SyntaxError} with a reason for people, when it is not JSON in UTF-8
  */
-export function jsonOf(answer: Answer): JsonValue {
-  if (answer.unreadable !== undefined) throw new SyntaxError(answer.unreadable);
-  const text = textOf(answer);
+export function parseResponseJson(response: ServiceResponse): JsonValue {
+  if (response.unreadable !== undefined) throw new SyntaxError(response.unreadable);
+  const text = textOf(response);
   try {
     return parseJson(text);
   } catch (error) {
@@ -36,9 +36,9 @@ export function jsonOf(answer: Answer): JsonValue {
 }
 
 /** Whether the body is JSON, whatever it holds. */
-export function isJson(answer: Answer): boolean {
+export function isJson(response: ServiceResponse): boolean {
   try {
-    jsonOf(answer);
+    parseResponseJson(response);
     return true;
   } catch (error) {
     if (error instanceof SyntaxError) return false;
@@ -56,14 +56,14 @@ export class ForeignResponse extends SyntaxError {}
  * @throws {SyntaxError} with a reason for people, when there is no item in it
  * @throws {ForeignResponse} when its id is not that of `ref`
  */
-export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
-  const members = readMembers(answer);
+export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
+  const members = readMembers(response);
   const id = idOf(members['id']);
   if (id === undefined) throw new SyntaxError('the answer has no "id"');
   if (ref !== undefined && id !== ref.id) {
     throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
   }
-  return itemFrom(members, id, answer);
+  return itemFrom(members, id, response);
 }
 
 /**
@@ -71,12 +71,12 @@ export function itemOf(answer: Answer, ref?: { readonly id: string }): Item {
  *
  * @throws {SyntaxError} as `itemOf`, and when it has neither id nor fields, or an error
  */
-export function updatedItemOf(answer: Answer, ref: { readonly id: string }): Item {
-  const members = readMembers(answer);
+export function parseUpdatedItem(response: ServiceResponse, ref: { readonly id: string }): Item {
+  const members = readMembers(response);
   refuseError(members);
-  if (idOf(members['id']) !== undefined) return itemOf(answer, ref);
+  if (idOf(members['id']) !== undefined) return parseItem(response, ref);
   if (!isObject(members['fields'])) throw new SyntaxError('the response has neither "id" nor "fields"');
-  return itemFrom(members, ref.id, answer);
+  return itemFrom(members, ref.id, response);
 }
 
 /**
@@ -84,9 +84,9 @@ export function updatedItemOf(answer: Answer, ref: { readonly id: string }): Ite
  *
  * @throws {SyntaxError} with a reason for people
  */
-export function checkDeleted(answer: Answer): void {
-  if (answer.body.length === 0) return;
-  const value = jsonOf(answer);
+export function checkDeleted(response: ServiceResponse): void {
+  if (response.body.length === 0) return;
+  const value = parseResponseJson(response);
   if (isObject(value)) refuseError(value);
 }
 
@@ -96,13 +96,13 @@ function refuseError(members: JsonObject): void {
   if (error !== undefined && error !== null && error !== false) throw new SyntaxError('the response has an "error"');
 }
 
-function itemFrom(members: JsonObject, id: string, answer: Answer): Item {
+function itemFrom(members: JsonObject, id: string, response: ServiceResponse): Item {
   const fields = members['fields'];
   return {
     id,
     fields: isObject(fields) ? fields : objectFrom([]),
     members: members['id'] === id ? members : withId(members, id),
-    etag: headerValue(answer.headers['etag']),
+    etag: headerValue(response.headers['etag']),
   };
 }
 
@@ -116,10 +116,13 @@ export function bareItem(id: string, etag?: string): Item {
  *
  * @param hide takes the token out of a text; before that is cut, because half a token is one too many
  */
-export function errorOf(answer: Answer, hide: (text: string) => string = (text) => text): ServiceError {
-  const requestId = answer.headers['request-id'] ?? answer.headers['x-request-id'];
-  const body = membersOrNothing(answer);
-  if (body === undefined) return { text: firstLineOf(answer, hide), code: undefined, requestId };
+export function parseServiceError(
+  response: ServiceResponse,
+  hide: (text: string) => string = (text) => text,
+): ServiceError {
+  const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
+  const body = membersOrNothing(response);
+  if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, requestId };
   const { error } = body;
   const nested = isObject(error) ? error : body;
   const text = [error, nested['message'], body['message'], body['detail'], body['title']].find(isText);
@@ -127,36 +130,36 @@ export function errorOf(answer: Answer, hide: (text: string) => string = (text) 
   return { text: text && hide(text).slice(0, 500), code, requestId };
 }
 
-function readMembers(answer: Answer): JsonObject {
-  const value = jsonOf(answer);
+function readMembers(response: ServiceResponse): JsonObject {
+  const value = parseResponseJson(response);
   if (!isObject(value)) throw new SyntaxError('the answer is not a JSON object');
   return value;
 }
 
-function membersOrNothing(answer: Answer): JsonObject | undefined {
+function membersOrNothing(response: ServiceResponse): JsonObject | undefined {
   try {
-    return readMembers(answer);
+    return readMembers(response);
   } catch {
     // Not JSON: then its first line is all there is to show.
     return undefined;
   }
 }
 
-function textOf({ body }: Answer): string {
+function textOf({ body }: ServiceResponse): string {
   // Strict: a replacement character must never be taken for what was stored.
   if (!isUtf8(body)) throw new SyntaxError('the answer is not UTF-8');
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-function firstLineOf(answer: Answer, hide: (text: string) => string): string | undefined {
-  if (isHtml(answer)) return undefined;
-  const [line = ''] = hide(Buffer.from(answer.body).toString().trim()).split(/\r?\n/, 1);
+function firstLineOf(response: ServiceResponse, hide: (text: string) => string): string | undefined {
+  if (isHtml(response)) return undefined;
+  const [line = ''] = hide(Buffer.from(response.body).toString().trim()).split(/\r?\n/, 1);
   return line === '' ? undefined : line.slice(0, 500);
 }
 
 /** Whether the answer is a page for people: a login, a gateway's error, a captive portal. */
-export function isHtml({ headers }: Pick<Answer, 'headers'>): boolean {
+export function isHtml({ headers }: Pick<ServiceResponse, 'headers'>): boolean {
   return /html/i.test(headers['content-type'] ?? '');
 }
 
@@ -177,83 +180,85 @@ function isText(value: JsonValue | undefined): value is string {
 }
 
 /** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
-export function isPlain({ answer }: Attempt): boolean {
-  return answer?.headers['content-encoding'] === undefined;
+export function isUncompressed({ response }: Attempt): boolean {
+  return response?.headers['content-encoding'] === undefined;
 }
 
 /**
  * The attempt with the body of its answer decoded: one gzip coding, up to 8 MiB, though none was asked for. Any other
  * coding, several, and a body that is cut or damaged leave an answer with its status and headers alone.
  */
-export async function decodedAttempt(attempt: Attempt): Promise<Attempt> {
-  const { answer } = attempt;
-  const coding = answer?.headers['content-encoding']?.trim().toLowerCase();
-  if (!answer || !coding || coding === 'identity' || answer.body.length === 0) return attempt;
-  const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(answer) : 'it is compressed in a way that is not taken';
-  if (decoded === 'too-large' && isGood(answer)) {
-    const head = { status: answer.status, headers: answer.headers };
-    return { fault: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
+export async function decodeAttempt(attempt: Attempt): Promise<Attempt> {
+  const { response } = attempt;
+  const coding = response?.headers['content-encoding']?.trim().toLowerCase();
+  if (!response || !coding || coding === 'identity' || response.body.length === 0) return attempt;
+  const decoded = /^(x-)?gzip$/.test(coding)
+    ? await gunzipped(response)
+    : 'it is compressed in a way that is not taken';
+  if (decoded === 'too-large' && isGood(response)) {
+    const head = { status: response.status, headers: response.headers };
+    return { error: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
   }
-  if (typeof decoded !== 'string') return { answer: { ...answer, headers: plain(answer), body: decoded } };
+  if (typeof decoded !== 'string') return { response: { ...response, headers: plain(response), body: decoded } };
   const unreadable = `the answer cannot be read: ${decoded}`;
-  return { answer: { ...answer, headers: plain(answer), body: new Uint8Array(), unreadable } };
+  return { response: { ...response, headers: plain(response), body: new Uint8Array(), unreadable } };
 }
 
 /** The headers without the coding, which is off. */
-function plain({ headers }: Answer): Answer['headers'] {
+function plain({ headers }: ServiceResponse): ServiceResponse['headers'] {
   const { 'content-encoding': _, ...rest } = headers;
   return rest;
 }
 
 /** Takes one gzip coding off: a small body may stand for a huge one. */
-async function gunzipped(answer: Answer): Promise<Uint8Array | string> {
+async function gunzipped(response: ServiceResponse): Promise<Uint8Array | string> {
   // Only here: no request asks for a coding.
   const { gunzip } = await import('node:zlib');
-  const maxOutputLength = isGood(answer) ? answerBytesMax : errorBytesMax;
+  const maxOutputLength = isGood(response) ? responseBytesMax : errorBytesMax;
   return new Promise((resolve) => {
-    gunzip(answer.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
+    gunzip(response.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
       if (error === null) resolve(decoded);
       else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compression is cut short or damaged');
     });
   });
 }
 
-function isGood({ status }: Answer): boolean {
+function isGood({ status }: ServiceResponse): boolean {
   return status >= 200 && status < 300;
 }
 
 /** Puts one answer together from its pieces. */
-export interface AnswerReader {
-  readonly head: AnswerHead;
+export interface ResponseReader {
+  readonly head: ResponseHead;
   /** Takes a piece: `enough` once the rest is not wanted, `too-large` once it is more than anybody may send. */
   add(piece: Uint8Array): 'more' | 'enough' | 'too-large';
   /** The answer, of what came on this connection. */
-  answer(connection: ResponseConnection): Answer;
+  response(connection: ResponseConnection): ServiceResponse;
 }
 
 /**
  * Reads the body of a 2xx up to 8 MiB. Of any other answer only the first 64 KiB are kept: there is an error in it to
  * show, and its status is known already.
  */
-export function answerReader(head: AnswerHead): AnswerReader {
+export function createResponseReader(head: ResponseHead): ResponseReader {
   return new PieceReader(head);
 }
 
-class PieceReader implements AnswerReader {
-  readonly head: AnswerHead;
+class PieceReader implements ResponseReader {
+  readonly head: ResponseHead;
   readonly #isGood: boolean;
   #first: Uint8Array | undefined;
   #more: Uint8Array[] | undefined;
   #sizeBytes = 0;
 
-  constructor(head: AnswerHead) {
+  constructor(head: ResponseHead) {
     this.head = head;
     this.#isGood = head.status >= 200 && head.status < 300;
   }
 
   add(piece: Uint8Array): 'more' | 'enough' | 'too-large' {
     this.#sizeBytes += piece.length;
-    if (this.#isGood && this.#sizeBytes > answerBytesMax) return 'too-large';
+    if (this.#isGood && this.#sizeBytes > responseBytesMax) return 'too-large';
     // Mostly there is one.
     if (this.#first === undefined) this.#first = piece;
     else if (this.#more === undefined) this.#more = [piece];
@@ -261,10 +266,10 @@ class PieceReader implements AnswerReader {
     return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
   }
 
-  answer(connection: ResponseConnection): Answer {
+  response(connection: ResponseConnection): ServiceResponse {
     const { status, headers, statusText, isEarly } = this.head;
-    const answer = { status, headers, statusText, body: this.#body(), connection };
-    return isEarly ? { ...answer, isEarly } : answer;
+    const response = { status, headers, statusText, body: this.#body(), connection };
+    return isEarly ? { ...response, isEarly } : response;
   }
 
   #body(): Uint8Array {
@@ -274,6 +279,6 @@ class PieceReader implements AnswerReader {
 }
 
 /** Whether the head declares a body that is larger than 8 MiB: then not a byte of it need be read. */
-export function declaresTooMuch({ status, headers }: AnswerHead): boolean {
-  return status >= 200 && status < 300 && Number(headers['content-length'] ?? 0) > answerBytesMax;
+export function declaresTooMuch({ status, headers }: ResponseHead): boolean {
+  return status >= 200 && status < 300 && Number(headers['content-length'] ?? 0) > responseBytesMax;
 }

@@ -8,15 +8,18 @@ export interface TlsTrust {
   /** Certificates of more authorities, in PEM. */
   readonly authorities: readonly string[];
   /** Whoever answers is taken for the service. */
-  readonly isBlind: boolean;
+  readonly skipVerification: boolean;
 }
 
 /** Puts TLS on a socket; resolves once the other side has proved to be the host. */
-export type Securing = (socket: Socket, deadline: ConnectDeadline) => Promise<Socket>;
+export type TlsConnector = (socket: Socket, deadline: ConnectDeadline) => Promise<Socket>;
 
 /** Makes what puts TLS on sockets to a host. What is costly is done once, whatever comes of a connection. */
-export function secureTo(host: string, trust: TlsTrust = { authorities: [], isBlind: false }): Securing {
-  const { authorities, isBlind } = trust;
+export function createTlsConnector(
+  host: string,
+  trust: TlsTrust = { authorities: [], skipVerification: false },
+): TlsConnector {
+  const { authorities, skipVerification } = trust;
   const secureContext = tls.createSecureContext(
     authorities.length === 0 ? {} : { ca: [...usualAuthorities(), ...authorities] },
   );
@@ -31,7 +34,7 @@ export function secureTo(host: string, trust: TlsTrust = { authorities: [], isBl
       ...(session === undefined ? {} : { session }),
       ALPNProtocols: ['http/1.1'],
       // Said in any case: else Node would take NODE_TLS_REJECT_UNAUTHORIZED for it.
-      rejectUnauthorized: !isBlind,
+      rejectUnauthorized: !skipVerification,
     });
     // Node leaves the socket below open when it ends the one above for a bad certificate.
     secured.on('close', () => socket.destroy());

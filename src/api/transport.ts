@@ -21,7 +21,7 @@ export interface ApiRequest {
 }
 
 /** What stands above the body of an answer. */
-export interface AnswerHead {
+export interface ResponseHead {
   readonly status: number;
   /** By lower-case name; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -32,7 +32,7 @@ export interface AnswerHead {
 }
 
 /** A complete answer. Of one that says no, the first 64 KiB of the body are enough. */
-export interface Answer extends AnswerHead {
+export interface ServiceResponse extends ResponseHead {
   readonly body: Uint8Array;
   /** Why the body cannot be read, where its coding is not one that is taken; it is empty then. */
   readonly unreadable?: string | undefined;
@@ -51,7 +51,7 @@ export interface ResponseConnection {
  * must be this one; nothing in time; a connection
  * that broke; an answer that is not HTTP; one that is too large; told to stop.
  */
-export type FaultKind =
+export type TransportErrorKind =
   | 'unreachable'
   | 'untrusted'
   | 'not-local'
@@ -62,8 +62,8 @@ export type FaultKind =
   | 'stopped';
 
 /** Why there is no complete answer. */
-export interface Fault {
-  readonly kind: FaultKind;
+export interface TransportError {
+  readonly kind: TransportErrorKind;
   /** What happened, for people: `connection refused`. */
   readonly reason: string;
   readonly cause?: unknown;
@@ -71,14 +71,14 @@ export interface Fault {
 
 /** What came of sending a request once. */
 export type Attempt =
-  | { readonly answer: Answer; readonly fault?: undefined; readonly head?: undefined }
+  | { readonly response: ServiceResponse; readonly error?: undefined; readonly head?: undefined }
   | {
-      readonly answer?: undefined;
-      readonly fault: Fault;
+      readonly response?: undefined;
+      readonly error: TransportError;
       /** Whether a byte of the request may have been written: if not, it certainly had no effect. */
       readonly wasSent: boolean;
       /** The head of the answer, where that came before the fault. */
-      readonly head?: AnswerHead | undefined;
+      readonly head?: ResponseHead | undefined;
     };
 
 /** Limits of one attempt. */
@@ -102,7 +102,7 @@ export interface PhaseLimits {
 }
 
 /** The usual limits, 60 s and 30 s (reliability, C3). Who gives an attempt more than 120 s gives its parts more. */
-export function usualPhases(timeoutMs: number): PhaseLimits {
+export function defaultPhases(timeoutMs: number): PhaseLimits {
   return { headersMs: Math.max(60_000, timeoutMs / 2), idleMs: Math.max(30_000, timeoutMs / 4) };
 }
 
@@ -119,7 +119,7 @@ export interface Transport {
 }
 
 /** An answer larger than this is refused while it streams in (rulings, "Responses"). */
-export const answerBytesMax = 8 * 1024 * 1024;
+export const responseBytesMax = 8 * 1024 * 1024;
 
 /** Of an answer that says no, so much is read (reliability, C3). */
 export const errorBytesMax = 64 * 1024;
@@ -169,9 +169,9 @@ const notTls = /wrong version number|packet length too long|http request|unexpec
 const parserCodes = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/;
 
 /** What an error of the socket or the parser means for an attempt. */
-export function faultOf(error: unknown, wasSent: boolean): Fault {
+export function toTransportError(error: unknown, wasSent: boolean): TransportError {
   // Several addresses were tried: each has its own error, and the first tells enough.
-  if (error instanceof AggregateError && error.errors.length > 0) return faultOf(error.errors[0], wasSent);
+  if (error instanceof AggregateError && error.errors.length > 0) return toTransportError(error.errors[0], wasSent);
   const cause: TlsError = error instanceof Error ? error : new Error(String(error));
   const { name, message } = cause;
   const code = codeOf(cause);
@@ -181,7 +181,7 @@ export function faultOf(error: unknown, wasSent: boolean): Fault {
   if (isOfParser) return notHttp(error);
   // undici says so of what no request asked for, and of a 100 that nobody waits for; or, of a 101, that it never thought of it.
   if (/^bad (response|upgrade)$/.test(message) || code === 'ERR_ASSERTION')
-    return { kind: 'unusable', reason: unasked, cause };
+    return { kind: 'unusable', reason: unexpectedResponse, cause };
   return { kind: wasSent ? 'lost' : kindBeforeSending(code), reason: reasonOf(cause), cause };
 }
 
@@ -205,15 +205,15 @@ function reasonOf(cause: TlsError): string {
   return reasons[code.replace('SSL/TLS_ALERT', 'SSLV3_ALERT')] ?? text;
 }
 
-function kindBeforeSending(code: string): FaultKind {
+function kindBeforeSending(code: string): TransportErrorKind {
   if (code === notLocal) return 'not-local';
   return /CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$/.test(code) ? 'untrusted' : 'unreachable';
 }
 
 /** What a 100 or a 101 is that nobody asked for. */
-export const unasked = 'the answer is none to the request';
+export const unexpectedResponse = 'the answer is none to the request';
 
 /** What comes from something else than a server of HTTP/1.1. */
-export function notHttp(cause: unknown): Fault {
+export function notHttp(cause: unknown): TransportError {
   return { kind: 'unusable', reason: 'the answer is not HTTP', cause };
 }

@@ -2,7 +2,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ConnectDeadline, hostOf, openSocket, portOf, type SocketTarget } from './socket.ts';
-import type { Securing, TlsTrust } from './tls.ts';
+import type { TlsConnector, TlsTrust } from './tls.ts';
 
 /** Opens a tunnel: a socket on which the target answers. */
 export type Tunnel = (target: SocketTarget, deadline: ConnectDeadline) => Promise<Socket>;
@@ -12,13 +12,13 @@ export function tunnelThrough(proxy: URL, trust: TlsTrust | undefined): Tunnel {
   const credentials = Buffer.from(`${decoded(proxy.username)}:${decoded(proxy.password)}`).toString('base64');
   const authorization = proxy.username + proxy.password === '' ? undefined : `Basic ${credentials}`;
   const address = { host: hostOf(proxy), port: portOf(proxy) };
-  let secure: Promise<Securing> | undefined;
+  let secure: Promise<TlsConnector> | undefined;
   return async (target, deadline) => {
     let socket: Socket;
     try {
       socket = await openSocket(address, deadline);
       if (proxy.protocol === 'https:') {
-        secure ??= import('./tls.ts').then(({ secureTo }) => secureTo(address.host, trust));
+        secure ??= import('./tls.ts').then(({ createTlsConnector }) => createTlsConnector(address.host, trust));
         socket = await (await secure)(socket, deadline);
       }
     } catch (error) {

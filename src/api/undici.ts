@@ -6,33 +6,40 @@ import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
-import { type Connector, connectorTo, headersOver, partsOf, stoppedBefore, type Way } from './connect.ts';
+import {
+  type ConnectionOptions,
+  type Connector,
+  createConnector,
+  createHeaders,
+  stoppedBefore,
+  toConnectionParts,
+} from './connect.ts';
 import { type AttemptWatch, AttemptWatches } from './deadlines.ts';
-import { type AnswerReader, answerReader, declaresTooMuch } from './response.ts';
+import { createResponseReader, declaresTooMuch, type ResponseReader } from './response.ts';
 import {
   type ApiRequest,
   type Attempt,
   type AttemptLimits,
-  type Fault,
-  faultOf,
   notHttp,
   type ResponseConnection,
   type Transport,
+  type TransportError,
+  toTransportError,
 } from './transport.ts';
 
 /** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
-export async function undiciTransport(way: Way): Promise<Transport> {
-  const { address, prefix, connectMs, hide } = partsOf(way);
-  const connections = new Connections(way.base.origin, await connectorTo(way), connectMs);
-  const watches = new AttemptWatches(way.monotonicMs);
-  const headersFor = headersOver(way);
+export async function undiciTransport(options: ConnectionOptions): Promise<Transport> {
+  const { address, prefix, connectMs, hide } = toConnectionParts(options);
+  const connections = new Connections(options.base.origin, await createConnector(options), connectMs);
+  const watches = new AttemptWatches(options.monotonicMs);
+  const headersFor = createHeaders(options);
   const send = (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
     if (limits.signal.aborted) return Promise.resolve(stoppedBefore(limits.signal));
     return new Promise((resolve) => {
       const { method, body = null } = request;
       const connection = connections.take(limits.isFresh === true);
       const exchange = new Exchange(method, connection, watches, limits, (attempt) => {
-        connections.giveBack(connection, (attempt.answer?.status ?? 500) < 500);
+        connections.giveBack(connection, (attempt.response?.status ?? 500) < 500);
         resolve(attempt);
       });
       connection.client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
@@ -135,7 +142,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #resolve: (attempt: Attempt) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #hasEnded = false;
-  #reader: AnswerReader | undefined;
+  #reader: ResponseReader | undefined;
 
   constructor(
     method: ApiRequest['method'],
@@ -163,7 +170,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: unknown, status: number, headers: UndiciHeaders, statusText?: string): void {
     if (status < 200) return;
     const isEarly = status === 408 && this.#connection.isWriting;
-    this.#reader = answerReader({ status, statusText, headers: joined(headers), isEarly });
+    this.#reader = createResponseReader({ status, statusText, headers: joined(headers), isEarly });
     this.#watch.received();
     if (this.#method !== 'HEAD' && declaresTooMuch(this.#reader.head)) this.#fail(tooLarge);
   }
@@ -173,11 +180,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#watch.received();
     const verdict = this.#reader.add(piece);
     if (verdict === 'too-large') this.#fail(tooLarge);
-    else if (verdict === 'enough') this.#end({ answer: this.#reader.answer(this.#connection) });
+    else if (verdict === 'enough') this.#end({ response: this.#reader.response(this.#connection) });
   }
 
   onResponseEnd(): void {
-    if (this.#reader !== undefined) this.#end({ answer: this.#reader.answer(this.#connection) });
+    if (this.#reader !== undefined) this.#end({ response: this.#reader.response(this.#connection) });
   }
 
   onResponseError(_: unknown, error: NodeJS.ErrnoException): void {
@@ -189,11 +196,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
     // undici says so of a broken head, too, where that announces a length.
     const isBrokenHead = this.#reader === undefined && isOfLength;
-    this.#fail(isBrokenHead ? notHttp(error) : faultOf(error, this.#controller !== undefined));
+    this.#fail(isBrokenHead ? notHttp(error) : toTransportError(error, this.#controller !== undefined));
   }
 
-  #fail(fault: Fault): void {
-    this.#end({ fault, wasSent: this.#controller !== undefined, head: this.#reader?.head });
+  #fail(error: TransportError): void {
+    this.#end({ error, wasSent: this.#controller !== undefined, head: this.#reader?.head });
   }
 
   #end(attempt: Attempt): void {
@@ -206,7 +213,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const ended = new Error('the attempt has ended');
-const tooLarge: Fault = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+const tooLarge: TransportError = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
 
 type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
 

@@ -2,26 +2,26 @@
 import { checkId, type Fields, type Item, type ItemRef, type ListRef } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
 import { getRequest } from './requests.ts';
-import { itemOf } from './response.ts';
-import type { Answer, AnswerHead, ApiRequest } from './transport.ts';
+import { parseItem } from './response.ts';
+import type { ApiRequest, ResponseHead, ServiceResponse } from './transport.ts';
 
 /** How one read can prove that a write was applied. */
-export interface Proof<T> {
+export interface WriteCheck<T> {
   /**
    * The read, where this head of an answer to the write leads to one.
    *
    * @param address where requests go: an address elsewhere proves nothing
    */
-  readonly look: (head: AnswerHead, address: string) => Look<T> | undefined;
+  readonly findRead: (head: ResponseHead, address: string) => VerifyingRead<T> | undefined;
   /** Whether an item that does not show it proves that the write was not applied. */
   readonly mayDisprove: boolean;
 }
 
 /** A read, and what its answer shows. */
-export interface Look<T> {
+export interface VerifyingRead<T> {
   readonly request: ApiRequest;
   /** What the write would have given, if this answer shows that it was applied. Throws a SyntaxError for what is no answer to the read. */
-  readonly read: (answer: Answer) => T | undefined;
+  readonly read: (response: ServiceResponse) => T | undefined;
 }
 
 /**
@@ -30,13 +30,13 @@ export interface Look<T> {
  *
  * @param given ids that belong to other items
  */
-export function createProof(list: ListRef, fields: Fields, given?: { add(id: string): boolean }): Proof<Item> {
+export function createCheck(list: ListRef, fields: Fields, given?: { add(id: string): boolean }): WriteCheck<Item> {
   return {
-    look: ({ status, headers }, address) => {
+    findRead: ({ status, headers }, address) => {
       const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
       if (id === undefined) return undefined;
       const { request, read } = lookAt({ ...list, id }, fields);
-      return { request, read: (answer) => unlessGiven(read(answer), given) };
+      return { request, read: (response) => unlessGiven(read(response), given) };
     },
     mayDisprove: false,
   };
@@ -46,9 +46,9 @@ export function createProof(list: ListRef, fields: Fields, given?: { add(id: str
  * An update that only an unchanged item takes, and that was refused (412) after an attempt whose outcome is unknown:
  * where the item has the fields that were sent, that attempt was the change.
  */
-export function updateProof(ref: ItemRef, fields: Fields): Proof<Item> {
+export function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
   return {
-    look: ({ status }) => (status === 412 ? lookAt(ref, fields) : undefined),
+    findRead: ({ status }) => (status === 412 ? lookAt(ref, fields) : undefined),
     mayDisprove: true,
   };
 }
@@ -75,8 +75,8 @@ function unlessGiven(item: Item | undefined, given: { add(id: string): boolean }
 }
 
 /** A read of an item, which shows a write if the item has these fields. */
-function lookAt(ref: ItemRef, fields: Fields): Look<Item> {
-  return { request: getRequest(ref), read: (answer) => ifHolds(itemOf(answer, ref), fields) };
+function lookAt(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
+  return { request: getRequest(ref), read: (response) => ifHolds(parseItem(response, ref), fields) };
 }
 
 function ifHolds(item: Item, fields: Fields): Item | undefined {

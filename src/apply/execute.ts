@@ -1,6 +1,6 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
-import type { Question, Wire } from '../api/client.ts';
-import { createQuestion, updateQuestion } from '../api/items.ts';
+import type { Client, Operation } from '../api/client.ts';
+import { createOperation, updateOperation } from '../api/items.ts';
 import type { PaceFlags } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
@@ -166,7 +166,7 @@ function rowsPlan(
     summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    senderOver: (wire) => stepSender(state, steps, wire, sendsKeys),
+    senderOver: (client) => stepSender(state, steps, client, sendsKeys),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
@@ -215,7 +215,12 @@ async function* tasksOf(
   }
 }
 
-function stepSender(state: State, steps: readonly Step[], wire: Wire, sendsKeys: boolean): Sender<StepRow, SentResult> {
+function stepSender(
+  state: State,
+  steps: readonly Step[],
+  client: Client,
+  sendsKeys: boolean,
+): Sender<StepRow, SentResult> {
   const given = new IdSet();
   return {
     isRead: false,
@@ -226,7 +231,7 @@ function stepSender(state: State, steps: readonly Step[], wire: Wire, sendsKeys:
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
       const question = questionOf(step, state, rowKey ?? undefined, given);
-      const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
+      const exchange = client.startAttempts(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (step.action !== 'delete') return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };
     },
@@ -234,12 +239,12 @@ function stepSender(state: State, steps: readonly Step[], wire: Wire, sendsKeys:
   };
 }
 
-function questionOf(step: Step, { site, list }: ListRef, key: string | undefined, given: IdSet): Question<SentResult> {
+function questionOf(step: Step, { site, list }: ListRef, key: string | undefined, given: IdSet): Operation<SentResult> {
   switch (step.action) {
     case 'create':
-      return createQuestion({ site, list }, step.fields, key, given);
+      return createOperation({ site, list }, step.fields, key, given);
     case 'update':
-      return updateQuestion({ site, list, id: step.id }, step.fields, step.etag);
+      return updateOperation({ site, list, id: step.id }, step.fields, step.etag);
     case 'delete':
       return deletionOf({ site, list, id: step.id }, step.etag);
   }

@@ -17,7 +17,7 @@ import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
 import { decodedText } from '../rows/decode.ts';
 import { contentBytes, contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
-import { jsonInterpreter } from '../rows/json-rows.ts';
+import { createJsonParser } from '../rows/json-rows.ts';
 import { checkOptions, formatOfName, jsonRow, openRows } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowFrom, rowLengthMax } from '../rows/types.ts';
 
@@ -348,7 +348,7 @@ async function documentSeed(
   const { site, list } = document;
   const key = keyName(document.key, options, input);
   const items = new SeedItems(key);
-  const interpreter = jsonInterpreter(rows);
+  const interpreter = createJsonParser(rows);
   for (const [at, raw] of document.rows.entries()) items.add(rowFrom(at + 1, raw, 'create', interpreter));
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;

@@ -1,6 +1,6 @@
 /** What the service has now of the items that a state knows. */
-import type { Wire } from '../api/client.ts';
-import { getQuestion } from '../api/items.ts';
+import type { Client } from '../api/client.ts';
+import { getOperation } from '../api/items.ts';
 import type { PaceFlags } from '../bulk/flags.ts';
 import { noJournal } from '../bulk/journal.ts';
 import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
@@ -44,12 +44,12 @@ export async function observe(state: State, pace: PaceFlags, session: Session): 
     return undefined;
   };
   try {
-    const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
+    const client = await session.client('many', { signal: stops.cut, stopGraceMs: 0 });
     const { retries, maxWaitMs } = session.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
     const found = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({
-      ...{ tasks: tasksOf(rows), sender: reader(state, wire), journal: noJournal },
+      ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, tellsLeft: false },
     });
@@ -76,13 +76,13 @@ async function* tasksOf(rows: readonly KnownRow[]): AsyncGenerator<readonly Task
 }
 
 /** Reads items; one that is not there is an answer. */
-function reader({ site, list }: ListRef, wire: Wire): Sender<KnownRow, Item | undefined> {
+function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item | undefined> {
   return {
     isRead: true,
     newKey: () => null,
     hashOf: () => '0'.repeat(16),
     begin: ({ id }) => {
-      const exchange = wire.begin(getQuestion({ site, list, id }));
+      const exchange = client.startAttempts(getOperation({ site, list, id }));
       return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
     },
     keptOf: ({ id }) => ({ id, etag: undefined }),

@@ -447,7 +447,8 @@ function planOf(
     },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf }),
-    senderOver: (wire) => rowSender({ action, list: session.list(), wire, sendsKeys, ignoresMissing, given, keyOf }),
+    senderOver: (client) =>
+      rowSender({ action, list: session.list(), client, sendsKeys, ignoresMissing, given, keyOf }),
     rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
     nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honored'),
   };

@@ -1,5 +1,5 @@
 /** What a run over rows is made of, before it is begun. */
-import type { Wire } from '../api/client.ts';
+import type { Client } from '../api/client.ts';
 import type { Failure } from '../core/errors.ts';
 import type { PaceFlags } from './flags.ts';
 import type { RowCounts } from './journal-format.ts';
@@ -30,7 +30,7 @@ export interface RowsPlan<R extends PlannedRow> {
   readonly counts: RunningCounts;
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
-  readonly senderOver: (wire: Wire) => Sender<R, SentResult>;
+  readonly senderOver: (client: Client) => Sender<R, SentResult>;
   readonly pace: PaceFlags;
   /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: RejectsFile<R> | undefined;

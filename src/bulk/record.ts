@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { getQuestion } from '../api/items.ts';
+import { getOperation } from '../api/items.ts';
 import type { Session } from '../cli/session.ts';
 import { errnoReason, Failure } from '../core/errors.ts';
 import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
@@ -382,15 +382,15 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
  * @throws {Stopped} when it was told to stop
  */
 export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
-  const wire = await session.wire();
+  const client = await session.client();
   try {
-    await wire.ask(getQuestion({ site, list, id: '0' }));
+    await client.send(getOperation({ site, list, id: '0' }));
   } catch (error) {
     // A response without a Date leaves the age of every key unknown.
-    if (!(error instanceof Failure) || (wire.serviceMs() === undefined && error.details.status === undefined))
+    if (!(error instanceof Failure) || (client.serviceMs() === undefined && error.details.status === undefined))
       throw error;
   }
   const { clock } = session.host;
   const boot = bootId();
-  return () => ({ nowMs: clock.now(), monotonicMs: clock.monotonicMs(), boot, serviceMs: wire.serviceMs() });
+  return () => ({ nowMs: clock.now(), monotonicMs: clock.monotonicMs(), boot, serviceMs: client.serviceMs() });
 }

@@ -268,14 +268,14 @@ const graceMs = { SIGINT: 60_000, SIGTERM: 10_000, SIGHUP: 10_000 } as const;
  * has nothing to wait for.
  */
 export function twoStageStop(host: Host, isRead: boolean): Stops {
-  const { signal, hurry, clock } = host;
+  const { signal, forceStop, clock } = host;
   const cutting = new AbortController();
   const ended = new AbortController();
-  const cut = () => cutting.abort(hurry.aborted ? hurry.reason : signal.reason);
+  const cut = () => cutting.abort(forceStop.aborted ? forceStop.reason : signal.reason);
   const tooLong = () => {
     cut();
     // A pipe that nobody reads would be waited for for ever.
-    host.insist();
+    host.escalateStop();
   };
   const wait = () => {
     const { reason } = signal;
@@ -283,7 +283,7 @@ export function twoStageStop(host: Host, isRead: boolean): Stops {
     else if (reason instanceof Stopped) clock.sleep(graceMs[reason.signal], ended.signal).then(tooLong, () => {});
   };
   signal.addEventListener('abort', wait, { once: true });
-  hurry.addEventListener('abort', cut, { once: true });
+  forceStop.addEventListener('abort', cut, { once: true });
   if (signal.aborted) wait();
   return {
     signal,
@@ -291,7 +291,7 @@ export function twoStageStop(host: Host, isRead: boolean): Stops {
     end: () => {
       ended.abort();
       signal.removeEventListener('abort', wait);
-      hurry.removeEventListener('abort', cut);
+      forceStop.removeEventListener('abort', cut);
     },
   };
 }
@@ -413,18 +413,18 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
   const gone = new AbortController();
   let recorded: Recorded | undefined;
   try {
-    const wire = await session.wire('many', { signal: stops.cut, stopGraceMs: 0 });
+    const client = await session.client('many', { signal: stops.cut, stopGraceMs: 0 });
     recorded = plan.begin();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
     const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({
       tasks: plan.tasks,
-      sender: plan.senderOver(wire),
+      sender: plan.senderOver(client),
       journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
       clock: host.clock,
-      serviceMs: () => wire.serviceMs(),
+      serviceMs: () => client.serviceMs(),
       signal: AbortSignal.any([stops.signal, gone.signal]),
       onResult: (result) => {
         // What is recorded is worth having without a reader, too; what was written is told by the record alone.

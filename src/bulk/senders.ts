@@ -1,6 +1,6 @@
 /** How the rows of a run are sent: each through the same api as a single item. */
-import type { Question, Wire } from '../api/client.ts';
-import { createQuestion, deleteQuestion, getQuestion, updateQuestion } from '../api/items.ts';
+import type { Client, Operation } from '../api/client.ts';
+import { createOperation, deleteOperation, getOperation, updateOperation } from '../api/items.ts';
 import { Failure } from '../core/errors.ts';
 import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
 import type { RowAction } from '../rows/types.ts';
@@ -11,13 +11,13 @@ import type { RowStep, Sender } from './outcome.ts';
 export type Gone = { readonly id: string };
 
 /** Asks for an item to be removed; the answer is its id. */
-export function deletionOf(ref: ItemRef, ifMatch?: string): Question<Gone> {
-  const question = deleteQuestion(ref, ifMatch);
-  const read: Question<Gone>['read'] = (answer) => {
+export function deletionOf(ref: ItemRef, ifMatch?: string): Operation<Gone> {
+  const question = deleteOperation(ref, ifMatch);
+  const read: Operation<Gone>['read'] = (answer) => {
     question.read(answer);
     return { id: ref.id };
   };
-  return { ...question, read, proof: undefined };
+  return { ...question, read, check: undefined };
 }
 
 /** The step, done with this value where the service says that the item is not there. */
@@ -46,7 +46,7 @@ export type SentResult = Item | Gone;
 export interface SendingOptions<R> {
   readonly action: RowAction;
   readonly list: ListRef;
-  readonly wire: Wire;
+  readonly client: Client;
   readonly sendsKeys: boolean;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf?: ((row: R) => string) | undefined;
@@ -58,7 +58,7 @@ export interface SendingOptions<R> {
 
 /** Makes the sender of a verb. */
 export function rowSender<R extends SentRow>(options: SendingOptions<R>): Sender<R, SentResult> {
-  const { action, wire, sendsKeys, ignoresMissing, keyOf = rowKeys() } = options;
+  const { action, client, sendsKeys, ignoresMissing, keyOf = rowKeys() } = options;
   const questionOf = questions[action];
   return {
     isRead: action === 'get',
@@ -66,7 +66,7 @@ export function rowSender<R extends SentRow>(options: SendingOptions<R>): Sender
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, rowKey, sentMsAgo) => {
       const question = questionOf(row, options, rowKey ?? undefined);
-      const exchange = wire.begin(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
+      const exchange = client.startAttempts(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
       if (!ignoresMissing) return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: row.id ?? '' }) };
     },
@@ -78,12 +78,12 @@ type QuestionOf = (
   row: SentRow,
   options: Pick<SendingOptions<never>, 'list' | 'given'>,
   key: string | undefined,
-) => Question<SentResult>;
+) => Operation<SentResult>;
 
 const questions: Readonly<Record<RowAction, QuestionOf>> = {
-  create: ({ fields = {} }, { list, given }, key) => createQuestion(list, fields, key, given),
-  get: (row, { list }) => getQuestion(refOf(row, list)),
-  update: (row, { list }) => updateQuestion(refOf(row, list), row.fields ?? {}),
+  create: ({ fields = {} }, { list, given }, key) => createOperation(list, fields, key, given),
+  get: (row, { list }) => getOperation(refOf(row, list)),
+  update: (row, { list }) => updateOperation(refOf(row, list), row.fields ?? {}),
   delete: (row, { list }) => deletionOf(refOf(row, list)),
 };
 

@@ -54,10 +54,10 @@ export async function connect(
   const open = async ({ value }: Token) => {
     const { monotonicMs } = host.clock;
     const headers = { 'user-agent': `listctl/${version}` };
-    const way = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
+    const connection = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
     return (options.kind ?? transport) === 'many' && hasWebAssembly()
-      ? (await import('../api/undici.ts')).undiciTransport(way)
-      : (await import('../api/http.ts')).httpTransport(way);
+      ? (await import('../api/undici.ts')).undiciTransport(connection)
+      : (await import('../api/http.ts')).httpTransport(connection);
   };
   const opened = await open(token);
   return token.renew === undefined ? opened : renewing(opened, token, open);
@@ -83,7 +83,7 @@ async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Contex
   const { host } = context;
   if (isInsecure) {
     await writeNotice('listctl: --insecure-tls: no certificate is verified, so anybody may read the token', context);
-    return { authorities: [], isBlind: true };
+    return { authorities: [], skipVerification: true };
   }
   if (host.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     throw new Failure('credentials', 'NODE_TLS_REJECT_UNAUTHORIZED=0 is set: the token is not sent to just anybody', {
@@ -139,7 +139,7 @@ function renewing(first: Transport, token: Token, open: (token: Token) => Promis
   };
   const sendWith = async (credential: Credential, ...args: Parameters<Transport['send']>) => {
     const attempt = await credential.transport.send(...args);
-    const status = attempt.answer?.status;
+    const status = attempt.response?.status;
     if (status !== undefined && status !== 401) credential.mayExpire = true;
     return attempt;
   };
@@ -149,7 +149,7 @@ function renewing(first: Transport, token: Token, open: (token: Token) => Promis
     send: async (...args) => {
       const used = newest();
       const attempt = await sendWith(used, ...args);
-      if (attempt.answer?.status !== 401 || !used.mayExpire) return attempt;
+      if (attempt.response?.status !== 401 || !used.mayExpire) return attempt;
       used.renewed ??= renew(used.token);
       await used.renewed;
       return newest() === used ? attempt : sendWith(newest(), ...args);

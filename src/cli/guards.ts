@@ -1,6 +1,6 @@
 /** Protected profiles: what is written through one must be meant (cli.md, "auth, profile, api, serve, doctor"). */
 import type { Command } from 'commander';
-import type { Question, Wire } from '../api/client.ts';
+import type { Client, Operation } from '../api/client.ts';
 import { isRead } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
@@ -36,17 +36,17 @@ function protectingProfile(sources: Sources): ChosenProfile | undefined {
 }
 
 /** A wire on which every request that is no read passes the protection first. */
-export function guarded(wire: Wire, protection: Protection): Wire {
-  const pass = async <T>({ request, purpose }: Question<T>) => {
+export function guarded(client: Client, protection: Protection): Client {
+  const pass = async <T>({ request, purpose }: Operation<T>) => {
     if (isRead(request.method)) return;
     const { place, target } = purpose();
-    await protection(`${place ?? target} at ${wire.address}`);
+    await protection(`${place ?? target} at ${client.address}`);
   };
   return {
-    ...wire,
-    ask: async (question) => {
+    ...client,
+    send: async (question) => {
       await pass(question);
-      return wire.ask(question);
+      return client.send(question);
     },
   };
 }

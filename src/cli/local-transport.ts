@@ -21,7 +21,7 @@ export function localTransport(directory: string | undefined, host: Host): Trans
         body: text,
       } = await handle({ method, path, headers, body: Buffer.from(body) });
       const date = new Date(host.clock.now()).toUTCString();
-      return { answer: { status, headers: { date, ...lowerCased(answered) }, body: Buffer.from(text) } };
+      return { response: { status, headers: { date, ...lowerCased(answered) }, body: Buffer.from(text) } };
     },
     close: () => store.close(),
   };

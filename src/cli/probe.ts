@@ -1,8 +1,8 @@
-import { failureOf } from '../api/failures.ts';
-import { outcomeOf } from '../api/outcome.ts';
+import { toFailure } from '../api/failures.ts';
+import { toOutcome } from '../api/outcome.ts';
 import { getRequest } from '../api/requests.ts';
-import { decodedAttempt, isHtml, jsonOf } from '../api/response.ts';
-import type { Answer, AttemptLimits, Transport } from '../api/transport.ts';
+import { decodeAttempt, isHtml, parseResponseJson } from '../api/response.ts';
+import type { AttemptLimits, ServiceResponse, Transport } from '../api/transport.ts';
 import type { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import { isObject } from '../core/json.ts';
@@ -17,20 +17,20 @@ const nobody = 'listctl-init';
  * @returns why it cannot be used so; undefined where it can. credentials, when the token is what it does not like
  */
 export async function tryOut(transport: Transport, list: ListRef, limits: AttemptLimits): Promise<Failure | undefined> {
-  const attempt = await decodedAttempt(await transport.send(getRequest({ ...list, id: nobody }), limits));
+  const attempt = await decodeAttempt(await transport.send(getRequest({ ...list, id: nobody }), limits));
   limits.signal.throwIfAborted();
-  if (attempt.answer !== undefined && isGood(attempt.answer)) return undefined;
+  if (attempt.response !== undefined && isGood(attempt.response)) return undefined;
   const task = `read from list "${list.list}" of site "${list.site}"`;
   const { address, hide } = transport;
   const asked = { task, target: `list "${list.list}"`, address, hide, method: 'GET' } as const;
-  return failureOf(asked, attempt, outcomeOf('GET', attempt));
+  return toFailure(asked, attempt, toOutcome('GET', attempt));
 }
 
-function isGood(answer: Answer): boolean {
+function isGood(answer: ServiceResponse): boolean {
   const isExpected = answer.status === 404 || (answer.status >= 200 && answer.status < 300);
   if (!isExpected || isHtml(answer)) return false;
   try {
-    return isObject(jsonOf(answer));
+    return isObject(parseResponseJson(answer));
   } catch (error) {
     if (error instanceof SyntaxError) return false;
     throw error;

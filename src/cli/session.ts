@@ -1,8 +1,8 @@
 /** Global flags and the environment in, what one run works with out. */
 import type { Command } from 'commander';
-import { type AttemptReport, type Wire, type WireOptions, wireOver } from '../api/client.ts';
+import { type AttemptReport, type Client, type ClientOptions, createClient } from '../api/client.ts';
 import { type ItemsApi, itemsApi } from '../api/items.ts';
-import { type RetryPolicy, usualRetries } from '../api/outcome.ts';
+import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { ApiRequest, Transport } from '../api/transport.ts';
 import { exitCodeOf, exitCodes, Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
@@ -165,7 +165,7 @@ interface WayOptions {
 }
 
 /** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
-function wireOpener(options: WayOptions): (kind?: 'one' | 'many', more?: Partial<WireOptions>) => Promise<Wire> {
+function clientOpener(options: WayOptions): (kind?: 'one' | 'many', more?: Partial<ClientOptions>) => Promise<Client> {
   const { address, sources, context, notice, typed, connecting, opened, protection } = options;
   let token: Promise<Token | undefined> | undefined;
   return async (kind = 'one', more = {}) => {
@@ -175,7 +175,7 @@ function wireOpener(options: WayOptions): (kind?: 'one' | 'many', more?: Partial
     const transport = await connect(at, findOnce, context, kind === 'one' ? connecting() : { ...connecting(), kind });
     opened.push(transport);
     const sending = { address: at, transport, sources, typed, context, notice, kind };
-    return guarded(wireOver(transport, { ...wireOptions(sending), ...more }), protection);
+    return guarded(createClient(transport, { ...clientOptions(sending), ...more }), protection);
   };
 }
 
@@ -202,7 +202,7 @@ interface Sending {
 
 /** How often a request is sent again, and how long it may be waited for, as flags, variables and profiles have it. */
 function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy {
-  const { retries, maxWaitMs } = usualRetries;
+  const { retries, maxWaitMs } = defaultRetries;
   return {
     retries: findSetting(settings.retries, sources)?.value ?? retries,
     maxWaitMs: findSetting(settings.maxWait, sources)?.value ?? (kind === 'one' ? maxWaitMs : 900_000),
@@ -210,7 +210,7 @@ function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy {
 }
 
 /** How the requests of this run are sent: what flags, profiles and the environment say of it, and who watches. */
-function wireOptions(sending: Sending): WireOptions {
+function clientOptions(sending: Sending): ClientOptions {
   const { address, sources, context } = sending;
   const { host } = context;
   const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
@@ -266,7 +266,7 @@ export interface Session {
    *
    * @param more over what flags, variables and profiles say
    */
-  wire(kind?: 'one' | 'many', more?: Partial<WireOptions>): Promise<Wire>;
+  client(kind?: 'one' | 'many', more?: Partial<ClientOptions>): Promise<Client>;
   /** How often requests are sent again. */
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /**
@@ -406,7 +406,7 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   const errorScreen = () => screenOf(host.stderr, color, host);
   const confirming = { mayPrompt, confirmed: find(settings.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });
-  const wire = wireOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
+  const client = clientOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
   const stdoutUse = useOfStdout(output, printing.query !== undefined, host, command);
 
   return {
@@ -421,7 +421,7 @@ function openSession(context: Context, command: Command, opening: OpeningSession
       context.ending.is = 'changes';
     },
     address: () => addressText(address()),
-    wire,
+    client,
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => protection(`${place} at ${addressText(address())}`),
     words: context.words,
@@ -430,7 +430,7 @@ function openSession(context: Context, command: Command, opening: OpeningSession
     screen: () => screenOf(host.stdout, color, host),
     hasQuery: printing.query !== undefined,
     ...stdoutUse,
-    api: async () => itemsApi(await wire()),
+    api: async () => itemsApi(await client()),
     printing: async (view, isSeveral, work, done, takeAway) => {
       const screen = await screenOf(host.stdout, color, host);
       const isJsonExplicit = output === 'json';

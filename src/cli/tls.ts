@@ -16,7 +16,7 @@ export function trustWith(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>)
   const { NODE_EXTRA_CA_CERTS: more } = env;
   // Before Node 22.15 naming any authority leaves out these.
   if (more) authorities.push(readOrNothing(absolutePath(more, { cwd })));
-  return { authorities, isBlind: false };
+  return { authorities, skipVerification: false };
 }
 
 function certificatesIn(text: string, file: string): string {

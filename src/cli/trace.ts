@@ -1,7 +1,7 @@
 /** What -v and -vv show of the wire. To be loaded where one of them was typed. */
 import type { AttemptReport } from '../api/client.ts';
 import { secondsText } from '../api/failures.ts';
-import type { Answer, ApiRequest, Attempt } from '../api/transport.ts';
+import type { ApiRequest, Attempt, ServiceResponse } from '../api/transport.ts';
 import { printable } from '../core/text.ts';
 
 /** Of a body so many characters are shown. */
@@ -28,8 +28,8 @@ export function waitText({ attempt, waitMs = 0, number, numberMax }: AttemptRepo
   return `${endOf(attempt)}: waiting ${secondsText(waitMs)}, then trying again (attempt ${number + 1} of ${numberMax})`;
 }
 
-function endOf({ answer, fault }: Attempt): string {
-  return answer ? `HTTP ${answer.status}` : fault.reason;
+function endOf({ response, error }: Attempt): string {
+  return response ? `HTTP ${response.status}` : error.reason;
 }
 
 function followUp({ attempt, waitMs, number, numberMax, outcome }: AttemptReport): string {
@@ -47,7 +47,7 @@ function requestLines({ method, path, headers, body }: ApiRequest, hide: Hide): 
 const secretName =
   /^(set-)?cookie2?$|(^|[-_])(auth|authorization|token|secret|key|apikey|password|credentials?|session)s?$/i;
 
-function headerLines(mark: string, headers: Answer['headers']): string[] {
+function headerLines(mark: string, headers: ServiceResponse['headers']): string[] {
   return Object.entries(headers).map(([name, value]) => {
     const isSecret = secretName.test(name) && name !== 'idempotency-key';
     return `${mark} ${name}: ${isSecret ? '***' : value}`;
@@ -55,12 +55,12 @@ function headerLines(mark: string, headers: Answer['headers']): string[] {
 }
 
 function answerLines(attempt: Attempt, hide: Hide): string[] {
-  const head = attempt.answer ?? attempt.head;
+  const head = attempt.response ?? attempt.head;
   if (head === undefined) return [];
   return [
     `< HTTP ${head.status} ${head.statusText ?? ''}`.trimEnd(),
     ...headerLines('<', head.headers),
-    ...bodyLines('<', attempt.answer?.body, hide),
+    ...bodyLines('<', attempt.response?.body, hide),
   ];
 }
 
@@ -76,7 +76,7 @@ function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: Hi
 }
 
 /** What an answer calls itself, where that is not JSON. */
-function typeNote({ answer }: Attempt): string {
-  const type = answer?.headers['content-type'];
-  return answer?.body.length && type !== undefined && !/json/i.test(type) ? `; it calls itself ${type}` : '';
+function typeNote({ response }: Attempt): string {
+  const type = response?.headers['content-type'];
+  return response?.body.length && type !== undefined && !/json/i.test(type) ? `; it calls itself ${type}` : '';
 }

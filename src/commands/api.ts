@@ -1,5 +1,5 @@
-import { jsonOf } from '../api/response.ts';
-import { type Answer, type ApiRequest, isRead, type Method } from '../api/transport.ts';
+import { parseResponseJson } from '../api/response.ts';
+import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../api/transport.ts';
 import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
@@ -16,7 +16,12 @@ import { jsonView } from '../output/layout.ts';
  *
  * @param head printed before it
  */
-export async function showAnswer(answer: Answer, head: string, print: Print<JsonValue>, stdout: Output): Promise<void> {
+export async function showAnswer(
+  answer: ServiceResponse,
+  head: string,
+  print: Print<JsonValue>,
+  stdout: Output,
+): Promise<void> {
   if (head !== '') await stdout.write(head);
   if (answer.body.length === 0) return;
   const value = jsonOrNothing(answer);
@@ -29,14 +34,14 @@ export async function showAnswer(answer: Answer, head: string, print: Print<Json
  *
  * @param hide takes the token out of a text
  */
-export function headOf({ status, headers }: Answer, hide: (text: string) => string): string {
+export function headOf({ status, headers }: ServiceResponse, hide: (text: string) => string): string {
   const lines = Object.entries(headers).map(([name, value]) => printable(hide(`${name}: ${value ?? ''}`)));
   return [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\n');
 }
 
-function jsonOrNothing(answer: Answer): JsonValue | undefined {
+function jsonOrNothing(answer: ServiceResponse): JsonValue | undefined {
   try {
-    return jsonOf(answer);
+    return parseResponseJson(answer);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -176,11 +181,11 @@ export const setUpApi: SetUp = (command, context) => {
 function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session): Promise<void> {
   const { method, path } = request;
   const send = async (print: Print<JsonValue>) => {
-    const wire = await session.wire();
+    const client = await session.client();
     const target = `${method} ${path}`;
     const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
-    const answer = await wire.ask({ request, purpose: () => purpose, read: (whole) => whole });
-    const head = isIncluded ? headOf(answer, wire.hide) : '';
+    const answer = await client.send({ request, purpose: () => purpose, read: (whole) => whole });
+    const head = isIncluded ? headOf(answer, client.hide) : '';
     await showAnswer(answer, head, print, session.host.stdout);
   };
   return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');

@@ -12,7 +12,7 @@ import type { Host } from '../core/host.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import { jsonLine } from '../output/failure.ts';
 import { curlLine, shellWord } from '../output/request.ts';
-import { type BadDay, onBadDay } from '../service/fault-injection.ts';
+import { type InjectedFaults, injectFaults } from '../service/fault-injection.ts';
 import { listItemService } from '../service/handle.ts';
 import { type Server, type ServerOptions, startServer } from '../service/server.ts';
 import { openStore } from '../service/store.ts';
@@ -42,7 +42,7 @@ export interface ServeOptions {
   readonly token: string | undefined;
   /** The file that the token came from. */
   readonly tokenFile: string | undefined;
-  readonly badDay: {
+  readonly faults: {
     readonly latencyMs: number | undefined;
     readonly throttlePerSecond: number | undefined;
     readonly failRate: number | undefined;
@@ -71,7 +71,7 @@ export async function readServeOptions(flags: ServeFlags, world: Host): Promise<
     directory: flags.data,
     token: await tokenFrom(tokenFile, world),
     tokenFile,
-    badDay: {
+    faults: {
       latencyMs: numberFrom('--latency', flags.latency, parseLatency),
       throttlePerSecond: numberFrom('--throttle', flags.throttle, parseRate),
       failRate: numberFrom('--fail-rate', flags.failRate, parseShare),
@@ -239,7 +239,7 @@ function networkWarning({ url, host }: Serving): string {
 export interface LocalServerOptions extends ServerOptions {
   /** Where its items are; undefined for the user's own, those of `local:`. */
   readonly directory: string | undefined;
-  readonly badDay: BadDay;
+  readonly faults: InjectedFaults;
 }
 
 /**
@@ -254,7 +254,7 @@ export async function startLocalServer(options: LocalServerOptions, host: Host):
   // Who asks listctl to stop does not wait for a day to end: what is under way is answered at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});
   try {
-    const service = onBadDay(listItemService(store, now), options.badDay, { now, wait });
+    const service = injectFaults(listItemService(store, now), options.faults, { now, wait });
     const server = await startServer(service, options);
     return {
       url: server.url,

@@ -65,9 +65,9 @@ export interface Host {
   /**
    * Aborts when somebody asks a second time. Who never looks at it is ended by that at once; who does, by the third.
    */
-  readonly hurry: AbortSignal;
+  readonly forceStop: AbortSignal;
   /** As if somebody asked a second time: what was waited for long enough after the first. */
-  insist(): void;
+  escalateStop(): void;
 }
 
 /** The Host of the real process, which can end it. */
@@ -122,10 +122,10 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
     get signal() {
       return stops().signal;
     },
-    get hurry() {
-      return stops().hurry();
+    get forceStop() {
+      return stops().forceStop();
     },
-    insist: () => stops().insist(),
+    escalateStop: () => stops().escalateStop(),
   };
 }
 
@@ -219,26 +219,26 @@ function stopSignalsOf(process: NodeJS.Process) {
     };
     process.on(signal, stop);
   }
-  const hurry = () => {
+  const forceStop = () => {
     second ??= stopController();
     return second.signal;
   };
-  const insist = () => {
+  const escalateStop = () => {
     const { reason } = first.signal;
     if (!(reason instanceof Stopped) || second?.signal.aborted) return;
     second?.abort(reason);
     endSoon(process, reason.signal);
   };
-  return { signal: first.signal, hurry, insist };
+  return { signal: first.signal, forceStop, escalateStop };
 }
 
 /** Whatever still waits then, such as a pipe that nobody reads, is not waited for. */
 function endSoon(process: NodeJS.Process, signal: StopSignal): void {
-  setTimeout(() => endBySignal(process, signal), hurryMs).unref();
+  setTimeout(() => endBySignal(process, signal), forceStopMs).unref();
 }
 
 /** How long a process takes at most that was told twice to stop (reliability, P01: 1 s). */
-const hurryMs = 800;
+const forceStopMs = 800;
 
 function stopController(): AbortController {
   const controller = new AbortController();

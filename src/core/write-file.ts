@@ -208,7 +208,7 @@ export interface OutputFile {
   close(): Promise<void>;
 }
 
-type StreamHost = Pick<Host, 'cwd' | 'clock' | 'signal' | 'hurry' | 'stdout' | 'stderr'>;
+type StreamHost = Pick<Host, 'cwd' | 'clock' | 'signal' | 'forceStop' | 'stdout' | 'stderr'>;
 
 /**
  * Opens a file for writing: `-`, `/dev/stdout`, `/dev/stderr` and other descriptors are written through, pipes and
@@ -312,10 +312,10 @@ function throughDescriptor(name: string, descriptor: number, host: StreamHost): 
 const fullPipeMs = 20;
 
 /** Not on this thread, and ended by a second signal: a pipe may have a reader that does not read. */
-async function writeAll(descriptor: number, bytes: Uint8Array, { clock, hurry }: StreamHost): Promise<void> {
+async function writeAll(descriptor: number, bytes: Uint8Array, { clock, forceStop }: StreamHost): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
-    const taken = await untilStopped(writeOnce(descriptor, bytes, at), hurry);
-    if (taken === 0) await clock.sleep(fullPipeMs, hurry);
+    const taken = await untilStopped(writeOnce(descriptor, bytes, at), forceStop);
+    if (taken === 0) await clock.sleep(fullPipeMs, forceStop);
     at += taken;
   }
 }

@@ -7,18 +7,18 @@ import {
   type CellType,
   cellTypes,
   type EmptyCell,
-  type Interpreter,
   quoted,
   type RawRow,
   type RowFault,
+  type RowParser,
   type RowsOptions,
 } from './types.ts';
 
 /** Ours, in a rejects file: ignored on the way in. */
-export const isOurs = (name: string): boolean => name.startsWith('listctl:');
+export const isReservedName = (name: string): boolean => name.startsWith('listctl:');
 
 /** The names that options ask for, each with the option that does. */
-export function askedNames({ only, rename, types }: RowsOptions): ReadonlyMap<string, string> {
+export function requestedColumns({ only, rename, types }: RowsOptions): ReadonlyMap<string, string> {
   const asked = new Map<string, string>();
   // A type may go by the new name of a column, too.
   const fields = new Set(rename.values());
@@ -63,7 +63,7 @@ export function checkRename(rename: ReadonlyMap<string, string>): void {
 }
 
 /** What is said once of ids that a create leaves out. */
-export function idsNotSent(idColumn: string): string {
+export function unsentIds(idColumn: string): string {
   return `the service assigns ids: ${quoted(idColumn)} is not sent; --rename ${idColumn}=Name sends it under another name`;
 }
 
@@ -102,9 +102,9 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
   if (fault !== undefined || source.kind !== 'cells') throw wrong(fault?.problem ?? 'no cells', fault?.column);
   const named = source.cells.map(nameAndType);
   checkNames(named, wrong);
-  const known = named.filter(({ name }) => !isOurs(name));
+  const known = named.filter(({ name }) => !isReservedName(name));
   const names = known.map(({ name }) => name);
-  for (const [name, option] of askedNames(options)) {
+  for (const [name, option] of requestedColumns(options)) {
     if (!names.includes(name)) throw unknownName(option, 'column', name, names);
   }
   const idAt = named.findIndex(({ name }) => name === options.idColumn);
@@ -116,7 +116,7 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
     cells: source.cells,
     columns: columnsOf(named, options),
     idAt: idAt === -1 ? undefined : idAt,
-    notices: hasUnsentId ? [idsNotSent(options.idColumn)] : [],
+    notices: hasUnsentId ? [unsentIds(options.idColumn)] : [],
   };
 }
 
@@ -135,7 +135,7 @@ export function columnName(cell: string): string {
 function nameAndType(cell: string): NamedColumn {
   const colon = cell.lastIndexOf(':');
   const type = cellTypes.find((word) => word === cell.slice(colon + 1));
-  return colon === -1 || type === undefined || isOurs(cell)
+  return colon === -1 || type === undefined || isReservedName(cell)
     ? { name: cell, type: undefined }
     : { name: cell.slice(0, colon), type };
 }
@@ -156,7 +156,7 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonl
   return named.flatMap(({ name, type }, at) => {
     const isWanted = only === undefined || only.includes(name);
     // An id is a field only where somebody gave it the name of one.
-    if (!isWanted || isOurs(name) || (name === idColumn && !rename.has(name))) return [];
+    if (!isWanted || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
     const field = rename.get(name) ?? name;
     const other = taken.get(field);
     if (other !== undefined) throw sameField(other, name, field);
@@ -217,12 +217,12 @@ function isNo(what: string, text: string): CellValue {
   return { problem: `${quoted(text)} is not ${what}` };
 }
 
-export function cellInterpreter(header: Header, options: RowsOptions): Interpreter {
+export function createCellParser(header: Header, options: RowsOptions): RowParser {
   const { idAt, notices } = header;
   const fieldsOf = fieldReader(header, options);
   return {
-    idPlace: idAt === undefined ? undefined : idAt + 1,
-    meaningOf: (source) => {
+    idColumn: idAt === undefined ? undefined : idAt + 1,
+    parse: (source) => {
       const cells = source.kind === 'cells' ? source.cells : [];
       if (cells.length !== header.cells.length) return ragged(cells.length, header.cells.length);
       const fields = fieldsOf(cells);
@@ -260,11 +260,11 @@ function ragged(cells: number, columns: number): RowFault {
 }
 
 /** What rows of ids mean: the item, and for an update the common fields alone. */
-export function idInterpreter({ action, common }: RowsOptions): Interpreter {
+export function createIdParser({ action, common }: RowsOptions): RowParser {
   const fields = action === 'update' ? common : {};
   return {
-    idPlace: 1,
-    meaningOf: (source) => ({ id: source.kind === 'id' ? source.id : undefined, fields }),
+    idColumn: 1,
+    parse: (source) => ({ id: source.kind === 'id' ? source.id : undefined, fields }),
     notices: () => [],
     unknownName: () => undefined,
   };

@@ -6,12 +6,12 @@ import { keptOf, type RawRow, type RowFault, rowLengthMax, tooLong } from './typ
  * Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. A record that is
  * too long may be cut short: its beginning is given as soon as it is too long, and its rest never.
  */
-export interface CutBlock {
+export interface SplitBlock {
   readonly text: string;
-  readonly records: readonly CutRecord[];
+  readonly records: readonly SplitRecord[];
 }
 
-export interface CutRecord {
+export interface SplitRecord {
   /** The part of the block's text, its line end included. */
   readonly start: number;
   readonly end: number;
@@ -21,11 +21,11 @@ export interface CutRecord {
   readonly problem: string | undefined;
 }
 
-export interface CsvCutter {
+export interface CsvSplitter {
   /** The records that have ended by now, and one that has become too long. */
-  cut(text: string): CutBlock;
+  cut(text: string): SplitBlock;
   /** The last one, which may have no line end. */
-  end(): CutBlock;
+  end(): SplitBlock;
 }
 
 // Where in a record the next character stands: a quote opens only where a field begins (RFC 4180, section 2.5).
@@ -40,11 +40,11 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /** @param line that of the first character, from 1 */
-export function csvCutter(delimiter: string, line = 1): CsvCutter {
-  return new RecordCutter(delimiter, line);
+export function createCsvSplitter(delimiter: string, line = 1): CsvSplitter {
+  return new RecordSplitter(delimiter, line);
 }
 
-class RecordCutter implements CsvCutter {
+class RecordSplitter implements CsvSplitter {
   readonly #separator: number;
   /** The text of a record that has not ended, as far as it has been looked at, and in what state that ended. */
   #begun = '';
@@ -67,17 +67,17 @@ class RecordCutter implements CsvCutter {
     this.#startLine = line;
   }
 
-  cut(text: string): CutBlock {
+  cut(text: string): SplitBlock {
     return this.#cutUp(this.#rest + text, false);
   }
 
-  end(): CutBlock {
+  end(): SplitBlock {
     return this.#cutUp(this.#rest, true);
   }
 
-  #cutUp(part: string, isLast: boolean): CutBlock {
+  #cutUp(part: string, isLast: boolean): SplitBlock {
     const before = this.#begun;
-    const records: CutRecord[] = [];
+    const records: SplitRecord[] = [];
     // The first one began in an earlier part.
     let start = -before.length;
     // Where in the part the text of the block begins: not with the rest of a record that is skipped.
@@ -99,7 +99,7 @@ class RecordCutter implements CsvCutter {
   }
 
   /** The block, with the beginning of the record that goes on: without its end, it is known to be too long. */
-  #withBeginning(text: string, records: readonly CutRecord[]): CutBlock {
+  #withBeginning(text: string, records: readonly SplitRecord[]): SplitBlock {
     const kept = keptOf(this.#begun);
     this.#begun = '';
     this.#isTooLong = true;
@@ -155,7 +155,7 @@ class RecordCutter implements CsvCutter {
   }
 
   /** The record that ends where we stand. */
-  #recordFrom(start: number, shift: number): CutRecord {
+  #recordFrom(start: number, shift: number): SplitRecord {
     const problem = this.#at - start > rowLengthMax ? tooLong : this.#problem;
     return { start: start + shift, end: this.#at + shift, line: this.#startLine, problem };
   }
@@ -187,7 +187,7 @@ export async function* csvRecords(
   delimiter: string,
   line: number,
 ): AsyncGenerator<readonly RawRow[]> {
-  const cutter = csvCutter(delimiter, line);
+  const splitter = createCsvSplitter(delimiter, line);
   const options: Options = {
     delimiter,
     record_delimiter: ['\n', '\r\n'],
@@ -195,14 +195,14 @@ export async function* csvRecords(
     skip_empty_lines: true,
   };
   for await (const part of text) {
-    const block = cutter.cut(part);
+    const block = splitter.cut(part);
     if (block.records.length > 0) yield recordsIn(block, options);
   }
-  const last = cutter.end();
+  const last = splitter.end();
   if (last.records.length > 0) yield recordsIn(last, options);
 }
 
-function recordsIn(block: CutBlock, options: Options): readonly RawRow[] {
+function recordsIn(block: SplitBlock, options: Options): readonly RawRow[] {
   const isGood = block.records.every(({ problem }) => problem === undefined);
   const lists = isGood ? (plainLists(block, options) ?? tryToParse(block.text, options)) : undefined;
   if (lists?.length !== block.records.length)
@@ -214,7 +214,7 @@ function recordsIn(block: CutBlock, options: Options): readonly RawRow[] {
  * The cells of a block that has no quote in it, which is most of them: then a delimiter is a delimiter wherever it
  * stands, and a file is read three times as fast. A property of the tests holds it to csv-parse.
  */
-function plainLists({ text, records }: CutBlock, { delimiter }: Options): readonly string[][] | undefined {
+function plainLists({ text, records }: SplitBlock, { delimiter }: Options): readonly string[][] | undefined {
   if (text.includes('"') || typeof delimiter !== 'string') return undefined;
   return records.map(({ start, end }) => text.slice(start, endOfLine(text, end)).split(delimiter));
 }
@@ -235,7 +235,7 @@ function tryToParse(text: string, options: Options): readonly string[][] | undef
 }
 
 /** One record by itself: so it is found which of a block are bad. */
-function oneRecord(block: string, { start, end, line, problem }: CutRecord, options: Options): RawRow {
+function oneRecord(block: string, { start, end, line, problem }: SplitRecord, options: Options): RawRow {
   const text = block.slice(start, end);
   if (problem !== undefined) return unread(line, text, { problem, column: undefined });
   try {

@@ -1,9 +1,9 @@
 /** The elements of one JSON array, as texts: so a file of them is never in memory as a whole. */
 import { Failure } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
-import { askedNames, idsNotSent, isOurs, unknownName } from './columns.ts';
+import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
 import type { TextPart } from './decode.ts';
-import { type Interpreter, keptOf, type Meaning, quoted, type RowsOptions, rowLengthMax } from './types.ts';
+import { keptOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
 
 /**
  * Splits the outermost array. What is wrong inside an element is found by who parses it, and spoils no other one.
@@ -164,14 +164,14 @@ function noArray(name: string, code: number): Failure {
   });
 }
 
-export function jsonInterpreter(options: RowsOptions): Interpreter {
+export function createJsonParser(options: RowsOptions): RowParser {
   const found = new Found(options);
   return {
-    idPlace: undefined,
-    meaningOf: (source) => {
+    idColumn: undefined,
+    parse: (source) => {
       const value = source.kind === 'json' ? source.value : null;
-      const meaning = bareId(value, options) ?? objectMeaning(value, options, found);
-      return typeof meaning === 'string' ? { problem: meaning, column: undefined } : meaning;
+      const row = bareId(value, options) ?? objectMeaning(value, options, found);
+      return typeof row === 'string' ? { problem: row, column: undefined } : row;
     },
     notices: () => found.notices(),
     unknownName: () => found.unknownName(),
@@ -179,13 +179,13 @@ export function jsonInterpreter(options: RowsOptions): Interpreter {
 }
 
 /** A text or a number may be the id itself, where one is asked for. */
-function bareId(value: JsonValue, { action, common }: RowsOptions): Meaning | undefined {
+function bareId(value: JsonValue, { action, common }: RowsOptions): ParsedRow | undefined {
   const id = action === 'create' ? undefined : idText(value);
   return id === undefined ? undefined : { id, fields: action === 'update' ? common : {} };
 }
 
 /** What an object says, or what is wrong with it. */
-function objectMeaning(value: JsonValue, options: RowsOptions, found: Found): Meaning | string {
+function objectMeaning(value: JsonValue, options: RowsOptions, found: Found): ParsedRow | string {
   if (!isObject(value)) return options.action === 'create' ? 'no object' : 'no object, and no id';
   if (Object.hasOwn(value, 'listctl:text'))
     return 'a row that could not be read: mend its listctl:text, and put that here';
@@ -211,7 +211,7 @@ class Found {
 
   constructor(options: RowsOptions) {
     this.#options = options;
-    this.#missing = new Map(askedNames(options));
+    this.#missing = new Map(requestedColumns(options));
   }
 
   add({ members, others, hasId }: Parts): void {
@@ -231,7 +231,7 @@ class Found {
   notices(): readonly string[] {
     const names = [...this.#dropped].map(quoted).join(', ');
     return [
-      ...(this.#hasUnsentId ? [idsNotSent(this.#options.idColumn)] : []),
+      ...(this.#hasUnsentId ? [unsentIds(this.#options.idColumn)] : []),
       ...(names === '' ? [] : [`only the fields of items are sent, not ${names}`]),
     ];
   }
@@ -260,7 +260,7 @@ interface Parts {
 
 /** Undefined where it has to be an item, and is none. */
 function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): Parts | undefined {
-  const all = Object.entries(object).filter(([name]) => !isOurs(name));
+  const all = Object.entries(object).filter(([name]) => !isReservedName(name));
   const hasId = Object.hasOwn(object, idColumn);
   const idValue = hasId ? (object[idColumn] ?? null) : null;
   const id = idText(idValue);
@@ -273,7 +273,7 @@ function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): P
   }
   const looksLikeItem = all.length === 1 || Object.hasOwn(object, 'id') || hasId;
   if (isObject(inner) && rows !== 'fields' && (rows === 'items' || looksLikeItem)) {
-    const members = Object.entries(inner).filter(([name]) => !isOurs(name));
+    const members = Object.entries(inner).filter(([name]) => !isReservedName(name));
     return { members, others: others(), hasId, id, idValue };
   }
   return { members: all.filter(([name]) => name !== idColumn), others: [], hasId, id, idValue };
@@ -283,7 +283,7 @@ function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): P
 function sentFrom(
   { members, hasId, id, idValue }: Parts,
   { rename, only, idColumn, common }: RowsOptions,
-): Meaning | string {
+): ParsedRow | string {
   const fields = new Map<string, JsonValue>();
   const isWanted = (name: string) => only === undefined || only.includes(name);
   const idField = rename.get(idColumn);

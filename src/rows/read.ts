@@ -2,19 +2,19 @@
 import { Failure } from '../core/errors.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
 import { jsonFaultAt } from '../core/json-scan.ts';
-import { cellInterpreter, checkRename, type Header, idInterpreter, readHeader } from './columns.ts';
+import { checkRename, createCellParser, createIdParser, type Header, readHeader } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { decodedText, linesOf, type TextPart } from './decode.ts';
 import { contentBytes, type Input, isEmpty, nameOf } from './input.ts';
-import { elementsOf, jsonInterpreter } from './json-rows.ts';
+import { createJsonParser, elementsOf } from './json-rows.ts';
 import {
   type BadRow,
-  type Interpreter,
   quoted,
   type RawRow,
   type Row,
   type RowFault,
   type RowFormat,
+  type RowParser,
   type RowsOptions,
   rowFrom,
   rowLengthMax,
@@ -241,9 +241,9 @@ export async function openRows(input: Input, options: RowsOptions): Promise<Rows
     throw emptyInput(input, format);
   }
   if (format === 'csv' || format === 'tsv') return openCells(input, format, options);
-  const interpreter = format === 'ids' ? idInterpreter(options) : jsonInterpreter(options);
+  const parser = format === 'ids' ? createIdParser(options) : createJsonParser(options);
   const raws = (pass: Pass) => textRows(format, input, textOf(input, options, pass));
-  return rowsFile({ input, format, options, delimiter: undefined, header: [] }, interpreter, raws);
+  return rowsFile({ input, format, options, delimiter: undefined, header: [] }, parser, raws);
 }
 
 async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptions): Promise<RowsFile> {
@@ -257,7 +257,7 @@ async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptio
   }
   const read: Header = readHeader(header, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
-  return rowsFile(facts, cellInterpreter(read, options), (pass) => withoutFirst(raws(pass)));
+  return rowsFile(facts, createCellParser(read, options), (pass) => withoutFirst(raws(pass)));
 }
 
 /** For an export that failed, no rows would look like success. */
@@ -276,19 +276,15 @@ function emptyInput({ name }: Input, format: RowFormat): Failure {
 
 type Facts = Pick<RowsFile, 'input' | 'format' | 'options' | 'delimiter' | 'header'>;
 
-function rowsFile(
-  facts: Facts,
-  interpreter: Interpreter,
-  raws: (pass: Pass) => AsyncIterable<readonly RawRow[]>,
-): RowsFile {
+function rowsFile(facts: Facts, parser: RowParser, raws: (pass: Pass) => AsyncIterable<readonly RawRow[]>): RowsFile {
   const { action, shard } = facts.options;
   const isOfShard = (number: number) => shard === undefined || (number - 1) % shard.count === shard.index - 1;
   return {
     ...facts,
     isOfShard,
-    notices: () => interpreter.notices(),
+    notices: () => parser.notices(),
     checkNames: () => {
-      const failure = interpreter.unknownName();
+      const failure = parser.unknownName();
       if (failure !== undefined) throw failure;
     },
     async *blocks(pass = {}) {
@@ -297,7 +293,7 @@ function rowsFile(
         const rows: (Row | BadRow)[] = [];
         for (const raw of block) {
           number += 1;
-          if (pass.everyShard || isOfShard(number)) rows.push(rowFrom(number, raw, action, interpreter));
+          if (pass.everyShard || isOfShard(number)) rows.push(rowFrom(number, raw, action, parser));
         }
         if (rows.length > 0) yield rows;
       }

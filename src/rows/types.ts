@@ -153,7 +153,7 @@ function measure(value: JsonValue, levels: number, size: { members: number; leng
 }
 
 /** What a row says. */
-export interface Meaning {
+export interface ParsedRow {
   /** Not yet checked; undefined where the row has none. */
   readonly id: string | undefined;
   /** With the common fields over them. */
@@ -161,10 +161,10 @@ export interface Meaning {
 }
 
 /** Knows what the rows of one file mean. */
-export interface Interpreter {
+export interface RowParser {
   /** Where an id stands, as `BadRow.column`. */
-  readonly idPlace: number | undefined;
-  meaningOf(source: RowSource): Meaning | RowFault;
+  readonly idColumn: number | undefined;
+  parse(source: RowSource): ParsedRow | RowFault;
   /** What was left out of the rows so far, each said once. */
   notices(): readonly string[];
   /** What is only known when every row has been seen: the first name that none of them has. */
@@ -176,13 +176,13 @@ export function rowFrom(
   number: number,
   { line, source, fault }: RawRow,
   action: RowAction,
-  interpreter: Interpreter,
+  parser: RowParser,
 ): Row | BadRow {
   const bad = ({ problem, column }: RowFault): BadRow => ({ number, line, column, source, problem });
   if (fault !== undefined) return bad(fault);
-  const meaning = interpreter.meaningOf(source);
-  if ('problem' in meaning) return bad(meaning);
-  const { id, fields } = meaning;
+  const row = parser.parse(source);
+  if ('problem' in row) return bad(row);
+  const { id, fields } = row;
   if (action === 'create' || action === 'update') {
     const unsendable = isEmpty(fields) ? 'no field to send' : problemOfSize(fields);
     if (unsendable !== undefined) return bad({ problem: unsendable, column: undefined });
@@ -190,7 +190,7 @@ export function rowFrom(
   }
   const problem = problemOfId(id);
   if (problem !== undefined || id === undefined) {
-    return bad({ problem: problem ?? 'no id', column: interpreter.idPlace });
+    return bad({ problem: problem ?? 'no id', column: parser.idColumn });
   }
   return { number, line, id, fields, source };
 }

@@ -1,9 +1,9 @@
-/** A service on a bad day, so that a script can be tried against one: slow, throttled, failing. */
+/** Delays, throttling and failures injected into the service, to test scripts against. */
 import type { ListItemService } from './handle.ts';
 import { errorAnswer, Refusal, type ServiceAnswer, type ServiceRequest } from './message.ts';
 
-/** What goes wrong on a bad day; what is left out goes well. */
-export interface BadDay {
+/** The faults to inject. */
+export interface InjectedFaults {
   /** Milliseconds that each answer waits. */
   readonly latencyMs?: number | undefined;
   /** The most requests a second; those beyond are told to come back later (429). */
@@ -14,8 +14,8 @@ export interface BadDay {
   readonly seed?: number | undefined;
 }
 
-/** Time, as far as a bad day needs it. */
-export interface DayClock {
+/** The clock that fault injection uses. */
+export interface FaultClock {
   /** Milliseconds since 1970. */
   now(): number;
   /** Resolves after so many milliseconds, or at once when there is no time left to wait. */
@@ -23,7 +23,7 @@ export interface DayClock {
 }
 
 /** A service whose connection may break: undefined is a request that is never answered. */
-export type UnsteadyService = (request: ServiceRequest) => Promise<ServiceAnswer | undefined>;
+export type FaultyService = (request: ServiceRequest) => Promise<ServiceAnswer | undefined>;
 
 /** How a request fails: with a status that does not tell what was done, or by a connection that breaks. */
 type Fault = 500 | 503 | 504 | 'reset';
@@ -31,12 +31,12 @@ type Fault = 500 | 503 | 504 | 'reset';
 const faultsBefore: readonly Fault[] = [500, 503, 'reset'];
 const faultsAfter: readonly Fault[] = [500, 504, 'reset'];
 
-/** Puts a bad day over a service. What fails before is not carried out; what fails after is. */
-export function onBadDay(service: ListItemService, day: BadDay, clock: DayClock): UnsteadyService {
+/** Injects faults into a service: half of the failures come before the request takes effect, half after. */
+export function injectFaults(service: ListItemService, day: InjectedFaults, clock: FaultClock): FaultyService {
   const { latencyMs = 0, throttlePerSecond, failRate = 0, seed } = day;
   const throttle = throttlePerSecond === undefined ? undefined : tokenBucket(throttlePerSecond, clock.now());
   const random = seed === undefined ? Math.random : randomFrom(seed);
-  const answerTo: UnsteadyService = async (request) => {
+  const answerTo: FaultyService = async (request) => {
     const waitMs = throttle?.(clock.now()) ?? 0;
     if (waitMs > 0) return throttled(waitMs);
     // Always as many draws for a request, so that the next one's luck does not depend on this one's.
@@ -61,7 +61,7 @@ function throttled(waitMs: number): ServiceAnswer {
 }
 
 function failed(fault: Fault): ServiceAnswer | undefined {
-  return fault === 'reset' ? undefined : errorAnswer(new Refusal(fault, 'a bad day (serve --fail-rate)'));
+  return fault === 'reset' ? undefined : errorAnswer(new Refusal(fault, 'injected failure (serve --fail-rate)'));
 }
 
 /**

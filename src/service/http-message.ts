@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../core/loopback.ts';
-import type { UnsteadyService } from './fault-injection.ts';
+import type { FaultyService } from './fault-injection.ts';
 import { maxBodyBytes } from './handle.ts';
 import { errorAnswer, Refusal, type ServiceAnswer } from './message.ts';
 
@@ -132,7 +132,7 @@ export interface Exchange {
 /** What every request meets. */
 export interface AnswerParts {
   readonly gate: ServerGate;
-  readonly service: UnsteadyService;
+  readonly service: FaultyService;
   /** Told of what nobody foresaw while a request was worked on; its client gets a 500. */
   readonly onError: (error: unknown) => void;
   /** Whether a connection takes no request after this one. */

@@ -11,7 +11,7 @@ import { hostname } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
-import type { UnsteadyService } from './fault-injection.ts';
+import type { FaultyService } from './fault-injection.ts';
 import { answerOverHttp, type Exchange, serverGate, versionPath } from './http-message.ts';
 
 /** How long a connection that broke the protocol may take to read why, in milliseconds. */
@@ -160,7 +160,7 @@ export interface Server {
  * @throws {Failure} local-file, when the port is taken or not allowed; usage, when the host is no address of this
  *   machine
  */
-export async function startServer(service: UnsteadyService, options: ServerOptions): Promise<Server> {
+export async function startServer(service: FaultyService, options: ServerOptions): Promise<Server> {
   const { host, token, onError } = options;
   const limits = { ...usualLimits, ...options.limits };
   const connections = trackConnections();

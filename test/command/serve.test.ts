@@ -179,7 +179,7 @@ describe('its items', () => {
   });
 });
 
-describe('a bad day', () => {
+describe('fault injection', () => {
   test('is as slow, as throttled and as broken as it was asked to be', async () => {
     const env = { LISTCTL_TOKEN: token };
     await using slow = await serving(['--latency', '250'], env);

@@ -89,7 +89,7 @@ export class ModelWorld {
   }
 
   /** Runs a command that nothing happens to. */
-  run(words: readonly string[], stops: { readonly signal?: AbortSignal; readonly hurry?: AbortSignal } = {}) {
+  run(words: readonly string[], stops: { readonly signal?: AbortSignal; readonly forceStop?: AbortSignal } = {}) {
     const env = {
       LISTCTL_BASE_URL: this.service.url,
       LISTCTL_TOKEN: 'model-token',
@@ -115,18 +115,18 @@ export class ModelWorld {
   }
 
   async #faulty(words: readonly string[], { fates, crash }: Call): Promise<Run | 'killed'> {
-    const [stop, hurry] = [new AbortController(), new AbortController()];
+    const [stop, forceStop] = [new AbortController(), new AbortController()];
     let atCrash: ReadonlyMap<string, string> | undefined;
     const kill = () => {
       atCrash ??= new Map(files.flatMap((name) => [[name, this.#read(name)] as const].flatMap(present)));
       // What it does from now on is undone; so that it does not take long, it is asked to stop.
       stop.abort(new Stopped('SIGINT'));
-      hurry.abort(new Stopped('SIGINT'));
+      forceStop.abort(new Stopped('SIGINT'));
     };
     this.service.script = scriptOf(fates, crash, kill, () => atCrash !== undefined);
     const restore = killingAtJournal(crash, kill);
     try {
-      const ended = await this.run(words, { signal: stop.signal, hurry: hurry.signal });
+      const ended = await this.run(words, { signal: stop.signal, forceStop: forceStop.signal });
       if (atCrash === undefined) return ended;
       for (const name of files) rmSync(join(this.#directory, name), { force: true });
       for (const [name, text] of atCrash) writeFileSync(join(this.#directory, name), text, 'latin1');

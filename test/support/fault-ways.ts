@@ -1,6 +1,6 @@
 /** The ways in which the whole program can be run against a fault server, and what holds of every run. */
 import { expect } from 'vitest';
-import type { Way as ServiceWay } from '../../src/api/connect.ts';
+import type { ConnectionOptions as ServiceWay } from '../../src/api/connect.ts';
 import { httpTransport } from '../../src/api/http.ts';
 import type { Transport } from '../../src/api/transport.ts';
 import { undiciTransport } from '../../src/api/undici.ts';

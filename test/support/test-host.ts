@@ -15,7 +15,7 @@ export interface World {
   readonly terminal?: number;
   readonly signal?: AbortSignal;
   /** The second time that somebody asks to stop. */
-  readonly hurry?: AbortSignal;
+  readonly forceStop?: AbortSignal;
   /** Where it is started: a directory with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
   /** The home that the passwd database has; empty where the user has no entry, since an empty one counts for nothing. */
@@ -47,7 +47,7 @@ export function testHost({
   stdinKind,
   terminal,
   signal = new AbortController().signal,
-  hurry = new AbortController().signal,
+  forceStop = new AbortController().signal,
   cwd = '/',
   passwdHome = nowhere,
   now = () => Date.now(),
@@ -68,8 +68,8 @@ export function testHost({
     processes: { own: process.pid, isRunning: (id) => id === process.pid },
     killGroup: (id) => process.kill(-id, 'SIGKILL'),
     signal,
-    hurry,
-    insist: () => {},
+    forceStop,
+    escalateStop: () => {},
     printed,
     sleptMs,
     random,

@@ -1,6 +1,6 @@
 /** JSONTestSuite, as bytes, against our readers of answers and of rows (reliability, E2). */
 import { describe, expect, test } from 'vitest';
-import { jsonOf } from '../../src/api/response.ts';
+import { parseResponseJson } from '../../src/api/response.ts';
 import { Failure } from '../../src/core/errors.ts';
 import { type JsonValue, printJson } from '../../src/core/json.ts';
 import { jsonSuite, type SuiteFile } from '../corpora/json-suite.ts';
@@ -86,11 +86,11 @@ const bad = [
 
 describe('an answer', () => {
   test.each(good)('with $name is read, and printed equal: $because', ({ bytes }) => {
-    expectEqual(jsonOf({ status: 200, headers: {}, body: bytes }), bytes);
+    expectEqual(parseResponseJson({ status: 200, headers: {}, body: bytes }), bytes);
   });
 
   test.each(bad)('with $name is no usable one: $because', ({ bytes }) => {
-    const read = () => jsonOf({ status: 200, headers: {}, body: bytes });
+    const read = () => parseResponseJson({ status: 200, headers: {}, body: bytes });
 
     expect(read).toThrow(SyntaxError);
     expect(read).toThrow(/^the answer is not (UTF-8|usable JSON \(.+\))$/s);

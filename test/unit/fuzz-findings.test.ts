@@ -2,8 +2,8 @@
 import { type AddressInfo, createServer } from 'node:net';
 import process from 'node:process';
 import { describe, expect, test, vi } from 'vitest';
-import type { Way } from '../../src/api/connect.ts';
-import { failureOf } from '../../src/api/failures.ts';
+import type { ConnectionOptions } from '../../src/api/connect.ts';
+import { toFailure } from '../../src/api/failures.ts';
 import { httpTransport } from '../../src/api/http.ts';
 import type { Attempt, Transport } from '../../src/api/transport.ts';
 import { undiciTransport } from '../../src/api/undici.ts';
@@ -56,21 +56,21 @@ describe.each([
   { name: 'undici', open: undiciTransport },
 ])('over $name', ({ open }) => {
   test.each([204, 304])('a %i that announces a length is whole with its head', async (status) => {
-    const { answer } = await answered(open, `HTTP/1.1 ${status} Fine\r\nContent-Length: 5\r\n\r\n`);
+    const { response } = await answered(open, `HTTP/1.1 ${status} Fine\r\nContent-Length: 5\r\n\r\n`);
 
-    expect(answer).toMatchObject({ status, body: new Uint8Array() });
+    expect(response).toMatchObject({ status, body: new Uint8Array() });
   });
 
   test('a status line whose number is no status is no answer', async () => {
-    const { answer, fault } = await answered(open, 'HTTP/1.1 004 Not Found\r\nContent-Length: 5\r\n\r\n12345');
+    const { response, error } = await answered(open, 'HTTP/1.1 004 Not Found\r\nContent-Length: 5\r\n\r\n12345');
 
-    expect([answer, fault?.kind]).toEqual([undefined, 'unusable']);
+    expect([response, error?.kind]).toEqual([undefined, 'unusable']);
   });
 
   test('a 101 without an upgrade is told in our words', async () => {
     const attempt = await answered(open, 'HTTP/1.1 101 Switching Protocols\r\nX: y\r\n\r\nabc');
 
-    expect(attempt.answer?.status ?? attempt.fault?.reason).toEqual(
+    expect(attempt.response?.status ?? attempt.error?.reason).toEqual(
       open === httpTransport ? 101 : 'the answer is none to the request',
     );
   });
@@ -87,7 +87,7 @@ test('what a failure says of an answer has an end, whatever the service said', (
   const long = 'x'.repeat(9000);
   const headers = { location: `http://a/${long}`, 'retry-after': long, 'request-id': long };
   const failures = [302, 429].map((status) =>
-    failureOf(asked, { answer: { status, headers, body: Buffer.from(`{"code":"${long}"}`) } }, 'refused'),
+    toFailure(asked, { response: { status, headers, body: Buffer.from(`{"code":"${long}"}`) } }, 'refused'),
   );
 
   for (const { message, details } of failures) {
@@ -100,7 +100,7 @@ test('what a failure says of an answer has an end, whatever the service said', (
 });
 
 /** What comes of asking for something, where these bytes are the answer and the connection ends behind them. */
-async function answered(open: (way: Way) => Promise<Transport>, answer: string): Promise<Attempt> {
+async function answered(open: (way: ConnectionOptions) => Promise<Transport>, answer: string): Promise<Attempt> {
   const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(answer)));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`);

@@ -2,11 +2,11 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { connectorTo } from '../../api/connect.ts';
+import { createConnector } from '../../api/connect.ts';
 import { proxyFor, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
 import type { TlsTrust } from '../../api/tls.ts';
-import { faultOf } from '../../api/transport.ts';
+import { toTransportError } from '../../api/transport.ts';
 import { type ConnectOptions, connect } from '../../cli/connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { settings } from '../../cli/flags.ts';
@@ -88,7 +88,7 @@ function authoritiesFound(
   if (isInsecure) {
     const hint = 'anybody on the way may read the token: trust an authority of your own with --ca-file FILE instead';
     const found: Found = { status: 'warning', value: 'no certificate is verified', source: '--insecure-tls', hint };
-    return [found, { authorities: [], isBlind: true }];
+    return [found, { authorities: [], skipVerification: true }];
   }
   const file = findSetting(settings.caFile, sources);
   if (file === undefined) {
@@ -108,7 +108,7 @@ async function nameFound(base: URL, proxy: URL | undefined, { signal }: Host): P
     return { status: 'ok', value: `${shown.join(', ')}${more}`, source: proxy ? `of the proxy ${name}` : name };
   } catch (error) {
     signal.throwIfAborted();
-    const value = `${name}: ${faultOf(error, false).reason}`;
+    const value = `${name}: ${toTransportError(error, false).reason}`;
     return { status: 'failed', value, hint: 'check the address, and that this machine is online', kind: 'unreachable' };
   }
 }
@@ -121,10 +121,10 @@ async function tlsFound(
   if (base.protocol !== 'https:') return skipped('the address is http');
   let socket: Socket;
   try {
-    socket = await (await connectorTo({ base, proxy, trust }))(10_000, signal);
+    socket = await (await createConnector({ base, proxy, trust }))(10_000, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const { kind, reason } = faultOf(error, false);
+    const { kind, reason } = toTransportError(error, false);
     const own = 'if its certificate is of an authority of your own, name that with --ca-file FILE';
     const hint =
       kind === 'untrusted' ? `nothing was sent: check the address; ${own}` : 'check the address and the network';

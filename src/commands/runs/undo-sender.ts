@@ -1,6 +1,6 @@
 /** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
-import type { Exchange, Step, Wire } from '../../api/client.ts';
-import { getQuestion } from '../../api/items.ts';
+import type { AttemptResult, Client, RequestAttempts } from '../../api/client.ts';
+import { getOperation } from '../../api/items.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { RowStep, Sender } from '../../bulk/outcome.ts';
 import { deletionOf, type Gone, isMissing } from '../../bulk/senders.ts';
@@ -23,7 +23,7 @@ export interface UndoOptions {
   /** The run that is taken back. */
   readonly run: string;
   readonly list: ListRef;
-  readonly wire: Wire;
+  readonly client: Client;
   /** Deletes items that were changed, too. */
   readonly isForced: boolean;
 }
@@ -49,8 +49,8 @@ class Removal {
   readonly #row: CreatedRow;
   readonly #options: UndoOptions;
   readonly #sentMsAgo: number | undefined;
-  #look: Exchange<Item> | undefined;
-  #deletion: Exchange<Gone> | undefined;
+  #look: RequestAttempts<Item> | undefined;
+  #deletion: RequestAttempts<Gone> | undefined;
 
   constructor(row: CreatedRow, options: UndoOptions, sentMsAgo: number | undefined) {
     this.#row = row;
@@ -75,20 +75,20 @@ class Removal {
     return this.#delete(this.#deletion);
   }
 
-  async #delete(deletion: Exchange<Gone>): Promise<RowStep<Gone>> {
+  async #delete(deletion: RequestAttempts<Gone>): Promise<RowStep<Gone>> {
     const step = await deletion.attempt();
     return step.isDone ? step : this.#refused(step);
   }
 
-  #deletionOf(ifMatch: string | undefined): Exchange<Gone> {
-    const { wire, list } = this.#options;
+  #deletionOf(ifMatch: string | undefined): RequestAttempts<Gone> {
+    const { client, list } = this.#options;
     const question = deletionOf({ ...list, id: this.#row.id }, ifMatch);
-    return wire.begin({ ...question, sentMsAgo: this.#sentMsAgo });
+    return client.startAttempts({ ...question, sentMsAgo: this.#sentMsAgo });
   }
 
-  #seen(): Promise<Step<Item>> {
-    const { wire, list } = this.#options;
-    this.#look ??= wire.begin(getQuestion({ ...list, id: this.#row.id }));
+  #seen(): Promise<AttemptResult<Item>> {
+    const { client, list } = this.#options;
+    this.#look ??= client.startAttempts(getOperation({ ...list, id: this.#row.id }));
     return this.#look.attempt();
   }
 
@@ -99,7 +99,7 @@ class Removal {
   }
 
   /** After a look without an item: it is gone, or nothing is known of it yet. */
-  #notSeen(seen: Step<Item> & { readonly isDone: false }): RowStep<Gone> {
+  #notSeen(seen: AttemptResult<Item> & { readonly isDone: false }): RowStep<Gone> {
     if (isMissing(seen)) return { ...seen, isDone: true, value: { id: this.#row.id } };
     // It was only read. But what an earlier process sent may have deleted it.
     const failure = () => {
@@ -115,7 +115,7 @@ class Removal {
   }
 
   /** A deletion that was refused for good: of an item that is gone, of one that was changed, or for another reason. */
-  async #refused(step: Step<Gone> & { readonly isDone: false }): Promise<RowStep<Gone>> {
+  async #refused(step: AttemptResult<Gone> & { readonly isDone: false }): Promise<RowStep<Gone>> {
     if (isMissing(step)) return { ...step, isDone: true, value: { id: this.#row.id } };
     const failure = step.failure();
     const isMismatch = failure instanceof Failure && failure.details.status === 412;
@@ -130,7 +130,7 @@ class Removal {
     return isChanged ? this.#changed(step) : step;
   }
 
-  #changed(step: Step<unknown>): RowStep<Gone> {
+  #changed(step: AttemptResult<unknown>): RowStep<Gone> {
     const { run } = this.#options;
     const failure = () => {
       const message = `${this.#difference(`run ${run} created it`)}: it was left`;

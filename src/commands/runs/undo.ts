@@ -222,7 +222,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(path, of, before),
-    senderOver: (wire) => undoSender({ run, list, wire, isForced }),
+    senderOver: (client) => undoSender({ run, list, client, isForced }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
     nextSteps: nextSteps(goOnWith(words, word, run), false),

@@ -127,16 +127,16 @@ describe('a stop', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     world.seed(...items.slice(0, 8));
-    const [stopping, hurrying] = [new AbortController(), new AbortController()];
+    const [stopping, forceStopping] = [new AbortController(), new AbortController()];
     service.script = ({ nth }) => {
       if (nth !== 4) return undefined;
       stopping.abort(new Stopped('SIGINT'));
-      setTimeout(() => hurrying.abort(new Stopped('SIGINT')), 30);
+      setTimeout(() => forceStopping.abort(new Stopped('SIGINT')), 30);
       return { status: 0, silent: true, applies: true };
     };
     const words = ['apply', 'seed.yaml', '--init', '--yes', '--concurrency', '1'];
 
-    const { exitCode } = await world.patient(words, { signal: stopping.signal, hurry: hurrying.signal });
+    const { exitCode } = await world.patient(words, { signal: stopping.signal, forceStop: forceStopping.signal });
     const again = await world.apply('--yes');
 
     expect([exitCode, again.exitCode, service.items().size]).toEqual([130, 8, 8]);

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { wireOver } from '../../../src/api/client.ts';
+import { createClient } from '../../../src/api/client.ts';
 import { itemsApi } from '../../../src/api/items.ts';
-import { usualRetries } from '../../../src/api/outcome.ts';
+import { defaultRetries } from '../../../src/api/outcome.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { objectFrom } from '../../../src/core/json.ts';
 import { type AnswerParts, answerBytes } from '../../support/fault-answer.ts';
@@ -133,7 +133,7 @@ async function updateUnchanged(
     random: host.random,
     honorsKeys: false,
   };
-  const api = itemsApi(wireOver(transport, { ...options, ...usualRetries }));
+  const api = itemsApi(createClient(transport, { ...options, ...defaultRetries }));
   const updating = api.update({ site: 'home', list: 'tasks', id: '17' }, objectFrom([['Title', 'Bread']]), '"1"');
   const ended = await updating.then(
     ({ id }) => id,

@@ -37,17 +37,20 @@ describe('a stop', () => {
   );
 
   test('P01: a second one does not wait: what was under way is in doubt, 130', async () => {
-    const [stopping, hurrying] = [new AbortController(), new AbortController()];
+    const [stopping, forceStopping] = [new AbortController(), new AbortController()];
     await using service = await listService(({ nth }) => {
       if (nth < 5) return undefined;
       if (nth === 5) stopping.abort(new Stopped('SIGINT'));
-      setTimeout(() => hurrying.abort(new Stopped('SIGINT')), 50);
+      setTimeout(() => forceStopping.abort(new Stopped('SIGINT')), 50);
       return { status: 0, silent: true };
     });
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(50)), '-o', 'none');
 
-    const { exitCode, stderr } = await stoppable(world, words, { signal: stopping.signal, hurry: hurrying.signal });
+    const { exitCode, stderr } = await stoppable(world, words, {
+      signal: stopping.signal,
+      forceStop: forceStopping.signal,
+    });
 
     const { done, inDoubt, left } = endOf(world);
     expect(exitCode).toBe(130);
@@ -199,9 +202,12 @@ test('progress off a terminal is a plain line now and then; nothing with --quiet
 async function stoppable(
   world: ManyWorld,
   words: readonly string[],
-  { signal, hurry = new AbortController().signal }: { readonly signal: AbortSignal; readonly hurry?: AbortSignal },
+  {
+    signal,
+    forceStop = new AbortController().signal,
+  }: { readonly signal: AbortSignal; readonly forceStop?: AbortSignal },
 ) {
-  const made = testHost({ cwd: world.path, env: world.env, signal, hurry });
+  const made = testHost({ cwd: world.path, env: world.env, signal, forceStop });
   // The grace of a stop is real time here: the test's clock would end it at once.
   const sleep = (ms: number, stop: AbortSignal) =>
     ms >= 10_000

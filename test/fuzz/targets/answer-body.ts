@@ -1,6 +1,6 @@
 import { crc32, gzipSync } from 'node:zlib';
-import { answerReader } from '../../../src/api/response.ts';
-import { type Attempt, answerBytesMax, errorBytesMax } from '../../../src/api/transport.ts';
+import { createResponseReader } from '../../../src/api/response.ts';
+import { type Attempt, errorBytesMax, responseBytesMax } from '../../../src/api/transport.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { answerWords, verbs } from './ask.ts';
 import { jsonWords } from './words.ts';
@@ -30,15 +30,15 @@ function attemptOf(bytes: Buffer, status: number, chance: number): Attempt {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const type = (chance >>> 10) % 8 === 0 ? 'text/html' : 'application/json';
   const headers = { 'content-type': type, ...(isGzip ? { 'content-encoding': 'gzip' } : {}) };
-  const reader = answerReader({ status, headers });
+  const reader = createResponseReader({ status, headers });
   const cut = (chance >>> 13) % (bytes.length + 1);
   let verdict = reader.add(bytes.subarray(0, cut));
   if (verdict === 'more') verdict = reader.add(bytes.subarray(cut));
-  if (verdict === 'too-large') return { fault: { kind: 'too-large', reason: 'too large' }, wasSent: true };
-  const answer = reader.answer({ drop: () => {} });
+  if (verdict === 'too-large') return { error: { kind: 'too-large', reason: 'too large' }, wasSent: true };
+  const response = reader.response({ drop: () => {} });
   mustHold(
-    answer.body.length <= Math.max(answerBytesMax, errorBytesMax + bytes.length),
+    response.body.length <= Math.max(responseBytesMax, errorBytesMax + bytes.length),
     'no body is larger than it may be',
   );
-  return { answer };
+  return { response };
 }

@@ -1,5 +1,5 @@
-import { wireOver } from '../../../src/api/client.ts';
-import { createQuestion, deleteQuestion, getQuestion, updateQuestion } from '../../../src/api/items.ts';
+import { createClient } from '../../../src/api/client.ts';
+import { createOperation, deleteOperation, getOperation, updateOperation } from '../../../src/api/items.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import type { Item } from '../../../src/core/item.ts';
@@ -27,7 +27,7 @@ export async function answerWords(
   verb: Verb,
   limits: Partial<AttemptLimits> = {},
 ): Promise<string> {
-  const wire = wireOver(transport, {
+  const client = createClient(transport, {
     ...{
       timeoutMs: 5000,
       signal: new AbortController().signal,
@@ -40,11 +40,11 @@ export async function answerWords(
     clock: { now: Date.now, monotonicMs: () => performance.now(), sleep: checkedSleep, every: () => () => {} },
   });
   const ask: Readonly<Record<Verb, () => Promise<Item | undefined>>> = {
-    get: () => wire.ask(getQuestion(ref)),
-    create: () => wire.ask(createQuestion(list, { Title: 'a' }, 'key')),
-    update: () => wire.ask(updateQuestion(ref, { Title: 'a' }, '"1"')),
+    get: () => client.send(getOperation(ref)),
+    create: () => client.send(createOperation(list, { Title: 'a' }, 'key')),
+    update: () => client.send(updateOperation(ref, { Title: 'a' }, '"1"')),
     delete: async () => {
-      await wire.ask(deleteQuestion(ref));
+      await client.send(deleteOperation(ref));
       return undefined;
     },
   };

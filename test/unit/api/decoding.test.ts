@@ -1,17 +1,17 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { decodedAttempt } from '../../../src/api/response.ts';
+import { decodeAttempt } from '../../../src/api/response.ts';
 
 const text = '{"id":"1"}';
 const attempt = (status: number, encoding: string, body: Uint8Array) =>
-  decodedAttempt({ answer: { status, headers: { 'content-encoding': encoding }, body } });
+  decodeAttempt({ response: { status, headers: { 'content-encoding': encoding }, body } });
 const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
 
 test('one gzip coding is taken off, though none was asked for', async () => {
-  const { answer } = await attempt(200, 'gzip', gzipSync(text));
+  const { response } = await attempt(200, 'gzip', gzipSync(text));
 
-  expect(Buffer.from(answer?.body ?? '').toString()).toBe(text);
-  expect(answer?.headers).toEqual({});
+  expect(Buffer.from(response?.body ?? '').toString()).toBe(text);
+  expect(response?.headers).toEqual({});
 });
 
 test.each([
@@ -20,12 +20,12 @@ test.each([
   { encoding: 'gzip', body: gzipSync(text).subarray(0, 20) },
   { encoding: 'gzip', body: Buffer.from(text) },
 ])('$encoding that is not whole, or not taken, leaves the status alone', async ({ encoding, body }) => {
-  const { answer } = await attempt(200, encoding, body);
+  const { response } = await attempt(200, encoding, body);
 
-  expect(answer).toMatchObject({ status: 200, body: new Uint8Array(), unreadable: expect.any(String) });
+  expect(response).toMatchObject({ status: 200, body: new Uint8Array(), unreadable: expect.any(String) });
 });
 
 test('a small body that stands for a huge one is stopped at 8 MiB, and is no answer', async () => {
-  expect(await attempt(200, 'gzip', bomb)).toMatchObject({ fault: { kind: 'too-large' }, wasSent: true });
-  expect(await attempt(400, 'gzip', bomb)).toMatchObject({ answer: { status: 400, body: new Uint8Array() } });
+  expect(await attempt(200, 'gzip', bomb)).toMatchObject({ error: { kind: 'too-large' }, wasSent: true });
+  expect(await attempt(400, 'gzip', bomb)).toMatchObject({ response: { status: 400, body: new Uint8Array() } });
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { outcomeOf } from '../../../src/api/outcome.ts';
+import { toOutcome } from '../../../src/api/outcome.ts';
 import type { Attempt, Method } from '../../../src/api/transport.ts';
 
-const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
-const failed = (wasSent: boolean): Attempt => ({ fault: { kind: 'lost', reason: 'lost' }, wasSent });
+const answered = (status: number, headers = {}): Attempt => ({ response: { status, headers, body: new Uint8Array() } });
+const failed = (wasSent: boolean): Attempt => ({ error: { kind: 'lost', reason: 'lost' }, wasSent });
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 const methods: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE'];
 
@@ -34,11 +34,11 @@ test.each([
   },
 ] as const)('$outcome: $because', ({ attempts, outcome }) => {
   for (const method of methods)
-    expect(attempts.map((attempt) => outcomeOf(method, attempt))).toEqual(attempts.map(() => outcome));
+    expect(attempts.map((attempt) => toOutcome(method, attempt))).toEqual(attempts.map(() => outcome));
 });
 
 test('a redirect that turns a write into a read leaves the write unknown', () => {
-  const outcomes = methods.map((method) => [302, 303].map((status) => outcomeOf(method, answered(status))));
+  const outcomes = methods.map((method) => [302, 303].map((status) => toOutcome(method, answered(status))));
 
   expect(outcomes).toEqual([
     ['refused', 'refused'],
@@ -49,8 +49,8 @@ test('a redirect that turns a write into a read leaves the write unknown', () =>
 });
 
 test('a 408 refuses a read, and a write that was not written whole; of another write it tells nothing', () => {
-  const early: Attempt = { answer: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
-  const outcomes = [answered(408), early].map((attempt) => methods.map((method) => outcomeOf(method, attempt)));
+  const early: Attempt = { response: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
+  const outcomes = [answered(408), early].map((attempt) => methods.map((method) => toOutcome(method, attempt)));
 
   expect(outcomes).toEqual([
     ['refused', 'unknown', 'unknown', 'unknown'],

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { delayMs, waitAskedMs } from '../../../src/api/outcome.ts';
+import { delayMs, retryAfterMs } from '../../../src/api/outcome.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
-const asked = (headers: Record<string, string>) => waitAskedMs({ status: 429, headers }, nowMs);
+const asked = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs);
 const answeredAt = 'Thu, 01 Jan 2026 00:00:00 GMT';
 
 test.each([
@@ -34,7 +34,7 @@ describe('a date counts from the Date of the answer, whatever our clock says', (
   test.each([-86_400_000, 0, 86_400_000])('ours is off by %i ms', (offMs) => {
     const headers = { date: answeredAt, 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' };
 
-    expect(waitAskedMs({ status: 503, headers }, nowMs + offMs)).toBe(5000);
+    expect(retryAfterMs({ status: 503, headers }, nowMs + offMs)).toBe(5000);
   });
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { delayMs, mayRepeat, outcomeOf, usualRetries } from '../../../src/api/outcome.ts';
-import type { Attempt, FaultKind, Method } from '../../../src/api/transport.ts';
+import { defaultRetries, delayMs, isRetryable, toOutcome } from '../../../src/api/outcome.ts';
+import type { Attempt, Method, TransportErrorKind } from '../../../src/api/transport.ts';
 
-const answered = (status: number, headers = {}): Attempt => ({ answer: { status, headers, body: new Uint8Array() } });
-const failed = (kind: FaultKind, wasSent = true): Attempt => ({ fault: { kind, reason: kind }, wasSent });
+const answered = (status: number, headers = {}): Attempt => ({ response: { status, headers, body: new Uint8Array() } });
+const failed = (kind: TransportErrorKind, wasSent = true): Attempt => ({ error: { kind, reason: kind }, wasSent });
 
-const early408: Attempt = { answer: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
+const early408: Attempt = { response: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
 
 /** The table of the rulings: who sends again after what. */
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
@@ -28,7 +28,8 @@ const again: Readonly<Record<string, string>> = {
 test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) => {
   const method = name.split(',')[0] as Method;
   const isKeyHonored = name.includes('honored');
-  const mayBe = (attempt: Attempt) => mayRepeat({ method, attempt, outcome: outcomeOf(method, attempt), isKeyHonored });
+  const mayBe = (attempt: Attempt) =>
+    isRetryable({ method, attempt, outcome: toOutcome(method, attempt), isKeyHonored });
 
   const verdicts = Object.entries(attempts).map(([kind, each]) => [kind, [...new Set(each.map(mayBe))]]);
 
@@ -39,22 +40,22 @@ test('a redirect of a write, and a status that nobody knows, are not asked for a
   for (const status of [199, 300, 302, 303, 304, 507, 599]) {
     const attempt = answered(status);
     for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
-      const outcome = outcomeOf(method, attempt);
-      expect(mayRepeat({ method, attempt, outcome, isKeyHonored: false })).toBe(false);
+      const outcome = toOutcome(method, attempt);
+      expect(isRetryable({ method, attempt, outcome, isKeyHonored: false })).toBe(false);
     }
   }
 });
 
 test.each([200, 201, 204, 299])('a %i whose body cannot be used is asked for again where that is safe', (status) => {
   const judged = { attempt: answered(status), outcome: 'unknown' } as const;
-  const mayBe = (method: Method, isKeyHonored: boolean) => mayRepeat({ ...judged, method, isKeyHonored });
+  const mayBe = (method: Method, isKeyHonored: boolean) => isRetryable({ ...judged, method, isKeyHonored });
 
   expect([mayBe('GET', false), mayBe('PATCH', false), mayBe('POST', true)]).toEqual([true, true, true]);
   expect(mayBe('POST', false)).toBe(false);
 });
 
 test('without a word of the user there are five attempts in all, and no wait of more than three minutes', () => {
-  expect(usualRetries).toEqual({ retries: 4, maxWaitMs: 180_000 });
+  expect(defaultRetries).toEqual({ retries: 4, maxWaitMs: 180_000 });
 });
 
 describe('the wait', () => {

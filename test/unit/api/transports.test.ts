@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
-import type { Way } from '../../../src/api/connect.ts';
+import type { ConnectionOptions } from '../../../src/api/connect.ts';
 import { httpTransport } from '../../../src/api/http.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { undiciTransport } from '../../../src/api/undici.ts';
@@ -25,11 +25,11 @@ describe.each([
     const paused = await timed(open, pausing, { ...limits, phases });
 
     expect(late.attempt).toMatchObject({
-      fault: { kind: 'timeout', reason: 'no answer within 0.08 s' },
+      error: { kind: 'timeout', reason: 'no answer within 0.08 s' },
       wasSent: true,
     });
     expect(paused.attempt).toMatchObject({
-      fault: { kind: 'timeout', reason: 'the answer stopped: no more of it within 0.08 s' },
+      error: { kind: 'timeout', reason: 'the answer stopped: no more of it within 0.08 s' },
       wasSent: true,
       head: { status: 200 },
     });
@@ -51,8 +51,8 @@ describe.each([
 
     const bodies = [];
     for (let at = 0; at < 4; at += 1) {
-      const { answer } = await transport.send(read, limits);
-      bodies.push(Buffer.from(answer?.body ?? '').toString());
+      const { response } = await transport.send(read, limits);
+      bodies.push(Buffer.from(response?.body ?? '').toString());
       if (at === 1) await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await transport.close();
@@ -78,8 +78,8 @@ describe.each([
     const attempt = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
     await transport.close();
 
-    const fault = { kind: 'unreachable', reason: 'it sent bytes before the request' };
-    expect(attempt).toMatchObject({ fault, wasSent: false });
+    const error = { kind: 'unreachable', reason: 'it sent bytes before the request' };
+    expect(attempt).toMatchObject({ error, wasSent: false });
     expect(seen).toEqual([]);
   });
 
@@ -94,19 +94,19 @@ describe.each([
     const early = await transport.send({ ...read, method: 'POST', body: Buffer.alloc(2 ** 25) }, limits);
     await transport.close();
 
-    expect([whole.answer?.isEarly, early.answer?.isEarly]).toEqual([undefined, true]);
+    expect([whole.response?.isEarly, early.response?.isEarly]).toEqual([undefined, true]);
   });
 
   test('a connection that is dropped is not used again', async () => {
     await using server = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const transport = await open(wayTo(server));
 
-    const { answer } = await transport.send(read, limits);
-    answer?.connection?.drop();
+    const { response } = await transport.send(read, limits);
+    response?.connection?.drop();
     const after = await transport.send(read, limits);
     await transport.close();
 
-    expect([after.answer?.status, server.connections()]).toEqual([200, 2]);
+    expect([after.response?.status, server.connections()]).toEqual([200, 2]);
   });
 
   test('many at once say nothing of leaks, and a stop ends all of them', async () => {
@@ -120,7 +120,7 @@ describe.each([
     const sent = Array.from({ length: 30 }, () => transport.send(read, { ...limits, signal: stop.signal }));
     await new Promise((resolve) => setTimeout(resolve, 50));
     stop.abort(new Error('enough'));
-    const kinds = new Set((await Promise.all(sent)).map(({ fault }) => fault?.kind));
+    const kinds = new Set((await Promise.all(sent)).map(({ error }) => error?.kind));
     await transport.close();
     process.off('warning', listen);
 
@@ -135,11 +135,11 @@ describe.each([
     await new Promise((resolve) => setTimeout(resolve, 50));
     await transport.close();
 
-    expect(await sent).toMatchObject({ fault: expect.anything(), wasSent: true });
+    expect(await sent).toMatchObject({ error: expect.anything(), wasSent: true });
   });
 });
 
-async function timed(open: (way: Way) => Promise<Transport>, server: RawServer, within: AttemptLimits) {
+async function timed(open: (way: ConnectionOptions) => Promise<Transport>, server: RawServer, within: AttemptLimits) {
   const transport = await open(wayTo(server));
   const startedAt = performance.now();
   const attempt = await transport.send(read, within);
@@ -148,7 +148,7 @@ async function timed(open: (way: Way) => Promise<Transport>, server: RawServer, 
   return { attempt, ms };
 }
 
-function wayTo({ port }: RawServer): Way {
+function wayTo({ port }: RawServer): ConnectionOptions {
   return { base: new URL(`http://127.0.0.1:${port}/v1.0`), token: 'secret-token', headers: {} };
 }
 
@@ -163,7 +163,7 @@ interface RawServer extends AsyncDisposable {
  * @param greet what it does with a new connection
  */
 async function rawServer(
-  answer: (socket: Socket, count: number) => string,
+  response: (socket: Socket, count: number) => string,
   greet: (socket: Socket) => void = () => {},
 ): Promise<RawServer> {
   let connections = 0;
@@ -176,7 +176,7 @@ async function rawServer(
     greet(socket);
     socket.on('data', () => {
       count += 1;
-      socket.write(answer(socket, count));
+      socket.write(response(socket, count));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -75,8 +75,8 @@ describe('what is on disk when', () => {
 
     const intents = run.records.filter((record) => record[0] === 'I');
     expect(intents.map((record) => record[2])).toEqual(Array.from({ length: 80 }, (_, index) => 41 + index));
-    const wire = momentsOf(run.events).filter(({ what }) => what === 'sent');
-    expect(wire.map(({ row }) => row)).toEqual(intents.map((record) => record[1]));
+    const client = momentsOf(run.events).filter(({ what }) => what === 'sent');
+    expect(client.map(({ row }) => row)).toEqual(intents.map((record) => record[1]));
   });
 
   test('the last thing that is written is the end, with what the session did', async () => {

@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvCutter, csvRecords } from '../../../src/rows/csv.ts';
+import { createCsvSplitter, csvRecords } from '../../../src/rows/csv.ts';
 import { rowsFrom, told } from './rows-from.ts';
 
 describe('what is a row', () => {
@@ -236,11 +236,11 @@ describe('blocks', () => {
     );
   });
 
-  test('what the cutter takes for one record csv-parse does too, or finds it bad', () => {
+  test('what the splitter takes for one record csv-parse does too, or finds it bad', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const cutter = csvCutter(',');
-        for (const { text, records } of [cutter.cut(pieces.join('')), cutter.end()]) {
+        const splitter = createCsvSplitter(',');
+        for (const { text, records } of [splitter.cut(pieces.join('')), splitter.end()]) {
           for (const { start, end } of records) expect(countIn(text.slice(start, end))).toBe(1);
         }
       }),

@@ -1,4 +1,4 @@
-import type { UnsteadyService } from '../../../src/service/fault-injection.ts';
+import type { FaultyService } from '../../../src/service/fault-injection.ts';
 import { listItemService } from '../../../src/service/handle.ts';
 import { type ServerOptions, startServer } from '../../../src/service/server.ts';
 import { openStore } from '../../../src/service/store.ts';
@@ -20,7 +20,7 @@ export interface TestServer extends AsyncDisposable {
 }
 
 /** Serves what a test gives. */
-export async function serving(service: UnsteadyService, options: Partial<ServerOptions> = {}): Promise<TestServer> {
+export async function serving(service: FaultyService, options: Partial<ServerOptions> = {}): Promise<TestServer> {
   const errors: unknown[] = [];
   const server = await startServer(service, {
     host: '127.0.0.1',

@@ -10,13 +10,13 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
     return nowMs;
   };
   const delays = vi.spyOn(globalThis, 'setTimeout');
-  const fault = new Promise((resolve) => {
+  const error = new Promise((resolve) => {
     new AttemptWatches(clock).watch({ timeoutMs: 10, signal: new AbortController().signal }, resolve);
   });
   // It holds no process.
   const held = setInterval(() => {}, 1000);
 
-  expect(await fault).toMatchObject({ reason: expect.stringMatching(/^no complete answer/) });
+  expect(await error).toMatchObject({ reason: expect.stringMatching(/^no complete answer/) });
   expect(delays.mock.calls.map(([, ms]) => ms)).toEqual([0]);
   clearInterval(held);
   delays.mockRestore();

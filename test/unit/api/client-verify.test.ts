@@ -1,29 +1,29 @@
 /** What a later answer, or one read, proves of a write that may have happened. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Attempt } from '../../../src/api/transport.ts';
-import type { Look, Proof } from '../../../src/api/verify-write.ts';
-import { answered, lost, question, requestOf, unreadable, wireWith } from './wire-world.ts';
+import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
+import type { VerifyingRead, WriteCheck } from '../../../src/api/verify-write.ts';
+import { answered, clientWith, lost, operation, requestOf, unreadable } from './client-world.ts';
 
 describe('a delete', () => {
   test.each([404, 410])('whose answer was lost is done where nothing is found then: %i', async (status) => {
-    const read = ({ status: said, headers, body }: Answer) => [said, headers, body.length];
+    const read = ({ status: said, headers, body }: ServiceResponse) => [said, headers, body.length];
 
     await expect(
-      wireWith([lost, answered(status)]).wire.ask(question<unknown>(1, 'DELETE', { read })),
+      clientWith([lost, answered(status)]).client.send(operation<unknown>(1, 'DELETE', { read })),
     ).resolves.toEqual([204, {}, 0]);
   });
 
   test('whose answer was lost is in doubt where a page for people says 404: that is not the service', async () => {
-    const asking = wireWith([lost, answered(404, { 'content-type': 'text/html' }, '<p>')]).wire.ask(
-      question(1, 'DELETE'),
+    const asking = clientWith([lost, answered(404, { 'content-type': 'text/html' }, '<p>')]).client.send(
+      operation(1, 'DELETE'),
     );
 
     await expect(asking).rejects.toMatchObject({ kind: 'in-doubt' });
   });
 
   test('that finds nothing at once has deleted nothing', async () => {
-    await expect(wireWith([answered(404)]).wire.ask(question(1, 'DELETE'))).rejects.toMatchObject({
+    await expect(clientWith([answered(404)]).client.send(operation(1, 'DELETE'))).rejects.toMatchObject({
       kind: 'not-found',
     });
   });
@@ -31,12 +31,14 @@ describe('a delete', () => {
   test('whose first answer was lost behind its 404 is not done by that one', async () => {
     const cut: Attempt = { ...lost, head: { status: 404, headers: {} } } as Attempt;
 
-    expect(await wireWith([cut]).wire.begin(question(1, 'DELETE')).attempt()).toMatchObject({ isDone: false });
+    expect(await clientWith([cut]).client.startAttempts(operation(1, 'DELETE')).attempt()).toMatchObject({
+      isDone: false,
+    });
   });
 
   test('that is refused for something else is in doubt, and so is another write that finds nothing', async () => {
-    const refused = wireWith([lost, answered(403)]).wire.ask(question(1, 'DELETE'));
-    const update = wireWith([lost, answered(404)]).wire.ask(question(1, 'PATCH'));
+    const refused = clientWith([lost, answered(403)]).client.send(operation(1, 'DELETE'));
+    const update = clientWith([lost, answered(404)]).client.send(operation(1, 'PATCH'));
 
     await expect(refused).rejects.toMatchObject({ kind: 'in-doubt' });
     await expect(update).rejects.toMatchObject({ kind: 'in-doubt' });
@@ -45,19 +47,19 @@ describe('a delete', () => {
 
 describe('a read that may prove a write', () => {
   const look = { ...requestOf('GET'), path: '/look' };
-  type Changes = { readonly read?: Look<string>['read']; readonly mayDisprove?: boolean };
-  const isProven: Look<string>['read'] = ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined);
-  const proof = ({ read = isProven, mayDisprove = true }: Changes = {}) => ({
-    proof: (): Proof<string> => ({
-      look: ({ status }, address) =>
+  type Changes = { readonly read?: VerifyingRead<string>['read']; readonly mayDisprove?: boolean };
+  const isProven: VerifyingRead<string>['read'] = ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined);
+  const check = ({ read = isProven, mayDisprove = true }: Changes = {}) => ({
+    check: (): WriteCheck<string> => ({
+      findRead: ({ status }, address) =>
         status === 412 && address === 'http://here' ? { request: look, read } : undefined,
       mayDisprove,
     }),
   });
   const updated = async (attempts: readonly Attempt[], more: Changes = {}) => {
-    const world = wireWith(attempts);
-    const step = await world.wire
-      .ask(question('done', 'PATCH', proof(more)))
+    const world = clientWith(attempts);
+    const step = await world.client
+      .send(operation('done', 'PATCH', check(more)))
       .catch((error: { readonly kind?: string }) => error.kind ?? error);
     return { step, ...world };
   };
@@ -77,7 +79,9 @@ describe('a read that may prove a write', () => {
   });
 
   test('tells of a step that it is done, by the outcome of its last attempt', async () => {
-    const exchange = wireWith([lost, answered(412), answered(200)]).wire.begin(question('done', 'PATCH', proof()));
+    const exchange = clientWith([lost, answered(412), answered(200)]).client.startAttempts(
+      operation('done', 'PATCH', check()),
+    );
     await exchange.attempt();
 
     expect(await exchange.attempt()).toEqual({
@@ -106,8 +110,8 @@ describe('a read that may prove a write', () => {
     ['its answer is a cut one', answered(206), {}],
     ['it has no answer', lost, {}],
     ['its answer is no item', answered(200), { read: unreadable }],
-  ])('proves nothing where %s', async (_what, answer, more) => {
-    expect((await updated([lost, answered(412), answer], more)).step).toBe('in-doubt');
+  ])('proves nothing where %s', async (_what, response, more) => {
+    expect((await updated([lost, answered(412), response], more)).step).toBe('in-doubt');
   });
 
   test('is no excuse for a bug of our own in reading its answer', async () => {

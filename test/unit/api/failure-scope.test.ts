@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { concernOf, signOf } from '../../../src/api/outcome.ts';
+import { toFailureScope, toServiceSignal } from '../../../src/api/outcome.ts';
 import type { Attempt, Method } from '../../../src/api/transport.ts';
 
 const answered = (status: number, headers = {}): Attempt => ({
-  answer: { status, headers, body: new Uint8Array() },
+  response: { status, headers, body: new Uint8Array() },
 });
 const html = { 'content-type': 'text/html; charset=utf-8' };
-const lost = (kind: 'lost' | 'untrusted'): Attempt => ({ fault: { kind, reason: '' }, wasSent: true });
+const lost = (kind: 'lost' | 'untrusted'): Attempt => ({ error: { kind, reason: '' }, wasSent: true });
 
 const concerns: readonly (readonly [what: string, Method, Attempt, isUnusable: boolean, concern: string])[] = [
   ['N21: a token that is not accepted', 'GET', answered(401), false, 'every'],
@@ -24,14 +24,14 @@ const concerns: readonly (readonly [what: string, Method, Attempt, isUnusable: b
 
 for (const [what, method, attempt, isUnusable, concern] of concerns) {
   test(`${what} concerns ${concern}`, () => {
-    expect(concernOf(method, attempt, isUnusable)).toBe(concern);
+    expect(toFailureScope(method, attempt, isUnusable)).toBe(concern);
   });
 }
 
 test('a service that says nothing, or only that it can not, gives no sign of itself', () => {
-  expect([500, 502, 503, 504].map((status) => signOf(answered(status)))).toEqual(Array(4).fill('silent'));
-  expect(signOf(lost('lost'))).toBe('silent');
-  expect([200, 404, 501, 505].map((status) => signOf(answered(status)))).toEqual(Array(4).fill('answered'));
-  expect(signOf(answered(429))).toBe('throttled');
-  expect(signOf(answered(503, { 'retry-after': '1' }))).toBe('throttled');
+  expect([500, 502, 503, 504].map((status) => toServiceSignal(answered(status)))).toEqual(Array(4).fill('silent'));
+  expect(toServiceSignal(lost('lost'))).toBe('silent');
+  expect([200, 404, 501, 505].map((status) => toServiceSignal(answered(status)))).toEqual(Array(4).fill('answered'));
+  expect(toServiceSignal(answered(429))).toBe('throttled');
+  expect(toServiceSignal(answered(503, { 'retry-after': '1' }))).toBe('throttled');
 });

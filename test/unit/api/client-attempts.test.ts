@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AttemptReport } from '../../../src/api/client.ts';
 import { Stopped } from '../../../src/core/errors.ts';
-import { answered, lost, page, question, requestOf, tookMs, unreadable, wireWith } from './wire-world.ts';
+import { answered, clientWith, lost, operation, page, requestOf, tookMs, unreadable } from './client-world.ts';
 
 describe('a step', () => {
   test('that is done has the value, watched or not', async () => {
@@ -10,21 +10,23 @@ describe('a step', () => {
     const watched = { onAttempt: async () => {} };
 
     expect(
-      await wireWith([answered(201)])
-        .wire.begin(question('done'))
+      await clientWith([answered(201)])
+        .client.startAttempts(operation('done'))
         .attempt(),
     ).toEqual(done);
     expect(
-      await wireWith([answered(201)], watched)
-        .wire.begin(question('done'))
+      await clientWith([answered(201)], watched)
+        .client.startAttempts(operation('done'))
         .attempt(),
     ).toEqual(done);
   });
 
   test('that is not says when the next one may go, and whether the service asked for that', async () => {
-    const exchange = wireWith([answered(429, { 'retry-after': '2' }), answered(500), answered(422)]).wire.begin(
-      question(1),
-    );
+    const exchange = clientWith([
+      answered(429, { 'retry-after': '2' }),
+      answered(500),
+      answered(422),
+    ]).client.startAttempts(operation(1));
     const itself = { isDone: false, concerns: 'itself', tookMs };
 
     expect(await exchange.attempt()).toMatchObject({
@@ -42,9 +44,9 @@ describe('a step', () => {
   });
 
   test('says whom it is about', async () => {
-    const concernsOf = async (answer = answered(200), method: 'GET' | 'POST' = 'POST') => {
-      const step = await wireWith([answer])
-        .wire.begin(question(1, method, { read: unreadable }))
+    const concernsOf = async (response = answered(200), method: 'GET' | 'POST' = 'POST') => {
+      const step = await clientWith([response])
+        .client.startAttempts(operation(1, method, { read: unreadable }))
         .attempt();
       return 'concerns' in step ? step.concerns : 'it is done';
     };
@@ -56,9 +58,9 @@ describe('a step', () => {
   });
 
   test('after which the service wants to be left alone for too long is about every request', async () => {
-    const { wire } = wireWith([answered(503, { 'retry-after': '500' })]);
+    const { client } = clientWith([answered(503, { 'retry-after': '500' })]);
 
-    const step = await wire.begin(question(1)).attempt();
+    const step = await client.startAttempts(operation(1)).attempt();
 
     expect(step).toMatchObject({ isDone: false, waitMs: undefined, isAsked: false, concerns: 'every' });
     expect('failure' in step && step.failure()).toMatchObject({ message: expect.stringContaining('wait for 500 s') });
@@ -72,7 +74,9 @@ describe('who watches', () => {
       await Promise.resolve();
       told.push(report);
     };
-    const exchange = wireWith([answered(500), answered(201)], { onAttempt, retries: 2 }).wire.begin(question('done'));
+    const exchange = clientWith([answered(500), answered(201)], { onAttempt, retries: 2 }).client.startAttempts(
+      operation('done'),
+    );
 
     for (const behind of ['the first', 'the second']) {
       await exchange.attempt();
@@ -92,16 +96,16 @@ describe('who watches', () => {
     const waits: (number | undefined)[] = [];
     const onAttempt = async ({ waitMs }: AttemptReport) => void waits.push(waitMs);
 
-    await expect(wireWith([lost], { onAttempt, retries: 1 }).wire.ask(question(1))).rejects.toThrow();
+    await expect(clientWith([lost], { onAttempt, retries: 1 }).client.send(operation(1))).rejects.toThrow();
 
     expect(waits).toEqual([250, undefined]);
   });
 
   test('can spoil nothing by failing', async () => {
     const onAttempt = () => Promise.reject(new Error('no space left'));
-    const { wire } = wireWith([answered(500), answered(201)], { onAttempt });
+    const { client } = clientWith([answered(500), answered(201)], { onAttempt });
 
-    await expect(wire.ask(question('done'))).resolves.toBe('done');
+    await expect(client.send(operation('done'))).resolves.toBe('done');
   });
 });
 
@@ -114,8 +118,8 @@ describe('the limits of an attempt', () => {
   /** The limits of a read, and of two writes, over one wire. */
   async function limitsOf(signal: AbortSignal, more: { readonly stopGraceMs?: number } = {}) {
     const phases = { headersMs: 1, idleMs: 2 };
-    const { wire, limits } = wireWith([answered(200)], { signal, timeoutMs: 42, phases, ...more });
-    for (const method of ['GET', 'POST', 'DELETE'] as const) await wire.begin(question(1, method)).attempt();
+    const { client, limits } = clientWith([answered(200)], { signal, timeoutMs: 42, phases, ...more });
+    for (const method of ['GET', 'POST', 'DELETE'] as const) await client.startAttempts(operation(1, method)).attempt();
     expect(limits).toMatchObject(Array(3).fill({ timeoutMs: 42, phases }));
     return limits.map((limit) => limit.signal);
   }

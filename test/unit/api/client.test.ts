@@ -1,16 +1,16 @@
 /** One request as a whole: how often it is sent, and what it ends in. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Attempt } from '../../../src/api/transport.ts';
+import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { testHost } from '../../support/test-host.ts';
-import { answered, lost, page, question, requestOf, unreadable, wireWith } from './wire-world.ts';
+import { answered, clientWith, lost, operation, page, requestOf, unreadable } from './client-world.ts';
 
 describe('a request is sent again', () => {
   test('as often as it may be, with waits that grow, and then fails by what the last attempt came to', async () => {
-    const { wire, sent, sleptMs } = wireWith([answered(500)], { retries: 3 });
+    const { client, sent, sleptMs } = clientWith([answered(500)], { retries: 3 });
 
-    await expect(wire.ask(question(1, 'GET'))).rejects.toMatchObject({
+    await expect(client.send(operation(1, 'GET'))).rejects.toMatchObject({
       kind: 'unavailable',
       message: 'could not do it (HTTP 500; tried 4 times)',
     });
@@ -19,26 +19,26 @@ describe('a request is sent again', () => {
   });
 
   test('not at all, where nobody wants that', async () => {
-    const { wire, sent, sleptMs } = wireWith([answered(500)], { retries: 0 });
+    const { client, sent, sleptMs } = clientWith([answered(500)], { retries: 0 });
 
-    await expect(wire.ask(question(1, 'GET'))).rejects.toMatchObject({ message: 'could not do it (HTTP 500)' });
+    await expect(client.send(operation(1, 'GET'))).rejects.toMatchObject({ message: 'could not do it (HTTP 500)' });
     expect([sent.length, sleptMs]).toEqual([1, []]);
   });
 
   test('not where it was refused for good', async () => {
-    const { wire, sent } = wireWith([answered(422)]);
+    const { client, sent } = clientWith([answered(422)]);
 
-    await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'refused', details: { outcome: 'refused' } });
+    await expect(client.send(operation(1))).rejects.toMatchObject({ kind: 'refused', details: { outcome: 'refused' } });
     expect(sent).toHaveLength(1);
   });
 
   test('after what the service asks for, as long as that is no longer than it is given', async () => {
-    const given = wireWith([answered(429, { 'retry-after': '180' }), answered(201)], { random: () => 0 });
-    const longer = wireWith([answered(429, { 'retry-after': '181' }), answered(201)]);
+    const given = clientWith([answered(429, { 'retry-after': '180' }), answered(201)], { random: () => 0 });
+    const longer = clientWith([answered(429, { 'retry-after': '181' }), answered(201)]);
 
-    await expect(given.wire.ask(question('done'))).resolves.toBe('done');
+    await expect(given.client.send(operation('done'))).resolves.toBe('done');
     expect(given.sleptMs).toEqual([180_000]);
-    await expect(longer.wire.ask(question('done'))).rejects.toMatchObject({
+    await expect(longer.client.send(operation('done'))).rejects.toMatchObject({
       kind: 'unavailable',
       message: expect.stringContaining('asks to wait for 181 s, and --max-wait is 180 s'),
     });
@@ -47,10 +47,10 @@ describe('a request is sent again', () => {
 });
 
 test('an answer is read with its coding off', async () => {
-  const { wire } = wireWith([answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"17"}'))]);
-  const read = ({ body }: Answer) => Buffer.from(body).toString();
+  const { client } = clientWith([answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"17"}'))]);
+  const read = ({ body }: ServiceResponse) => Buffer.from(body).toString();
 
-  await expect(wire.ask(question('', 'GET', { read }))).resolves.toBe('{"id":"17"}');
+  await expect(client.send(operation('', 'GET', { read }))).resolves.toBe('{"id":"17"}');
 });
 
 describe('a 2xx that cannot be used', () => {
@@ -59,26 +59,28 @@ describe('a 2xx that cannot be used', () => {
   const coded = answered(200, { 'content-encoding': 'br' });
 
   test.each([
-    { what: 'a page, to a read', method: 'GET', answer: page, times: 1 },
-    { what: 'a page, to an update', method: 'PATCH', answer: page, times: 1 },
-    { what: 'other JSON, to a read', method: 'GET', answer: item, times: 1 },
-    { what: 'other JSON, to an update', method: 'PATCH', answer: item, times: 5 },
-    { what: 'JSON that was cut, to a read', method: 'GET', answer: cut, times: 5 },
-    { what: 'a coding that is not taken, to a read', method: 'GET', answer: coded, times: 1 },
-    { what: 'a coding that is not taken, to an update', method: 'PATCH', answer: coded, times: 5 },
-    { what: 'other JSON, to a create whose key is honored', method: 'POST', answer: item, times: 5 },
-  ] as const)('is asked for as often as it may become another one: $what', async ({ method, answer, times }) => {
-    const { wire, sent } = wireWith([answer]);
+    { what: 'a page, to a read', method: 'GET', response: page, times: 1 },
+    { what: 'a page, to an update', method: 'PATCH', response: page, times: 1 },
+    { what: 'other JSON, to a read', method: 'GET', response: item, times: 1 },
+    { what: 'other JSON, to an update', method: 'PATCH', response: item, times: 5 },
+    { what: 'JSON that was cut, to a read', method: 'GET', response: cut, times: 5 },
+    { what: 'a coding that is not taken, to a read', method: 'GET', response: coded, times: 1 },
+    { what: 'a coding that is not taken, to an update', method: 'PATCH', response: coded, times: 5 },
+    { what: 'other JSON, to a create whose key is honored', method: 'POST', response: item, times: 5 },
+  ] as const)('is asked for as often as it may become another one: $what', async ({ method, response, times }) => {
+    const { client, sent } = clientWith([response]);
 
     const kind = method === 'GET' ? 'refused' : 'in-doubt';
-    await expect(wire.ask(question(1, method, { read: unreadable }))).rejects.toMatchObject({ kind });
+    await expect(client.send(operation(1, method, { read: unreadable }))).rejects.toMatchObject({ kind });
     expect(sent).toHaveLength(times);
   });
 
   test('is told with the reason, and what it leaves unknown', async () => {
-    const read = wireWith([answered(200)]).wire.ask(question(1, 'GET', { read: unreadable }));
-    const create = wireWith([answered(201)], { honorsKeys: false }).wire.ask(question(1, 'POST', { read: unreadable }));
-    const encoded = wireWith([coded]).wire.ask(question(1, 'GET'));
+    const read = clientWith([answered(200)]).client.send(operation(1, 'GET', { read: unreadable }));
+    const create = clientWith([answered(201)], { honorsKeys: false }).client.send(
+      operation(1, 'POST', { read: unreadable }),
+    );
+    const encoded = clientWith([coded]).client.send(operation(1, 'GET'));
 
     await expect(read).rejects.toMatchObject({
       message: 'could not do it: it is no item',
@@ -91,10 +93,10 @@ describe('a 2xx that cannot be used', () => {
   });
 
   test('is asked for again on a connection of its own; any other attempt may share one', async () => {
-    const cutThenLost = wireWith([cut, lost, answered(500), answered(200)]);
-    const read = ({ body }: Answer) => JSON.parse(Buffer.from(body).toString()).id;
+    const cutThenLost = clientWith([cut, lost, answered(500), answered(200)]);
+    const read = ({ body }: ServiceResponse) => JSON.parse(Buffer.from(body).toString()).id;
 
-    await expect(cutThenLost.wire.ask(question('', 'GET', { read }))).resolves.toBe('1');
+    await expect(cutThenLost.client.send(operation('', 'GET', { read }))).resolves.toBe('1');
     expect(cutThenLost.limits.map(({ isFresh }) => isFresh)).toEqual([false, true, false, false]);
   });
 
@@ -104,7 +106,7 @@ describe('a 2xx that cannot be used', () => {
       throw bug;
     };
 
-    await expect(wireWith([answered(200)]).wire.ask(question(1, 'GET', { read }))).rejects.toBe(bug);
+    await expect(clientWith([answered(200)]).client.send(operation(1, 'GET', { read }))).rejects.toBe(bug);
   });
 });
 
@@ -114,9 +116,9 @@ describe('a key', () => {
   const patient = { maxWaitMs: 24 * hours, random: () => 0 };
 
   test('is sent again with the same bytes, but not for longer than services keep keys', async () => {
-    const { wire, sent, sleptMs } = wireWith([slow(500)], patient);
+    const { client, sent, sleptMs } = clientWith([slow(500)], patient);
 
-    await expect(wire.ask(question('done'))).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(client.send(operation('done'))).rejects.toMatchObject({ kind: 'in-doubt' });
     // 40,000 s twice is within 23 hours, three times is not.
     expect(sleptMs).toEqual([40_000_000, 40_000_000]);
     expect(sent).toEqual(Array(3).fill(requestOf('POST')));
@@ -126,30 +128,30 @@ describe('a key', () => {
     ['a create that was only refused', 'POST', 429],
     ['an update', 'PATCH', 500],
   ] as const)('has no say in how long %s is tried', async (_what, method, status) => {
-    const { wire, sent } = wireWith([slow(status)], patient);
+    const { client, sent } = clientWith([slow(status)], patient);
 
-    await expect(wire.ask(question('done', method))).rejects.toThrow();
+    await expect(client.send(operation('done', method))).rejects.toThrow();
     expect(sent).toHaveLength(5);
   });
 
   test('is as old as its first attempt, in whatever process that was', async () => {
     const waits = [23 * hours - 1000 - 7, 23 * hours - 1000 - 6].map(async (sentMsAgo) => {
-      const { wire } = wireWith([answered(500, { 'retry-after': '1' })], patient);
-      return wire.begin(question(1, 'POST', { sentMsAgo })).attempt();
+      const { client } = clientWith([answered(500, { 'retry-after': '1' })], patient);
+      return client.startAttempts(operation(1, 'POST', { sentMsAgo })).attempt();
     });
 
     expect(await Promise.all(waits)).toMatchObject([{ waitMs: 1000 }, { waitMs: undefined }]);
   });
 
   test('is older after the machine slept, in the middle of an attempt or of a wait: it is not sent again', async () => {
-    const during = wireWith([lost, answered(201)], patient);
-    const exchange = during.wire.begin(question(1));
+    const during = clientWith([lost, answered(201)], patient);
+    const exchange = during.client.startAttempts(operation(1));
     const step = exchange.attempt();
     during.suspend(25 * hours);
     expect(await step).toMatchObject({ isDone: false, waitMs: undefined });
 
-    const waiting = wireWith([lost, answered(201)], patient);
-    const again = waiting.wire.begin(question(1));
+    const waiting = clientWith([lost, answered(201)], patient);
+    const again = waiting.client.startAttempts(operation(1));
     expect(await again.attempt()).toMatchObject({ waitMs: expect.any(Number) });
     waiting.suspend(25 * hours);
     const held = await again.attempt();
@@ -162,53 +164,53 @@ describe('a key', () => {
 
   test('is as old as the service says', async () => {
     const date = (hour: number) => ({ date: new Date(Date.UTC(2026, 10, 20, hour)).toUTCString() });
-    const { wire } = wireWith([answered(503, date(0)), answered(503, date(1)), answered(503, date(26))], patient);
+    const { client } = clientWith([answered(503, date(0)), answered(503, date(1)), answered(503, date(26))], patient);
 
-    expect(wire.serviceMs()).toBeUndefined();
-    await wire.begin(question(1, 'GET')).attempt();
-    expect(wire.serviceMs()).toBe(Date.UTC(2026, 10, 20));
-    const exchange = wire.begin(question(1));
+    expect(client.serviceMs()).toBeUndefined();
+    await client.startAttempts(operation(1, 'GET')).attempt();
+    expect(client.serviceMs()).toBe(Date.UTC(2026, 10, 20));
+    const exchange = client.startAttempts(operation(1));
     expect(await exchange.attempt()).toMatchObject({ waitMs: expect.any(Number) });
     expect(await exchange.attempt()).toMatchObject({ waitMs: undefined });
   });
 
   test('that expired before it is sent at all is not sent', async () => {
-    const { wire, sent } = wireWith([answered(201)], patient);
+    const { client, sent } = clientWith([answered(201)], patient);
 
-    const old = await wire.begin(question(1, 'POST', { sentMsAgo: Number.POSITIVE_INFINITY })).attempt();
-    const young = await wire.begin(question(1, 'POST', { sentMsAgo: 23 * hours })).attempt();
+    const old = await client.startAttempts(operation(1, 'POST', { sentMsAgo: Number.POSITIVE_INFINITY })).attempt();
+    const young = await client.startAttempts(operation(1, 'POST', { sentMsAgo: 23 * hours })).attempt();
 
     expect([old.isDone, young.isDone, sent.length]).toEqual([false, true, 1]);
   });
 
   test('that a service is not known to honor makes no create safe to send again', async () => {
-    const { wire, sent } = wireWith([answered(429), lost], { honorsKeys: false });
-    const keyless = wireWith([lost]);
+    const { client, sent } = clientWith([answered(429), lost], { honorsKeys: false });
+    const keyless = clientWith([lost]);
 
-    await expect(wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(client.send(operation(1))).rejects.toMatchObject({ kind: 'in-doubt' });
     await expect(
-      keyless.wire.ask(question(1, 'POST', { request: { ...requestOf('POST'), headers: {} } })),
+      keyless.client.send(operation(1, 'POST', { request: { ...requestOf('POST'), headers: {} } })),
     ).rejects.toMatchObject({ kind: 'in-doubt' });
     expect([sent.length, keyless.sent.length]).toEqual([2, 1]);
   });
 });
 
 test('a conflict with our own first attempt is waited for, any other one is not', async () => {
-  const own = wireWith([lost, answered(409), answered(201)]);
-  const other = wireWith([answered(409)]);
-  const update = wireWith([lost, answered(409)], { honorsKeys: false });
+  const own = clientWith([lost, answered(409), answered(201)]);
+  const other = clientWith([answered(409)]);
+  const update = clientWith([lost, answered(409)], { honorsKeys: false });
 
-  await expect(own.wire.ask(question('done'))).resolves.toBe('done');
-  await expect(other.wire.ask(question('done'))).rejects.toMatchObject({ kind: 'conflict' });
-  await expect(update.wire.ask(question('done', 'PATCH'))).rejects.toMatchObject({ kind: 'in-doubt' });
+  await expect(own.client.send(operation('done'))).resolves.toBe('done');
+  await expect(other.client.send(operation('done'))).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(update.client.send(operation('done', 'PATCH'))).rejects.toMatchObject({ kind: 'in-doubt' });
   expect([other.sent.length, update.sent.length]).toEqual([1, 2]);
 });
 
 test('what may have happened stays in doubt, whatever a later attempt is refused for', async () => {
   for (const refusal of [answered(400), answered(401), answered(422), answered(429, { 'retry-after': '9999' })]) {
-    const { wire, sent } = wireWith([lost, refusal]);
+    const { client, sent } = clientWith([lost, refusal]);
 
-    await expect(wire.ask(question('done'))).rejects.toMatchObject({
+    await expect(client.send(operation('done'))).rejects.toMatchObject({
       kind: 'in-doubt',
       message: expect.stringContaining('the line was cut; tried 2 times'),
       details: { outcome: 'unknown', idempotencyKey: 'k1' },
@@ -218,14 +220,14 @@ test('what may have happened stays in doubt, whatever a later attempt is refused
 });
 
 test('what an earlier process may have sent is in doubt until it is proven', async () => {
-  const refused = wireWith([answered(400)]);
-  const gone = wireWith([answered(404)]);
+  const refused = clientWith([answered(400)]);
+  const gone = clientWith([answered(404)]);
 
-  await expect(refused.wire.ask(question(1, 'POST', { sentMsAgo: 1000 }))).rejects.toMatchObject({
+  await expect(refused.client.send(operation(1, 'POST', { sentMsAgo: 1000 }))).rejects.toMatchObject({
     kind: 'in-doubt',
     message: 'in doubt whether listctl could do it: listctl ended before the answer came',
   });
-  await expect(gone.wire.ask(question(1, 'DELETE', { sentMsAgo: 1000 }))).resolves.toBe(1);
+  await expect(gone.client.send(operation(1, 'DELETE', { sentMsAgo: 1000 }))).resolves.toBe(1);
 });
 
 describe('a stop', () => {
@@ -233,21 +235,21 @@ describe('a stop', () => {
 
   test('while waiting ends a read with the stop, and a write that may have happened in doubt', async () => {
     const clock = { ...testHost().clock, sleep: () => Promise.reject(stopped) };
-    const read = wireWith([lost], { clock });
-    const write = wireWith([lost], { clock });
-    const refused = wireWith([answered(429)], { clock });
+    const read = clientWith([lost], { clock });
+    const write = clientWith([lost], { clock });
+    const refused = clientWith([answered(429)], { clock });
 
-    await expect(read.wire.ask(question(1, 'GET'))).rejects.toBe(stopped);
-    await expect(write.wire.ask(question(1))).rejects.toMatchObject({ kind: 'in-doubt' });
-    await expect(refused.wire.ask(question(1))).rejects.toBe(stopped);
+    await expect(read.client.send(operation(1, 'GET'))).rejects.toBe(stopped);
+    await expect(write.client.send(operation(1))).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(refused.client.send(operation(1))).rejects.toBe(stopped);
   });
 
   test('while an attempt is under way is all there is to say, unless a write may have happened', async () => {
-    const cut = (wasSent: boolean): Attempt => ({ fault: { kind: 'stopped', reason: 'stopped' }, wasSent });
+    const cut = (wasSent: boolean): Attempt => ({ error: { kind: 'stopped', reason: 'stopped' }, wasSent });
     const stop = new AbortController();
     const asked = (method: 'GET' | 'POST', wasSent: boolean) => {
-      const { wire } = wireWith([cut(wasSent)], { signal: stop.signal });
-      return wire.ask(question(1, method));
+      const { client } = clientWith([cut(wasSent)], { signal: stop.signal });
+      return client.send(operation(1, method));
     };
     const ended = [asked('GET', true), asked('POST', false), asked('POST', true)];
     stop.abort(stopped);
@@ -257,23 +259,23 @@ describe('a stop', () => {
   });
 
   test('lets nothing more be sent', async () => {
-    const { wire, sent } = wireWith([answered(201)], { signal: AbortSignal.abort(stopped) });
+    const { client, sent } = clientWith([answered(201)], { signal: AbortSignal.abort(stopped) });
 
-    await expect(wire.ask(question(1))).rejects.toBe(stopped);
+    await expect(client.send(operation(1))).rejects.toBe(stopped);
     expect(sent).toEqual([]);
   });
 });
 
 test('a failure names the address, and never the token that an answer repeats', async () => {
   const hide = (text: string) => text.replaceAll('s3cret', '***');
-  const { wire } = wireWith([answered(422, {}, '{"error":"bad s3cret"}')], {}, hide);
-  const refused: Attempt = { fault: { kind: 'unreachable', reason: 'connection refused' }, wasSent: false };
-  const unreachable = wireWith([refused], { retries: 0 });
+  const { client } = clientWith([answered(422, {}, '{"error":"bad s3cret"}')], {}, hide);
+  const refused: Attempt = { error: { kind: 'unreachable', reason: 'connection refused' }, wasSent: false };
+  const unreachable = clientWith([refused], { retries: 0 });
 
-  await expect(wire.ask(question(1))).rejects.toMatchObject({ message: 'could not do it (HTTP 422: bad ***)' });
-  await expect(unreachable.wire.ask(question(1))).rejects.toMatchObject({
+  await expect(client.send(operation(1))).rejects.toMatchObject({ message: 'could not do it (HTTP 422: bad ***)' });
+  await expect(unreachable.client.send(operation(1))).rejects.toMatchObject({
     kind: 'unreachable',
     message: 'could not do it: http://here could not be reached (connection refused)',
   });
-  expect(wire.address).toBe('http://here');
+  expect(client.address).toBe('http://here');
 });

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import { errorOf, itemOf, updatedItemOf } from '../../../src/api/response.ts';
-import type { Answer } from '../../../src/api/transport.ts';
+import { parseItem, parseServiceError, parseUpdatedItem } from '../../../src/api/response.ts';
+import type { ServiceResponse } from '../../../src/api/transport.ts';
 
-const answer = (body: string | Uint8Array, headers = {}): Answer => ({ status: 400, headers, body: Buffer.from(body) });
+const response = (body: string | Uint8Array, headers = {}): ServiceResponse => ({
+  status: 400,
+  headers,
+  body: Buffer.from(body),
+});
 
 test.each([
   { body: '{"error":"x"}', text: 'x' },
@@ -18,28 +22,28 @@ test.each([
   { body: 'x'.repeat(1000), text: 'x'.repeat(500) },
   { body: JSON.stringify({ error: 'x'.repeat(1000) }), text: 'x'.repeat(500) },
 ])('of the error body $body the text is $text', ({ body, text, code }) => {
-  expect(errorOf(answer(body))).toEqual({ text, code, requestId: undefined });
+  expect(parseServiceError(response(body))).toEqual({ text, code, requestId: undefined });
 });
 
 test('a page for people has no text worth showing, and the request id is taken where it is', () => {
-  expect(errorOf(answer('<h1>no</h1>', { 'content-type': 'text/html' })).text).toBeUndefined();
-  expect(errorOf(answer('', { 'request-id': 'a', 'x-request-id': 'b' })).requestId).toBe('a');
-  expect(errorOf(answer('', { 'x-request-id': 'b' })).requestId).toBe('b');
+  expect(parseServiceError(response('<h1>no</h1>', { 'content-type': 'text/html' })).text).toBeUndefined();
+  expect(parseServiceError(response('', { 'request-id': 'a', 'x-request-id': 'b' })).requestId).toBe('a');
+  expect(parseServiceError(response('', { 'x-request-id': 'b' })).requestId).toBe('b');
 });
 
 test('an item has an id, which the response to an update may leave out, and fields', () => {
-  expect(itemOf(answer('{"id":7,"fields":{"a":1}}', { etag: '"1"' }))).toEqual({
+  expect(parseItem(response('{"id":7,"fields":{"a":1}}', { etag: '"1"' }))).toEqual({
     id: '7',
     fields: { a: 1 },
     members: { id: '7', fields: { a: 1 } },
     etag: '"1"',
   });
-  expect(updatedItemOf(answer('{"x":1,"fields":{}}'), { id: '9' })).toMatchObject({
+  expect(parseUpdatedItem(response('{"x":1,"fields":{}}'), { id: '9' })).toMatchObject({
     id: '9',
     fields: {},
     members: { id: '9', x: 1 },
   });
-  expect(itemOf(answer('\uFEFF{"id":"7"}'))).toMatchObject({ id: '7' });
+  expect(parseItem(response('\uFEFF{"id":"7"}'))).toMatchObject({ id: '7' });
 });
 
 test.each([
@@ -49,9 +53,9 @@ test.each([
   { body: '[]', says: 'not a JSON object' },
   { body: new Uint8Array([0xff, 0xfe, 0x7b, 0]), says: 'not UTF-8' },
 ])('an answer is no item when it $says', ({ body, says }) => {
-  expect(() => itemOf(answer(body))).toThrow(says);
+  expect(() => parseItem(response(body))).toThrow(says);
 });
 
 test('an answer whose coding is not one that is taken is no item', () => {
-  expect(() => itemOf({ ...answer(''), unreadable: 'it is compressed' })).toThrow('it is compressed');
+  expect(() => parseItem({ ...response(''), unreadable: 'it is compressed' })).toThrow('it is compressed');
 });

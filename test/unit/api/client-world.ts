@@ -1,6 +1,6 @@
 /** A wire over a transport of plain values. */
 
-import { type Question, type WireOptions, wireOver } from '../../../src/api/client.ts';
+import { type ClientOptions, createClient, type Operation } from '../../../src/api/client.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
 import { testHost } from '../../support/test-host.ts';
 
@@ -13,7 +13,7 @@ export function requestOf(method: Method): ApiRequest {
 }
 
 /** A question whose answer is this value, whatever stands in it. */
-export function question<T>(value: T, method: Method = 'POST', more: Partial<Question<T>> = {}): Question<T> {
+export function operation<T>(value: T, method: Method = 'POST', more: Partial<Operation<T>> = {}): Operation<T> {
   return {
     request: requestOf(method),
     purpose: () => ({ task: 'do it', target: 'it', idempotencyKey: 'k1' }),
@@ -29,17 +29,17 @@ export function unreadable(): never {
 
 /** An answer. */
 export function answered(status: number, headers = {}, body: string | Uint8Array = '{"id":"1"}'): Attempt {
-  return { answer: { status, headers, body: Buffer.from(body) } };
+  return { response: { status, headers, body: Buffer.from(body) } };
 }
 
 /** A 2xx with a page for people. */
 export const page = answered(200, { 'content-type': 'text/html' }, '<p>');
 
 /** A connection that broke behind the request. */
-export const lost: Attempt = { fault: { kind: 'lost', reason: 'the line was cut' }, wasSent: true };
+export const lost: Attempt = { error: { kind: 'lost', reason: 'the line was cut' }, wasSent: true };
 
 /** A wire over a transport that gives these attempts in their order, the last one again and again. */
-export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions> = {}, hide?: Transport['hide']) {
+export function clientWith(attempts: readonly Attempt[], more: Partial<ClientOptions> = {}, hide?: Transport['hide']) {
   const host = testHost();
   const sent: ApiRequest[] = [];
   const limits: AttemptLimits[] = [];
@@ -71,5 +71,5 @@ export function wireWith(attempts: readonly Attempt[], more: Partial<WireOptions
   const suspend = (ms: number) => {
     asleepMs += ms;
   };
-  return { wire: wireOver(transport, options), sent, limits, sleptMs: host.sleptMs, suspend };
+  return { client: createClient(transport, options), sent, limits, sleptMs: host.sleptMs, suspend };
 }

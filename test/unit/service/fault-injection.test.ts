@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type BadDay, onBadDay } from '../../../src/service/fault-injection.ts';
+import { type InjectedFaults, injectFaults } from '../../../src/service/fault-injection.ts';
 import type { ServiceRequest } from '../../../src/service/handle.ts';
 
 const request: ServiceRequest = { method: 'POST', path: '/', headers: {}, body: new Uint8Array() };
 
 /** A service that counts what it carried out, on a day whose clock stands still until it is set. */
-function serviceOn(day: BadDay) {
+function serviceOn(day: InjectedFaults) {
   const world = { now: 0, doneCount: 0, waitedMs: [] as number[] };
-  const service = onBadDay(
+  const service = injectFaults(
     async () => {
       world.doneCount += 1;
       return { status: 201, headers: {}, body: '{}' };
