@@ -90,7 +90,7 @@ async function runCell(way: Way, cell: FaultCell, times: 'once' | 'always'): Pro
   const host = testHost({ env: environmentOf(server) });
   // Only a limit ends a stall or a drip; whatever must go well gets all the time that a busy machine may take.
   const isEndless = action === 'stall' || action === 'drip';
-  const timeout = isEndless ? (times === 'once' ? '1.5' : '0.6') : '30';
+  const timeout = isEndless ? (times === 'once' ? '4' : '2.5') : '30';
   const exitCode = await way.main([...wordsOf[method], '--timeout', timeout], host);
   const read = server.log.filter((attempt) => attempt.method !== '');
   return {
