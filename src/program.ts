@@ -1,145 +1,132 @@
 /** The command tree, in the order of `--help`: a command is added here. */
-import { Command, CommanderError, Help, type HelpConfiguration } from 'commander';
-import { addCommands, type CommandSpec, type NewProgram, type SetUp } from './cli/command.ts';
+import { Command, CommanderError } from 'commander';
+import { addCommands, type CommandSpec, type NewProgram, type SetUp, type Shown } from './cli/command.ts';
 import type { Context } from './cli/context.ts';
 import { Failure } from './core/errors.ts';
 
 /**
  * Runs one command line.
  *
- * @throws {Failure} what the command ended in; usage, for words that are no command line of listctl
+ * @throws {Failure} the failure of the command; usage, for an invalid command line
  */
 export async function runProgram(context: Context): Promise<void> {
-  const pages: string[] = [];
-  const program = createProgram(context, (text) => pages.push(text));
+  const shown: Shown = { text: '', page: undefined };
+  const program = createProgram(context, shown);
   try {
     await program.parseAsync(context.words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // A page was asked for, by --help, --version or by a group without a verb.
-    if (!pagesAsked.has(error.code)) throw await wrongWords(error, context);
+    // Thrown by --help, --version and a group without a verb, too.
+    if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
-  await context.host.stdout.write(pages.join(''));
+  if (shown.page === undefined && shown.text === '') return;
+  const { formatPage, showPage } = await import('./commands/help/page.ts');
+  const text = shown.page === undefined ? shown.text : formatPage(shown.page, context.host.stdout.columns);
+  await showPage(text, context.words, context.host);
 }
 
-/** Prints what a command line ended in, when it ended badly; `exit` is the status that the process ends with. */
+/** Prints the error that a command line ended in; `exit` is the exit code of the process. */
 export async function reportError(error: unknown, exit: number, context: Context): Promise<void> {
   const { reportBug, reportFailure } = await import('./cli/report.ts');
   return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
 }
 
-/** The program with its commands; `writePage` takes the text of help pages. */
-function createProgram(context: Context, writePage: (text: string) => void): Command {
-  const { stdout } = context.host;
+function createProgram(context: Context, shown: Shown): Command {
+  const write = (text: string) => {
+    shown.text += text;
+  };
   const program = new Command('listctl')
     .description('Manage list items: create, get, update and delete.')
     .enablePositionalOptions()
     .exitOverride()
-    .configureOutput({
-      writeOut: writePage,
-      writeErr: writePage,
-      outputError: () => {},
-      getOutHelpWidth: () => stdout.columns ?? 100,
-      getErrHelpWidth: () => stdout.columns ?? 100,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-    .configureHelp(helpPages);
-  addCommands(program, context, [...commands, ...commandsOnCommands(context, writePage)]);
-  return program.addHelpText('after', 'Topics: listctl help fields|output|exit-codes|environment|many|apply');
+    .configureOutput({ writeOut: write, writeErr: write, outputError: () => {} })
+    .configureHelp({
+      // The page is formatted later, by a module that other command lines do not load.
+      formatHelp: (command) => {
+        shown.page = command;
+        return '';
+      },
+    });
+  addCommands(program, context, [...commands, ...commandsOnCommands(context, shown)]);
+  return program;
 }
 
-/** In the order of `--help`. What is not the verbs on items is loaded when it is called. */
+/** In the order of `--help`. */
 const commands: readonly CommandSpec[] = [
   {
     ...late(
       'items',
-      'create, get, update and delete items',
+      'create, get, update, delete and edit items',
       async () => (await import('./commands/items/items.ts')).setUpItems,
     ),
     aliases: ['item'],
   },
-  late(
-    'apply',
-    'make a list match a file, again and again',
-    async () => (await import('./commands/apply.ts')).setUpApply,
-  ),
+  late('apply', 'make a list match a manifest file', async () => (await import('./commands/apply.ts')).setUpApply),
   late(
     'state',
-    'what apply knows of a list: import, forget, resolve, export',
+    'inspect and edit the state that apply keeps',
     async () => (await import('./commands/state.ts')).setUpState,
   ),
   late(
     'runs',
-    'runs over many rows: what they did, what is left, taking it back',
+    'list, inspect, resolve and undo bulk runs',
     async () => (await import('./commands/runs/runs.ts')).setUpRuns,
+  ),
+  late('init', 'set up listctl interactively', async () => (await import('./commands/init.ts')).setUpInit, 'Setup'),
+  late('auth', 'manage the access token', async () => (await import('./commands/auth.ts')).setUpAuth, 'Setup'),
+  late('profile', 'manage profiles', async () => (await import('./commands/profile.ts')).setUpProfile, 'Setup'),
+  late(
+    'doctor',
+    'check the configuration and the connection',
+    async () => (await import('./commands/doctor/doctor.ts')).setUpDoctor,
+    'Setup',
+  ),
+  late(
+    'api',
+    'send any request to the service',
+    async () => (await import('./commands/api.ts')).setUpApi,
+    'Additional',
   ),
   late(
     'serve',
-    'run the embedded service for other programs',
+    'serve the built-in service on a local port',
     async () => (await import('./commands/serve.ts')).setUpServe,
-  ),
-  late(
-    'init',
-    'ask for address, token, site and list, try them, keep them',
-    async () => (await import('./commands/init.ts')).setUpInit,
-  ),
-  late('auth', 'the stored token', async () => (await import('./commands/auth.ts')).setUpAuth),
-  late('profile', 'named addresses and defaults', async () => (await import('./commands/profile.ts')).setUpProfile),
-  late('api', 'send any other request to the service', async () => (await import('./commands/api.ts')).setUpApi),
-  late(
-    'doctor',
-    'what is set, from where, and does it answer',
-    async () => (await import('./commands/doctor/doctor.ts')).setUpDoctor,
+    'Additional',
   ),
 ];
 
-function late(name: string, summary: string, load: () => Promise<SetUp>, isHidden = false): CommandSpec {
-  return { name, summary, isHidden, setUp: async (command, context) => (await load())(command, context) };
+function late(name: string, summary: string, load: () => Promise<SetUp>, group = 'Item'): CommandSpec {
+  const setUp: SetUp = async (command, context) => (await load())(command, context);
+  return { name, summary, heading: `${group} commands`, setUp };
 }
 
-/** What describes the commands, and so needs the program as a whole. */
-function commandsOnCommands(context: Context, writePage: (text: string) => void): readonly CommandSpec[] {
-  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, writePage);
+/** Commands that describe commands, and so need the whole program. */
+function commandsOnCommands(context: Context, shown: Shown): readonly CommandSpec[] {
+  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, shown);
   return [
     late(
       'completion',
-      'the script by which a shell completes listctl',
+      'print a shell completion script',
       async () => (await import('./commands/completion.ts')).setUpCompletion,
+      'Additional',
     ),
+    {
+      ...late('__complete', '', async () => (await import('./commands/complete.ts')).setUpComplete(newProgram)),
+      isHidden: true,
+    },
     late(
-      '__complete',
-      'what a shell may put in the place of the last word',
-      async () => (await import('./commands/complete.ts')).setUpComplete(newProgram),
-      true,
-    ),
-    late('help', 'the page of a command, or of a topic', async () =>
-      (await import('./commands/help/help.ts')).setUpHelp(newProgram, writePage),
+      'help',
+      'show help for a command or topic',
+      async () => (await import('./commands/help/help.ts')).setUpHelp(newProgram, shown),
+      'Additional',
     ),
   ];
 }
 
-/** A group that was typed without a verb shows its verbs; the flags are in what `--help` shows. */
-const helpPages: HelpConfiguration & { isShort?: boolean } = {
-  prepareContext(context) {
-    // commander says «error» where no page was asked for.
-    this.isShort = context.error === true;
-    this.helpWidth = context.helpWidth ?? 100;
-  },
-  visibleOptions(command) {
-    return this.isShort ? [] : Help.prototype.visibleOptions.call(this, command);
-  },
-  subcommandTerm: (command) => [command.name(), ...command.aliases()].join(', '),
-  commandUsage(command) {
-    const names = [];
-    for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-    return [...names, command.usage()].join(' ');
-  },
-};
+const helpCodes: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-const pagesAsked: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
-
-async function wrongWords(error: CommanderError, context: Context): Promise<Failure> {
+async function usageFailure(error: CommanderError, context: Context): Promise<Failure> {
   const { wrongWordsFailure } = await import('./cli/usage-errors.ts');
-  return wrongWordsFailure({ words: context.words, error }, (words) => createProgram({ ...context, words }, () => {}));
+  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, { text: '', page: undefined });
+  return wrongWordsFailure({ words: context.words, error }, newProgram);
 }

@@ -1,7 +1,7 @@
 /** The flags of `--from`: words in, checked options out. */
 import type { Command } from 'commander';
 import { collect } from '../cli/field-flags.ts';
-import { perSecond, rateExpected } from '../cli/flags.ts';
+import { choiceOption, perSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type EmptyCell, type RowAction, type RowFormat, type Shard } from '../rows/types.ts';
@@ -80,60 +80,57 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
 
 /** Declares the flags that `--from` brings. */
 export function addManyOptions(command: Command, action: RowAction): void {
-  command.optionsGroup('The file of --from:');
-  addReadingOptions(command);
-  command
-    .option('--id-column <name>', 'where the id is (id)')
-    .option('--rows <kind>', 'what a JSON row is: auto, items, fields (auto)');
-  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
-  command.option('--shard <I/N>', 'take only this share of the rows, for N jobs side by side');
-  command.optionsGroup('Many items:').option('--skip-invalid', 'send the good rows of a file with bad ones');
+  command.optionsGroup('Bulk flags (with --from):').option('--skip-invalid', 'skip invalid rows and send the rest');
   if (action === 'delete') addMaxDeleteOption(command);
   addPaceOptions(command);
   command
-    .option('--resume', 'resume the run of these rows; without one, send nothing')
-    .option('--restart', 'start a new run, from the first row')
-    .option('--journal <file>', 'journal file of the run, or none (default: in the state directory)')
-    .option('--in-doubt <how>', `what --resume does with rows in doubt: ${doubts.join(', ')}`);
-  if (action !== 'create') return;
-  command.option(
-    '--idempotency-key-from <what>',
-    'derive the key of each row, rather than draw it: row, content, or a column',
-  );
+    .option('--resume', 'resume the last run of this file')
+    .option('--restart', 'ignore the previous run and start over')
+    .option('--journal <file>', 'journal file, or none (default: in the state directory)')
+    .addOption(choiceOption('--in-doubt <how>', 'what --resume does with rows in doubt', doubts))
+    .option('--shard <I/N>', 'process only shard I of N, for parallel jobs');
+  if (action === 'create')
+    command.option('--idempotency-key-from <source>', 'derive keys from the row: row, content or a column name');
+  addReadingOptions(command.optionsGroup('Input flags (with --from):'));
+  command
+    .option('--id-column <name>', 'column or property that holds the item id (default "id")')
+    .addOption(choiceOption('--rows <kind>', 'shape of JSON rows', rowKinds, 'auto'));
+  if (action === 'create' || action === 'update') addFieldReadingOptions(command);
 }
 
 /** Declares how the text of a file is read. */
 export function addReadingOptions(command: Command): void {
   command
-    .option('--input-format <format>', `${formats.join(', ')}; otherwise by its name`)
-    .option('--delimiter <character>', 'of CSV; otherwise taken from its first line')
-    .option('--encoding <name>', 'utf-8 (default), windows-1252 and what else TextDecoder knows');
+    .addOption(choiceOption('--input-format <format>', 'input format', formats, 'from the file name'))
+    .option('--delimiter <character>', 'CSV delimiter (default: detected)')
+    .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)');
 }
 
 /** Declares how columns become fields. */
 export function addFieldReadingOptions(command: Command): void {
   command
-    .option('--rename <Column=Field>', 'a column under another field name; repeatable', collect)
-    .option('--only <names>', 'take just these columns: A,B')
-    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all; repeatable`, collect)
-    .option('--empty <meaning>', `what an empty cell means: ${empties.join(', ')} (omit)`);
+    .option('--rename <Column=Field>', 'import a column under another field name; repeatable', collect)
+    .option('--only <names>', 'import only these columns, e.g. A,B')
+    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all columns; repeatable`, collect)
+    .addOption(choiceOption('--empty <meaning>', 'meaning of an empty cell', empties, 'omit'));
 }
 
 /** Declares how fast to go, when to stop, and whom to wait for. */
 export function addPaceOptions(command: Command): void {
   command
-    .option('--concurrency <n>', 'at most so many requests at once (32)')
-    .option('--rate <n/s>', 'at most so many requests: 10, 10/s, 600/m')
-    .option('--max-errors <n>', 'stop after so many failed rows')
+    .option('--concurrency <n>', 'maximum concurrent requests (default 32)')
+    .option('--rate <n/s>', 'maximum request rate, e.g. 10/s or 600/m')
+    .option('--max-errors <n>', 'stop after this many failed rows')
     .option('--fail-fast', 'stop after the first failed row')
-    .option('--rejects <file>', 'the rows that were not done, with what went wrong')
-    .option('--summary-json <file>', 'write the summary of the run as JSON; - for stdout, with -o none')
-    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
-    .option('--break-lock', 'take the lock of a host that is gone');
+    .option('--rejects <file>', 'write failed rows and their errors to this file')
+    .option('--summary-json <file>', 'write a JSON summary of the run ("-" = stdout)')
+    .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
+    .option('--break-lock', 'break a stale lock left by another host');
 }
 
 const formats = ['csv', 'tsv', 'jsonl', 'json', 'ids'] as const;
 const empties = ['omit', 'string', 'null'] as const;
+const rowKinds = ['auto', 'items', 'fields'] as const;
 const doubts = ['hold', 'retry', 'skip'] as const;
 
 /**
@@ -168,7 +165,7 @@ export function readReadingFlags(flags: ManyFlags): ReadingOptions {
   const { inputFormat, only, idColumn = 'id' } = flags;
   if (idColumn === '') throw new Failure('usage', '--id-column: expected a name, not ""');
   return {
-    format: oneOf('--input-format', ['csv', 'tsv', 'jsonl', 'json', 'ids'], inputFormat && formatWord(inputFormat)),
+    format: oneOf('--input-format', formats, inputFormat && formatWord(inputFormat)),
     delimiter: flags.delimiter,
     encoding: flags.encoding,
     rename: pairs('--rename', 'Column=Field', flags.rename),
@@ -176,7 +173,7 @@ export function readReadingFlags(flags: ManyFlags): ReadingOptions {
     types: typesOf(flags.type),
     empty: oneOf('--empty', empties, flags.empty) ?? 'omit',
     idColumn,
-    rows: oneOf('--rows', ['auto', 'items', 'fields'], flags.rows) ?? 'auto',
+    rows: oneOf('--rows', rowKinds, flags.rows) ?? 'auto',
   };
 }
 

@@ -1,60 +1,57 @@
 import type { Command } from 'commander';
-import { stopSignals } from '../core/errors.ts';
 import type { Context } from './context.ts';
-import { addSharedOptions } from './flags.ts';
+import { addGlobalFlags, type GlobalFlagName } from './flags.ts';
 
-/** A command: its name, and what it takes and does. */
+/** A command: its name and summary, and the function that declares the rest. */
 export interface CommandSpec {
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** One line, in lower case, without a period. */
+  /** An imperative phrase in lower case, without a period. */
   readonly summary: string;
-  /** Left out of help pages and suggestions. */
+  /** The heading above it on the page of its group. */
+  readonly heading?: string;
+  /** Left out of help and suggestions. */
   readonly isHidden?: boolean;
   readonly setUp: SetUp;
 }
 
-/** Declares what a command takes; called only when the command is, so it may load what the command needs. */
+/** Declares arguments, flags and action; called only for the command that was typed, so it may load what it needs. */
 export type SetUp = (command: Command, context: Context) => void | Promise<void>;
 
-/**
- * Makes the program anew, as for these words: each command is added by its name, and a group or a flag before it makes
- * it whole (`addCommands`). For commands that describe the others.
- */
+/** Builds the program again for other words: for commands that describe commands. */
 export type NewProgram = (words: readonly string[]) => Command;
+
+/** What a command line asks to be shown: a text, or the page of a command. */
+export interface Shown {
+  text: string;
+  page: Command | undefined;
+}
 
 const setUps = new WeakMap<Command, () => Promise<void>>();
 const notes = new WeakMap<Command, HelpNotes>();
 
-/** Declares what a command takes, for who describes it and does not run it. */
+/** Declares a command without running it. */
 export async function declare(command: Command): Promise<void> {
   await setUps.get(command)?.();
 }
 
-/** The examples and every exit code of a command that is declared; undefined for a group. */
-export function helpNotesOf(command: Command): HelpNotes | undefined {
-  const own = notes.get(command);
-  return own && { ...own, exitCodes: { ...anyExitCodes, ...endedBySignals, ...own.exitCodes } };
+/** What the help of a declared command adds to its flags; undefined for a group. */
+export function helpNotes(command: Command): HelpNotes | undefined {
+  return notes.get(command);
 }
 
 /**
- * Makes a command a group of these. A start pays for the one that was typed, however many there are: where the next
- * word names it, the others are not even added; where a flag comes first, or the word is no command, each is added by
- * its name and declared when it is called.
+ * Makes a command a group. If the next word names a subcommand, only that one is added: a start pays for the command
+ * that was typed. If a flag comes first, or the word is unknown, all are added, with the global flags.
  */
 export function addCommands(group: Command, context: Context, specs: readonly CommandSpec[]): void {
   const depth = group.parent === null ? 0 : 1;
   const words = context.words.slice(0, depth + 1);
-  // Otherwise a shared option may have been typed before the verb, or a page is to show them.
   const isPlain = words.length > depth && words.every((word) => !word.startsWith('-'));
-  if (!isPlain) addSharedOptions(group, context);
+  if (!isPlain) addGlobalFlags(group, context);
   const named = specs.filter((spec) => isPlain && namesOf(spec).includes(words[depth] ?? ''));
   for (const spec of named.length > 0 ? named : specs) addCommand(group, context, spec);
-  group
-    .usage('<command> [options]')
-    .helpCommand(false)
-    .hook('preSubcommand', (_, command) => setUps.get(command)?.())
-    .addHelpText('after', '\nThe flags and examples of a command: listctl help COMMAND');
+  group.helpCommand(false).hook('preSubcommand', (_, command) => setUps.get(command)?.());
 }
 
 function namesOf({ name, aliases = [] }: CommandSpec): readonly string[] {
@@ -62,48 +59,36 @@ function namesOf({ name, aliases = [] }: CommandSpec): readonly string[] {
 }
 
 function addCommand(group: Command, context: Context, spec: CommandSpec): void {
-  // With `.command()` it inherits how listctl exits and prints; with `addCommand` it would not.
+  // Unlike `addCommand`, it inherits `exitOverride` and `configureOutput`.
   const command = group.command(spec.name, { hidden: spec.isHidden ?? false });
   command
     .aliases([...(spec.aliases ?? [])])
     .summary(spec.summary)
-    .description(spec.summary);
+    .helpGroup(spec.heading ?? 'Commands');
   setUps.set(command, async () => {
     setUps.delete(command);
     await spec.setUp(command, context);
-    // After its own, which a reader of its help looks for first. A group has seen to its own; what is hidden has no page.
-    if (command.commands.length === 0 && !spec.isHidden) addSharedOptions(command, context);
+    // A group has added its own; a hidden command takes none.
+    if (command.commands.length === 0 && !spec.isHidden) addGlobalFlags(command, context);
   });
 }
 
-/** What a help page shows below the flags. */
+/** What help shows beside the flags of a command. */
 export interface HelpNotes {
-  /** Real command lines, without the prompt. */
+  /** Command lines that can be run, without the prompt. */
   readonly examples: readonly string[];
-  /** The exit codes it can end in, each with its meaning; those that any command can end in need not be named. */
-  readonly exitCodes: Readonly<Record<number, string>>;
+  /** The global flags on its page: those that are often typed with it. */
+  readonly globalFlags?: readonly GlobalFlagName[];
+  /** Exit codes that mean something special for this command. */
+  readonly exitCodes?: Readonly<Record<number, string>>;
+  /** Further exit codes, in their general meaning; 0, 1, 2, 10, 70 and those of signals need not be named. */
+  readonly exits?: readonly number[];
 }
 
-/** What any command can end in; one that knows more of it says so itself. */
-const anyExitCodes: Readonly<Record<number, string>> = {
-  10: 'a local file or stream cannot be read or written',
-  70: 'a bug in listctl',
-};
+/** What a command that sends requests can end in. */
+export const serviceExits = [3, 4, 5, 6, 7] as const;
 
-/** What a command ends in that was told to stop. */
-const endedBySignals: Readonly<Record<number, string>> = {
-  [stopSignals.SIGHUP]: 'ended by SIGHUP',
-  [stopSignals.SIGINT]: 'ended by Ctrl-C',
-  [stopSignals.SIGTERM]: 'ended by SIGTERM',
-};
-
-/** Adds examples and exit codes to a command's help. */
-export function addHelpNotes(command: Command, { examples, exitCodes }: HelpNotes): void {
-  notes.set(command, { examples, exitCodes });
-  const codes = Object.entries({ ...anyExitCodes, ...endedBySignals, ...exitCodes });
-  const lines = [
-    ...['', 'Examples:', ...examples.map((line) => `  $ ${line}`)],
-    ...['', 'Exit codes:', ...codes.map(([code, meaning]) => `  ${code.padStart(3)}  ${meaning}`)],
-  ];
-  command.addHelpText('after', lines.join('\n'));
+/** Sets the examples and the exit codes of a command. */
+export function addHelpNotes(command: Command, { globalFlags = ['output'], ...more }: HelpNotes): void {
+  notes.set(command, { globalFlags, ...more });
 }

@@ -18,13 +18,12 @@ export interface FieldFlags {
 /** Declares `--field` and `--fields`. */
 export function addFieldOptions(command: Command): void {
   command
-    .optionsGroup('Fields:')
     .option(
       '-f, --field <key=value>',
-      'set a field to a text; key:=json, key@=FILE and key:@=FILE too; repeatable',
+      'set a string field; key:=JSON, key@=FILE and key:@=FILE also work; repeatable',
       collect,
     )
-    .option('--fields <file>', 'a JSON object of fields, - for stdin; --field adds to it and wins');
+    .option('--fields <file>', 'JSON object of fields ("-" = stdin); --field overrides');
 }
 
 /** Adds one more value to those of a flag that may be repeated. */

@@ -1,9 +1,8 @@
-/** The options that every command understands: declared once, on every command. */
+/** The global flags: declared on every command. */
 import { type Command, Option } from 'commander';
 import { dryRunFormats, outputFormats } from '../output/view.ts';
 import {
   addressSetting,
-  type Definition,
   type FlagTexts,
   InvalidValue,
   parseNames,
@@ -12,64 +11,129 @@ import {
 } from '../settings/setting.ts';
 import type { Context } from './context.ts';
 
-/** The settings that flags and variables give, and how each is read; by the name that commander gives the flag. */
-export const settings = {
-  profile: { flag: '--profile', parse: (text: string) => text },
-  baseUrl: addressSetting,
-  site: { flag: '--site', variable: 'LISTCTL_SITE', parse: (text: string) => text },
-  list: { flag: '--list', variable: 'LISTCTL_LIST', parse: (text: string) => text },
-  output: {
-    flag: '--output',
+/** A flag that every command understands: help, completion, doctor, man pages and the reference derive from it. */
+export type GlobalFlag = FlagName & FlagFacts;
+
+interface FlagName {
+  /** `-s, --site <id>` */
+  readonly flags: string;
+  /** `--site` */
+  readonly flag: string;
+  readonly text: string;
+}
+
+interface FlagFacts {
+  readonly default?: string;
+  readonly choices?: readonly string[];
+  /** The environment variable of the setting. */
+  readonly variable?: string;
+  /** Variables of other programs with the same effect. */
+  readonly otherVariables?: readonly string[];
+  readonly parse?: (text: string) => unknown;
+  readonly parseTyped?: (text: string) => unknown;
+}
+
+function define<T extends FlagFacts>(flags: string, text: string, facts: T): FlagName & T {
+  return { ...facts, flags, flag: flags.slice(flags.indexOf('--')).split(' ', 1)[0] ?? '', text };
+}
+
+const asTyped = (text: string) => text;
+const modes = ['honored', 'none', 'unknown'] as const;
+const colors = ['auto', 'always', 'never'] as const;
+
+const service = {
+  profile: define('-p, --profile <name>', 'profile to use', { variable: 'LISTCTL_PROFILE', parse: asTyped }),
+  baseUrl: define(
+    '--base-url <url>',
+    'service URL including the version path, or "local:" for the built-in service',
+    addressSetting,
+  ),
+  local: define('--local', 'use the built-in service (same as --base-url local:)', {}),
+  site: define('-s, --site <id>', 'site that holds the list', { variable: 'LISTCTL_SITE', parse: asTyped }),
+  list: define('-l, --list <id>', 'list that holds the items', { variable: 'LISTCTL_LIST', parse: asTyped }),
+  timeout: define('--timeout <seconds>', 'timeout per attempt, in seconds', {
+    default: '120',
+    variable: 'LISTCTL_TIMEOUT',
+    parse: parseSeconds,
+  }),
+  retries: define('--retries <n>', 'maximum retries', {
+    default: '4',
+    variable: 'LISTCTL_RETRIES',
+    parse: parseRetries,
+  }),
+  maxWait: define('--max-wait <seconds>', 'longest Retry-After to honor, in seconds', {
+    default: '180; 900 for bulk runs',
+    variable: 'LISTCTL_MAX_WAIT',
+    parse: parseSeconds,
+  }),
+  idempotency: define('--idempotency <mode>', 'whether the service supports Idempotency-Key', {
+    choices: modes,
+    default: 'unknown',
+    variable: 'LISTCTL_IDEMPOTENCY',
+    parse: parseOneOf(modes),
+  }),
+  allowHttp: define('--allow-http', 'allow plain http to another machine', {
+    parse: (text: string) => text === 'true',
+  }),
+  caFile: define('--ca-file <file>', 'extra CA certificates (PEM file)', {
+    otherVariables: ['NODE_EXTRA_CA_CERTS'],
+    parse: asTyped,
+  }),
+  insecureTls: define('--insecure-tls', 'skip TLS certificate verification (prints a warning)', {}),
+  confirm: define('--confirm <profile>', 'confirm writes through this protected profile', { parse: asTyped }),
+};
+
+const output = {
+  output: define('-o, --output <format>', 'output format', {
+    choices: outputFormats,
     variable: 'LISTCTL_OUTPUT',
     parse: parseOneOf(outputFormats),
-    // As curl only dry runs can be printed: kept, it would fail every other command.
+    // Only a dry run can be printed as curl: as a setting, it would fail every other command.
     parseTyped: parseOneOf(dryRunFormats),
-  },
-  query: { flag: '--query', parse: (text: string) => text },
-  columns: { flag: '--columns', parse: parseNames },
-  timeout: { flag: '--timeout', variable: 'LISTCTL_TIMEOUT', parse: parseSeconds },
-  retries: { flag: '--retries', variable: 'LISTCTL_RETRIES', parse: parseRetries },
-  maxWait: { flag: '--max-wait', variable: 'LISTCTL_MAX_WAIT', parse: parseSeconds },
-  caFile: { flag: '--ca-file', parse: (text: string) => text },
-  idempotency: {
-    flag: '--idempotency',
-    variable: 'LISTCTL_IDEMPOTENCY',
-    parse: parseOneOf(['honored', 'unknown', 'none']),
-  },
-  allowHttp: { flag: '--allow-http', parse: (text: string) => text === 'true' },
-  confirm: { flag: '--confirm', parse: (text: string) => text },
-  color: { flag: '--color', parse: parseOneOf(['auto', 'always', 'never']) },
-} satisfies Record<string, Definition<unknown>>;
+  }),
+  json: define('--json', 'same as --output json', {}),
+  query: define('-q, --query <expression>', 'filter the output with a JMESPath expression; jsonl line by line', {
+    parse: asTyped,
+  }),
+  columns: define('--columns <names>', 'columns of tables, csv and tsv, e.g. id,Title', { parse: parseNames }),
+  csvSafe: define('--csv-safe', 'escape CSV and TSV cells that spreadsheets would run as formulas', {}),
+  color: define('--color <when>', 'when to use colors', {
+    choices: colors,
+    default: 'auto',
+    otherVariables: ['NO_COLOR', 'FORCE_COLOR'],
+    parse: parseOneOf(colors),
+  }),
+  noColor: define('--no-color', 'same as --color never', {}),
+  quiet: define('--quiet', 'suppress progress, notices and summaries', {}),
+  verbose: define('-v, --verbose', 'log each request to stderr; -vv adds headers and bodies', {}),
+};
 
-const rows: readonly (readonly [group: string, flags: string, description: string])[] = [
-  ['Service:', '-p, --profile <name>', 'a stored profile: listctl profile list'],
-  ['Service:', '--base-url <url>', 'address of the service, version segment included; local: is the embedded one'],
-  ['Service:', '--local', 'the same as --base-url local:'],
-  ['Service:', '-s, --site <id>', 'the site that holds the list'],
-  ['Service:', '-l, --list <id>', 'the list'],
-  ['Service:', '--timeout <seconds>', 'for one attempt, from connecting to the last byte (120)'],
-  ['Service:', '--retries <n>', 'how often a request is tried again (4)'],
-  ['Service:', '--max-wait <seconds>', 'the longest wait that the service may ask for (180; 900 over many rows)'],
-  ['Service:', '--idempotency <mode>', 'what the service does with Idempotency-Key: honored, unknown, none (unknown)'],
-  ['Service:', '--allow-http', 'allow http to a host that is not this machine'],
-  ['Service:', '--ca-file <file>', 'more authorities to trust over TLS, in PEM'],
-  ['Service:', '--insecure-tls', 'verify no certificate; each run says so'],
-  ['Service:', '--confirm <profile>', 'write through this protected profile without being asked'],
-  ['Output:', '-o, --output <format>', `${outputFormats.join(', ')}`],
-  ['Output:', '--json', 'the same as --output json'],
-  [
-    'Output:',
-    '-q, --query <expression>',
-    'a JMESPath expression over what would be printed; with jsonl, over each line',
-  ],
-  ['Output:', '--columns <names>', 'what csv, tsv and tables show, in this order: id,Title'],
-  ['Output:', '--csv-safe', 'csv and tsv for spreadsheets: no text runs as a formula'],
-  ['Output:', '--color <when>', 'auto, always, never'],
-  ['Output:', '--no-color', 'the same as --color never'],
-  ['Output:', '--quiet', 'no progress, no notices and no summary'],
-  ['Output:', '-v, --verbose', 'a line for each attempt on stderr; -vv headers and bodies too'],
-  ['Other:', '--no-input', 'never prompt: fail with what to pass instead'],
-];
+const other = {
+  noInput: define('--no-input', 'never prompt; fail instead', { otherVariables: ['CI'] }),
+  noPager: define('--no-pager', 'do not pipe help into a pager', {}),
+};
+
+/** By the name that commander gives the flag, in the order of help. */
+export const globalFlags = { ...service, ...output, ...other };
+
+export type GlobalFlagName = keyof typeof globalFlags;
+
+/** The same, by their headings in help. */
+export const flagGroups: Readonly<Record<string, Readonly<Record<string, GlobalFlag>>>> = {
+  Service: service,
+  Output: output,
+  Other: other,
+};
+
+/** The text of a flag with its choices and its default. */
+export function describeFlag({
+  text,
+  choices,
+  default: fallback,
+}: Pick<GlobalFlag, 'text' | 'choices' | 'default'>): string {
+  const listed = choices === undefined ? '' : `: ${choices.join(', ')}`;
+  return `${text}${listed}${fallback === undefined ? '' : ` (default ${fallback})`}`;
+}
 
 /** How often: a whole number. */
 function parseRetries(text: string): number {
@@ -77,17 +141,26 @@ function parseRetries(text: string): number {
   throw new InvalidValue(`expected a whole number up to 999, not "${text}"`);
 }
 
-/** Declares the shared options on a command, the program itself included. */
-export function addSharedOptions(command: Command, context: Context): void {
-  for (const [group, flags, description] of rows) {
-    const option = new Option(flags, description).helpGroup(group);
-    // Typed twice it is more.
-    if (option.long === '--verbose') option.argParser((_, typed: number | undefined) => (typed ?? 0) + 1);
-    command.addOption(option);
+/** A flag that takes one of a few words. */
+export function choiceOption(flags: string, text: string, choices: readonly string[], fallback?: string): Option {
+  const option = new Option(flags, describeFlag({ text, choices, ...(fallback && { default: fallback }) }));
+  option.argChoices = [...choices];
+  return option;
+}
+
+/** Declares the global flags on a command, the program itself included. */
+export function addGlobalFlags(command: Command, context: Context): void {
+  for (const [group, flags] of Object.entries(flagGroups)) {
+    for (const each of Object.values(flags)) {
+      const option = new Option(each.flags, describeFlag(each)).helpGroup(`${group}:`);
+      // Repeated, it means more.
+      if (each === globalFlags.verbose) option.argParser((_, count: number | undefined) => (count ?? 0) + 1);
+      command.addOption(option);
+    }
   }
   command.optionsGroup('Other:').version(context.version, '-V, --version', 'print the version');
-  command.addHelpOption(new Option('-h, --help', 'print this page').helpGroup('Other:'));
-  // These stand for a value of another option; as everywhere, the last one typed wins.
+  command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup('Other:'));
+  // Aliases for a value of another flag: the last one typed wins.
   const alias = (event: string, name: string, value: string) =>
     command.on(`option:${event}`, () => command.setOptionValueWithSource(name, value, 'cli'));
   alias('json', 'output', 'json');
@@ -109,7 +182,7 @@ export interface Switches {
 /** What was typed, by long flag: for each option the place nearest the verb wins. */
 export function flagTexts(command: Command): FlagTexts {
   const texts: Record<string, string | undefined> = {};
-  for (const [name, { flag }] of Object.entries(settings)) {
+  for (const [name, { flag }] of Object.entries(globalFlags)) {
     const value = nearest(command, name);
     if (typeof value === 'string') texts[flag] = value;
   }

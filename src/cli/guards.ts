@@ -77,7 +77,7 @@ export interface MaxDeleteFlag {
 
 /** Declares `--max-delete`. */
 export function addMaxDeleteOption(command: Command): void {
-  command.option('--max-delete <n>', 'refuse as a whole to delete more than n items');
+  command.option('--max-delete <n>', 'delete nothing if more than n items would be deleted');
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Screen } from '../output/view.ts';
 import { findSetting } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import type { Context } from './context.ts';
-import { settings } from './flags.ts';
+import { globalFlags } from './flags.ts';
 
 /**
  * Whether errors are wanted as JSON, as far as the bare words and the settings tell: a command line that does not parse
@@ -37,7 +37,7 @@ function settingOf(words: readonly string[], host: Host): string | undefined {
   const named = words.findIndex((word) => word === '-p' || word === '--profile');
   try {
     const sources = openSources({ '--profile': named === -1 ? undefined : words[named + 1] }, host, false);
-    return findSetting(settings.output, sources)?.value;
+    return findSetting(globalFlags.output, sources)?.value;
   } catch {
     // Settings that cannot be read have a failure of their own; this one is about something else.
     return undefined;

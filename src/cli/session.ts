@@ -24,7 +24,7 @@ import { openSources, type Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
 import type { Context } from './context.ts';
-import { flagTexts, type Switches, settings, switches } from './flags.ts';
+import { flagTexts, globalFlags, type Switches, switches } from './flags.ts';
 import { guarded, lazyProtection, type Protection } from './guards.ts';
 import { isJsonWanted, reportFailure, screenOf, writeNotice, writeSummary, writeTrace } from './report.ts';
 
@@ -35,13 +35,13 @@ export interface NamedList {
 }
 
 /**
- * The list that a file names, else that of flags and settings.
+ * The list that a file names, else that of flags and globalFlags.
  *
  * @throws {Failure} usage, when nothing names it, or a flag contradicts the file
  */
 function listNamed(named: NamedList, flags: FlagTexts, sources: Sources): ListRef {
   const pick = (name: 'site' | 'list', ways: string) =>
-    namedOr(name, named[name], flags) ?? required(findSetting(settings[name], sources)?.value, name, ways, sources);
+    namedOr(name, named[name], flags) ?? required(findSetting(globalFlags[name], sources)?.value, name, ways, sources);
   return {
     site: pick('site', '-s, --site or LISTCTL_SITE'),
     list: pick('list', '-l, --list or LISTCTL_LIST'),
@@ -60,7 +60,7 @@ function namedOr(name: 'site' | 'list', named: string | undefined, flags: FlagTe
 function required(value: string | undefined, name: string, ways: string, sources: Sources): string {
   if (value !== undefined) return value;
   refuseDenied(sources);
-  const isNew = findSetting(settings.baseUrl, sources) === undefined;
+  const isNew = findSetting(globalFlags.baseUrl, sources) === undefined;
   const setUp = isNew ? '; listctl init asks for address, token, site and list, and keeps them' : '';
   throw new Failure('usage', `no ${name} is named`, { hint: `pass ${ways}${setUp}` });
 }
@@ -204,8 +204,8 @@ interface Sending {
 function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy {
   const { retries, maxWaitMs } = defaultRetries;
   return {
-    retries: findSetting(settings.retries, sources)?.value ?? retries,
-    maxWaitMs: findSetting(settings.maxWait, sources)?.value ?? (kind === 'one' ? maxWaitMs : 900_000),
+    retries: findSetting(globalFlags.retries, sources)?.value ?? retries,
+    maxWaitMs: findSetting(globalFlags.maxWait, sources)?.value ?? (kind === 'one' ? maxWaitMs : 900_000),
   };
 }
 
@@ -215,9 +215,9 @@ function clientOptions(sending: Sending): ClientOptions {
   const { host } = context;
   const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
   return {
-    timeoutMs: find(settings.timeout) ?? 120_000,
+    timeoutMs: find(globalFlags.timeout) ?? 120_000,
     ...retryPolicy(sources, sending.kind),
-    honorsKeys: address.kind === 'local' || find(settings.idempotency) === 'honored',
+    honorsKeys: address.kind === 'local' || find(globalFlags.idempotency) === 'honored',
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),
@@ -386,25 +386,25 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   const typed = switches(command);
   const { allowHttp, isCsvSafe, isQuiet } = typed;
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
-  const [output, color] = [find(settings.output), find(settings.color) ?? 'auto'];
+  const [output, color] = [find(globalFlags.output), find(globalFlags.color) ?? 'auto'];
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
-  const allowsHttp = () => allowHttp || find(settings.allowHttp) === true;
+  const allowsHttp = () => allowHttp || find(globalFlags.allowHttp) === true;
   const address = () => {
-    const found = find(settings.baseUrl);
+    const found = find(globalFlags.baseUrl);
     return addressOf(found, found !== undefined && allowsHttp(), sources);
   };
-  const printing = { query: find(settings.query), columns: find(settings.columns), csvSafe: isCsvSafe };
+  const printing = { query: find(globalFlags.query), columns: find(globalFlags.columns), csvSafe: isCsvSafe };
   const told = speaking(context, isQuiet);
   const { say, notice } = told;
   const isUnattended = !typed.mayPrompt || isCi(host);
   const mayPrompt = () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY;
   const profile = sources.flags['--profile'];
   const connecting = (): ConnectOptions => {
-    return { caFile: find(settings.caFile), isInsecure: typed.isInsecure, allowsHttp: allowsHttp(), profile };
+    return { caFile: find(globalFlags.caFile), isInsecure: typed.isInsecure, allowsHttp: allowsHttp(), profile };
   };
   const errorScreen = () => screenOf(host.stderr, color, host);
-  const confirming = { mayPrompt, confirmed: find(settings.confirm) };
+  const confirming = { mayPrompt, confirmed: find(globalFlags.confirm) };
   const protection = lazyProtection(sources, confirming, { host, errorScreen });
   const client = clientOpener({ address, sources, context, say, notice, typed, connecting, opened, protection });
   const stdoutUse = useOfStdout(output, printing.query !== undefined, host, command);
@@ -412,9 +412,9 @@ function openSession(context: Context, command: Command, opening: OpeningSession
   return {
     host,
     sources,
-    sendsKeys: find(settings.idempotency) !== 'none',
+    sendsKeys: find(globalFlags.idempotency) !== 'none',
     get idempotency() {
-      return address().kind === 'local' ? 'honored' : (find(settings.idempotency) ?? 'unknown');
+      return address().kind === 'local' ? 'honored' : (find(globalFlags.idempotency) ?? 'unknown');
     },
     list: (named = {}) => listNamed(named, flags, sources),
     endWithChanges: () => {

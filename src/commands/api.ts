@@ -1,6 +1,6 @@
 import { parseResponseJson } from '../api/response.ts';
 import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../api/transport.ts';
-import { addHelpNotes, type SetUp } from '../cli/command.ts';
+import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
 import { idempotencyKeyFor } from '../cli/idempotency-key.ts';
@@ -57,7 +57,7 @@ function safeLines(body: Uint8Array): string {
   return `${lines.map(printable).join('\n')}\n`;
 }
 
-const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
+export const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
  * Reads an HTTP method, in capitals or not.
@@ -143,14 +143,13 @@ interface ApiFlags {
 export const setUpApi: SetUp = (command, context) => {
   command
     .argument('<method>', 'GET, POST, PATCH, PUT, DELETE, HEAD or OPTIONS')
-    .argument('<path>', 'relative to the base address, with its query')
-    .optionsGroup('Request:')
-    .option('-f, --field <key=value>', 'a member of a JSON body, as for items create; repeatable', collect)
-    .option('--input <file>', 'the body, - for stdin')
-    .option('--header <name:value>', 'one more header; repeatable', collect)
-    .option('--idempotency-key <key>', 'send what was in doubt again, with its own key')
-    .option('--include', 'print the status and the headers of the answer too')
-    .option('--dry-run', 'show what would be sent, and change nothing')
+    .argument('<path>', 'path relative to the base URL, with its query')
+    .option('-f, --field <key=value>', 'set a member of a JSON body, as in items create; repeatable', collect)
+    .option('--input <file>', 'request body ("-" = stdin)')
+    .option('--header <name:value>', 'add a request header; repeatable', collect)
+    .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
+    .option('--include', 'also print the status and the headers of the response')
+    .option('--dry-run', 'show what would be sent without sending it')
     .action((method: string, path: string, flags: ApiFlags) =>
       withSession(context, command, async (session) => {
         const request = await readRequest(method, path, flags, session);
@@ -164,17 +163,8 @@ export const setUpApi: SetUp = (command, context) => {
       'listctl api POST sites/home/lists/tasks/items --input item.json --include',
       'listctl api PATCH sites/home/lists/tasks/items/17 -f fields:=\'{"Title":"x"}\'',
     ],
-    exitCodes: {
-      0: 'done',
-      1: 'refused',
-      2: 'wrong usage, nothing sent',
-      3: 'credentials',
-      4: 'not found',
-      5: 'conflict',
-      6: 'throttled or unavailable',
-      7: 'not reached, or no complete answer to a read',
-      8: 'in doubt: a write may have happened',
-    },
+    exitCodes: { 8: 'in doubt: a write may have taken effect' },
+    exits: serviceExits,
   });
 };
 

@@ -1,26 +1,25 @@
 import type { Command } from 'commander';
 import type { ApplyFlags } from '../apply/apply.ts';
 import { addFieldReadingOptions, addPaceOptions, addReadingOptions } from '../bulk/flags.ts';
-import { addHelpNotes, type SetUp } from '../cli/command.ts';
+import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { withSession } from '../cli/session.ts';
 
 /** `listctl apply SEED`: makes a list hold what a file says, again and again. */
 export const setUpApply: SetUp = (command, context) => {
-  command.argument('<seed>', 'YAML, CSV, TSV, JSON or JSONL; or a plan that --out saved');
-  addSeedOptions(command);
+  command.argument('<seed>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
   command
-    .optionsGroup('Applying:')
-    .option('--init', 'there is no state yet: the first time')
-    .option('--prune', 'delete what the seed no longer names');
+    .option('--init', 'create the state file (first run)')
+    .option('--prune', 'delete items that were removed from the manifest');
   addMaxDeleteOption(command);
   command
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'show what would be sent, and change nothing')
-    .option('--detailed-exitcode', 'with --dry-run or --out: 12 when there are changes')
-    .option('--out <file>', 'save the plan; apply FILE does exactly that')
-    .option('--no-refresh', 'trust the state, and read no item first');
-  addPaceOptions(command);
+    .option('-y, --yes', 'skip the confirmation prompt')
+    .option('--dry-run', 'show what would be sent without sending it')
+    .option('--detailed-exitcode', 'with --dry-run or --out: exit with 12 if there are changes')
+    .option('--out <file>', 'save the plan; "listctl apply FILE" executes it')
+    .option('--no-refresh', 'plan from the state file without reading the items');
+  addSeedOptions(command);
+  addPaceOptions(command.optionsGroup('Bulk flags:'));
   command.action((seed: string, flags: ApplyFlags) =>
     withSession(context, command, async (session) =>
       (await import('../apply/apply.ts')).applySeed(seed, flags, session),
@@ -32,29 +31,24 @@ export const setUpApply: SetUp = (command, context) => {
       'listctl apply seed.yaml --dry-run --detailed-exitcode',
       'listctl apply seed.csv --key Code --prune --yes',
     ],
+    globalFlags: ['site', 'list', 'output'],
     exitCodes: {
-      0: 'the list is as the seed says',
-      1: 'refused',
-      2: 'wrong usage, an empty seed, no state, or not confirmed: nothing sent',
-      3: 'credentials',
-      4: 'no such list',
-      5: 'a saved plan was overtaken, or an item is another one by now',
-      6: 'throttled or unavailable',
-      7: 'not reached',
+      2: 'invalid usage, an empty manifest, no state, or not confirmed; nothing was sent',
+      5: 'the saved plan is out of date, or an item was replaced',
       8: 'in doubt: an item may have been created',
-      9: 'some steps were not done: an item was changed meanwhile, for one',
-      11: 'another process is at work on this state',
+      9: 'some steps failed',
       12: '--detailed-exitcode: there are changes',
     },
+    exits: [...serviceExits, 11],
   });
 };
 
 /** Declares the flags by which a seed is read, and its state found. */
 export function addSeedOptions(command: Command): void {
   command
-    .optionsGroup('The seed:')
-    .option('--key <field>', 'the field that tells the items apart')
-    .option('--state <file>', 'what is known of the list (SEED.state.json)');
+    .optionsGroup('Manifest flags:')
+    .option('--key <field>', 'field that uniquely identifies an item')
+    .option('--state <file>', 'state file (default MANIFEST.state.json)');
   addReadingOptions(command);
   addFieldReadingOptions(command);
 }

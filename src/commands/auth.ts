@@ -17,7 +17,7 @@ import {
   refuseOpenHttp,
 } from '../settings/setting.ts';
 import { checkToken, endOf, findToken, problemWithToken, type Token } from '../settings/token.ts';
-import { misfit, putProfile, settingsExitCodes, typedValues } from './profile.ts';
+import { putProfile, typedValues } from './profile.ts';
 
 /** A profile with its service, and the token for that. */
 export interface Login {
@@ -78,11 +78,10 @@ interface LoginFlags {
 /** `listctl auth login` */
 export const loginCommand: CommandSpec = {
   name: 'login',
-  summary: 'store the token of a profile',
+  summary: 'save the token of a profile',
   setUp: (command, context) => {
     command
-      .optionsGroup('Token:')
-      .option('--with-token', 'read the token from stdin, rather than ask for it')
+      .option('--with-token', 'read the token from stdin instead of prompting')
       .action((flags: LoginFlags) =>
         withSession(context, command, (session) => login(flags, session), { makesProfile: true }),
       );
@@ -91,7 +90,8 @@ export const loginCommand: CommandSpec = {
         'listctl auth login --base-url https://lists.example/v1.0',
         'listctl auth login -p prod --with-token < token.txt',
       ],
-      exitCodes: { 0: 'stored', ...settingsExitCodes },
+      globalFlags: ['profile', 'baseUrl', 'output'],
+      exits: [11],
     });
   },
 };
@@ -176,12 +176,13 @@ async function askForToken(address: Address, session: Session): Promise<string> 
 /** `listctl auth logout` */
 export const logoutCommand: CommandSpec = {
   name: 'logout',
-  summary: 'forget the stored token of a profile',
+  summary: 'remove the saved token of a profile',
   setUp: (command, context) => {
     command.action(() => withSession(context, command, logout));
     addHelpNotes(command, {
       examples: ['listctl auth logout', 'listctl auth logout -p prod'],
-      exitCodes: { 0: 'forgotten, or there was none', ...settingsExitCodes },
+      globalFlags: ['profile', 'output'],
+      exits: [11],
     });
   },
 };
@@ -216,14 +217,6 @@ function logout(session: Session): Promise<void> {
   });
 }
 
-/** What looking for the token may end in, but 0. */
-export const tokenExitCodes = {
-  1: misfit,
-  2: 'wrong usage',
-  3: 'there is none for this address',
-  10: 'the settings, or a file with a token, cannot be read',
-} as const;
-
 /** The token that a request would be sent with, and where it would go; no address is needed to know it. */
 export interface CurrentToken {
   readonly token: Token;
@@ -247,12 +240,13 @@ export async function currentToken({ sources, host, say, isJsonWanted }: Session
 /** `listctl auth status` */
 export const statusCommand: CommandSpec = {
   name: 'status',
-  summary: 'where the token comes from',
+  summary: 'show where the token comes from',
   setUp: (command, context) => {
     command.action(() => withSession(context, command, showStatus));
     addHelpNotes(command, {
       examples: ['listctl auth status', 'listctl auth status -p prod -o json'],
-      exitCodes: { 0: 'there is one, or none is needed', ...tokenExitCodes },
+      globalFlags: ['profile', 'output'],
+      exitCodes: { 3: 'no token for this service' },
     });
   },
 };
@@ -294,7 +288,7 @@ function lineOf([name, value]: [string, string]): string {
 /** `listctl auth token` */
 export const tokenCommand: CommandSpec = {
   name: 'token',
-  summary: 'print the token, for a script',
+  summary: 'print the token',
   setUp: (command, context) => {
     command.action(() =>
       withSession(context, command, (session) =>
@@ -307,7 +301,8 @@ export const tokenCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['LISTCTL_TOKEN=$(listctl auth token) ./nightly.sh'],
-      exitCodes: { 0: 'printed', ...tokenExitCodes },
+      globalFlags: ['profile', 'output'],
+      exitCodes: { 3: 'no token for this service' },
     });
   },
 };

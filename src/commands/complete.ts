@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import type { NewProgram, SetUp } from '../cli/command.ts';
+import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { optionOf, type Place, placeOf } from '../cli/usage-errors.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
@@ -23,43 +24,42 @@ export interface Completion {
   readonly files?: ':files' | ':files=' | undefined;
 }
 
-/** The words that a flag takes; each command that has the flag takes the same. */
-export const flagWords: ReadonlyMap<string, readonly string[]> = new Map([
-  ['--color', ['auto', 'always', 'never']],
-  ['--idempotency', ['honored', 'unknown', 'none']],
-  ['--input-format', ['csv', 'tsv', 'jsonl', 'json', 'ids']],
-  ['--empty', ['omit', 'string', 'null']],
-  ['--rows', ['auto', 'items', 'fields']],
-  ['--in-doubt', ['hold', 'retry', 'skip']],
-]);
+const choicesByFlag: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.values(globalFlags).flatMap(({ flag, choices = [] }: GlobalFlag) =>
+    choices.length === 0 ? [] : [[flag, choices] as const],
+  ),
+);
 
-const methods = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'];
-const shells = ['bash', 'zsh', 'fish', 'powershell'];
-
-/** What may stand behind a flag. */
-export function valuesOfOption({ long = '', flags }: Option, typed: string, command: Command, host: Host): Completion {
-  const words = flagWords.get(long);
-  if (words !== undefined) return { candidates: plain(words) };
+/** The values that a flag may have. */
+export function optionValues(
+  { long = '', flags, argChoices }: Option,
+  typed: string,
+  command: Command,
+  host: Host,
+): Completion {
   // key@=FILE, key:@=FILE
   if (long === '--field') return { candidates: [], files: /^[^=]+@=/.test(typed) ? ':files=' : undefined };
   if (long === '--output') return { candidates: formats(optionOf('--dry-run', command) !== undefined) };
   if (long === '--default-output') return { candidates: formats(false) };
   if (long === '--profile' || long === '--confirm') return { candidates: profiles(host) };
+  const choices = argChoices ?? choicesByFlag.get(long);
+  if (choices !== undefined) return { candidates: plain(choices) };
   return { candidates: [], files: /[<[](file|dir)[>\]]$/.test(flags) ? ':files' : undefined };
 }
 
-/** What an argument may be: told by its name on the command's page. */
-export function valuesOfArgument(argument: Argument, command: Command, host: Host): Completion {
+/** The values that an argument may have, by its name. */
+export async function argumentValues(argument: Argument, command: Command, host: Host): Promise<Completion> {
   switch (argument.name()) {
     case 'run':
       // Or the path of a journal.
       return { candidates: runs(host), files: ':files' };
+    case 'manifest':
     case 'seed':
       return { candidates: [], files: ':files' };
     case 'method':
-      return { candidates: plain(methods) };
+      return { candidates: plain((await import('./api.ts')).methods) };
     case 'shell':
-      return { candidates: plain(shells) };
+      return { candidates: plain([...(await import('./completion.ts')).scripts.keys()]) };
     case 'name':
       return { candidates: command.parent?.name() === 'profile' ? profiles(host) : [] };
     default:
@@ -121,13 +121,13 @@ export async function candidatesAt(
 ): Promise<Completion> {
   const { command, option, positionals, isAfterDashes } = place;
   if (option !== undefined && (option.required || !word.startsWith('-')))
-    return valuesOfOption(option, word, command, host);
+    return optionValues(option, word, command, host);
   if (!isAfterDashes && word.startsWith('-')) return afterDash(word, command, host);
   // What is no command is in the way of every further one.
   if (command.commands.length > 0) return { candidates: positionals.length > 0 ? [] : commandsOf(command) };
   if (command.name() === 'help') return { candidates: await helpCandidates(positionals, newProgram) };
   const argument = argumentAt(place);
-  return argument === undefined ? { candidates: [] } : valuesOfArgument(argument, command, host);
+  return argument === undefined ? { candidates: [] } : argumentValues(argument, command, host);
 }
 
 /** A flag, or the value behind its `=`. */
@@ -136,7 +136,7 @@ async function afterDash(word: string, command: Command, host: Host): Promise<Co
   const option = value === undefined ? undefined : optionOf(flag, command);
   if (value === undefined || option === undefined) return { candidates: flagsOf(command) };
   if (option.isBoolean()) return { candidates: [] };
-  const { candidates, files } = await valuesOfOption(option, value, command, host);
+  const { candidates, files } = await optionValues(option, value, command, host);
   return {
     candidates: candidates.map((each) => ({ ...each, value: `${flag}=${each.value}` })),
     // A file behind a second `=`, as in --field=Body@=FILE, is beyond what the scripts do.

@@ -104,7 +104,7 @@ _listctl() {
 if [[ $funcstack[1] == _listctl ]]; then _listctl "$@"; else compdef _listctl listctl; fi
 `;
 
-const scripts: ReadonlyMap<string, string> = new Map([
+export const scripts: ReadonlyMap<string, string> = new Map([
   ['bash', bashScript],
   ['zsh', zshScript],
   ['fish', fishScript],
@@ -128,6 +128,6 @@ export const setUpCompletion: SetUp = (command, { host }) => {
       'listctl completion fish | source',
       'listctl completion powershell | Out-String | Invoke-Expression',
     ],
-    exitCodes: { 0: 'printed', 2: 'there is no such shell' },
+    globalFlags: [],
   });
 };

@@ -1,7 +1,7 @@
 import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { connect } from '../cli/connect.ts';
 import type { Context } from '../cli/context.ts';
-import { settings } from '../cli/flags.ts';
+import { globalFlags } from '../cli/flags.ts';
 import { tryOut } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { type Session, withSession } from '../cli/session.ts';
@@ -18,20 +18,16 @@ import {
 } from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
 import { storeLogin } from './auth.ts';
-import { profileView, settingsExitCodes } from './profile.ts';
+import { profileView } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {
   command.action(() => withSession(context, command, (session) => init(session, context), { makesProfile: true }));
   addHelpNotes(command, {
     examples: ['listctl init', 'listctl init -p prod'],
-    exitCodes: {
-      ...settingsExitCodes,
-      0: 'kept',
-      1: 'not the list service',
-      3: 'the token may not be used there',
-      7: 'not reached',
-    },
+    globalFlags: ['profile', 'baseUrl', 'site', 'list', 'output'],
+    exitCodes: { 1: 'not a list service', 3: 'the token was rejected' },
+    exits: [6, 7, 11],
   });
 };
 
@@ -119,7 +115,7 @@ async function tryWith(
   { sources, host, connecting }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
-  const timeoutMs = findSetting(settings.timeout, sources)?.value ?? 30_000;
+  const timeoutMs = findSetting(globalFlags.timeout, sources)?.value ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
   const transport = await connect(address, async () => given, context, connecting());
   try {

@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { collect } from '../cli/field-flags.ts';
-import { settings } from '../cli/flags.ts';
+import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
@@ -14,7 +14,7 @@ import {
   type ProfileValues,
   profileKeys,
 } from '../settings/read-settings.ts';
-import { type Definition, type FlagTexts, findSetting, keyOf, parseAddress } from '../settings/setting.ts';
+import { type FlagTexts, findSetting, keyOf, parseAddress } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** A profile, as it is shown. */
@@ -38,22 +38,11 @@ function rowOf({ name, isCurrent, values }: ShownProfile): ReadonlyMap<string, s
   return new Map<string, string | boolean>([['name', name], ['current', isCurrent], ...Object.entries(values)]);
 }
 
-/** Exit code 1, where nothing is asked of a service. */
-export const misfit = '--query does not fit what came';
-
-/** What every command that changes settings may end in, but 0. */
-export const settingsExitCodes = {
-  1: misfit,
-  2: 'wrong usage, nothing changed',
-  10: 'the settings cannot be read or written; they are as they were',
-  11: 'another listctl keeps writing them',
-} as const;
-
 /** `listctl profile list` */
 export const listCommand: CommandSpec = {
   name: 'list',
   aliases: ['ls'],
-  summary: 'every profile',
+  summary: 'list profiles',
   setUp: (command, context) => {
     command.action(() =>
       withSession(context, command, (session) => {
@@ -67,12 +56,6 @@ export const listCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['listctl profile list', 'listctl profile list -o id'],
-      exitCodes: {
-        0: 'listed, even where there is none',
-        1: misfit,
-        2: 'wrong usage',
-        10: 'the settings cannot be read',
-      },
     });
   },
 };
@@ -82,6 +65,8 @@ export interface ProfileEdit {
   readonly values: ProfileValues;
   readonly removed: readonly string[];
 }
+
+const flagsByName: Readonly<Record<string, GlobalFlag>> = globalFlags;
 
 /** Everything that a profile may set, by name. */
 const keys: readonly string[] = [...profileKeys.texts, ...profileKeys.switches];
@@ -121,21 +106,17 @@ export function shownProfile({ profiles, current }: SettingsDraft, name: string)
 export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unknown>>, cwd: string): ProfileValues {
   const values: [string, string | boolean][] = [];
   for (const key of profileKeys.texts) {
-    const definition: Definition<unknown> | undefined = Object.values(settings).find(({ flag }) => keyOf(flag) === key);
+    const parse = flagsByName[key]?.parse;
     const flag = flagFor(key);
-    const text = key === 'output' ? own['defaultOutput'] : definition === undefined ? own[key] : flags[flag];
+    const text = key === 'output' ? own['defaultOutput'] : parse === undefined ? own[key] : flags[flag];
     if (typeof text !== 'string') continue;
     if (text === '') throw new Failure('usage', `${flag}: no value`, { hint: `--unset ${dashed(key)} removes it` });
-    if (definition !== undefined) checkKept(definition, flag, text);
+    // What a profile may hold is less than what may be typed.
+    if (parse !== undefined) findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
     values.push([key, placed(key, text, cwd)]);
   }
   for (const key of profileKeys.switches) if (own[key] === true) values.push([key, true]);
   return Object.fromEntries(values);
-}
-
-/** What is kept is less than what may be typed for one run. */
-function checkKept({ parse }: Definition<unknown>, flag: string, text: string): void {
-  findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
 }
 
 /**
@@ -175,9 +156,9 @@ function placed(key: string, text: string, cwd: string): string {
 export const removeCommand: CommandSpec = {
   name: 'remove',
   aliases: ['rm'],
-  summary: 'forget a profile, and the token that is stored for it',
+  summary: 'remove a profile and its saved token',
   setUp: (command, context) => {
-    command.argument('<name>', 'the profile').action((name: string) =>
+    command.argument('<name>', 'name of the profile').action((name: string) =>
       withSession(context, command, (session) =>
         session.printing(profileView, false, async (print) => {
           const { changeSettings } = await import('../settings/write-settings.ts');
@@ -196,7 +177,7 @@ export const removeCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['listctl profile remove staging'],
-      exitCodes: { 0: 'removed', ...settingsExitCodes },
+      exits: [11],
     });
   },
 };
@@ -211,15 +192,14 @@ interface SetFlags {
 /** `listctl profile set` */
 export const setCommand: CommandSpec = {
   name: 'set',
-  summary: 'make a profile, or change what it sets',
+  summary: 'create or change a profile',
   setUp: (command, context) => {
     command
-      .argument('<name>', 'letters, digits and . _ - @')
-      .optionsGroup('Profile:')
-      .option('--token-command <command>', 'a command of your shell that prints the token')
-      .option('--default-output <format>', 'the format of every command that names none')
-      .option('--protected', 'writes through it must be confirmed')
-      .option('--unset <setting>', 'remove a setting, such as site; repeatable', collect)
+      .argument('<name>', 'name of the profile')
+      .option('--token-command <command>', 'shell command that prints the token')
+      .option('--default-output <format>', 'default output format')
+      .option('--protected', 'require confirmation of writes')
+      .option('--unset <setting>', 'remove a setting, e.g. site; repeatable', collect)
       .action((name: string, flags: SetFlags) =>
         withSession(context, command, (session) => setProfile(name, flags, session), { makesProfile: true }),
       );
@@ -229,7 +209,19 @@ export const setCommand: CommandSpec = {
         "listctl profile set work --base-url https://lists.example/v1.0 --token-command 'pass show lists'",
         'listctl profile set prod --unset protected',
       ],
-      exitCodes: { 0: 'kept', ...settingsExitCodes },
+      globalFlags: [
+        'baseUrl',
+        'site',
+        'list',
+        'timeout',
+        'retries',
+        'maxWait',
+        'idempotency',
+        'allowHttp',
+        'caFile',
+        'output',
+      ],
+      exits: [11],
     });
   },
 };
@@ -254,10 +246,10 @@ async function setProfile(name: string, flags: SetFlags, session: Session): Prom
 /** `listctl profile show` */
 export const showCommand: CommandSpec = {
   name: 'show',
-  summary: 'what a profile sets',
+  summary: 'show a profile',
   setUp: (command, context) => {
     command
-      .argument('[name]', 'the profile; without it the one that is in use')
+      .argument('[name]', 'name of the profile (default: the default profile)')
       .action((name: string | undefined) =>
         withSession(context, command, (session) =>
           session.printing(profileView, false, async (print) => print(profileFor(name, session))),
@@ -265,7 +257,6 @@ export const showCommand: CommandSpec = {
       );
     addHelpNotes(command, {
       examples: ['listctl profile show', 'listctl profile show prod -o json'],
-      exitCodes: { 0: 'shown', 1: misfit, 2: 'there is no such profile', 10: 'the settings cannot be read' },
     });
   },
 };
@@ -284,9 +275,9 @@ function profileFor(typed: string | undefined, { sources }: Session): ShownProfi
 /** `listctl profile use` */
 export const useCommand: CommandSpec = {
   name: 'use',
-  summary: 'use a profile where none is named',
+  summary: 'set the default profile',
   setUp: (command, context) => {
-    command.argument('<name>', 'the profile').action((name: string) =>
+    command.argument('<name>', 'name of the profile').action((name: string) =>
       withSession(context, command, (session) =>
         session.printing(profileView, false, async (print) => {
           const { changeSettings } = await import('../settings/write-settings.ts');
@@ -301,7 +292,7 @@ export const useCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['listctl profile use prod'],
-      exitCodes: { 0: 'in use', ...settingsExitCodes },
+      exits: [11],
     });
   },
 };

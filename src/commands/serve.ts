@@ -126,19 +126,18 @@ function numberFrom(flag: string, text: string | undefined, { expected, read }: 
 /** `listctl serve` */
 export const setUpServe: SetUp = (command, context) => {
   command
-    .optionsGroup('Serving:')
-    .option('--port <number>', 'the port to listen on, 0 for one that is free (7070)')
-    .option('--host <address>', 'the address to listen on; beyond this machine it needs --token-file (127.0.0.1)')
-    .option('--data <dir>', 'the directory of its items (the one of local:)')
+    .option('--port <number>', 'port to listen on, 0 for any free port (default 7070)')
+    .option('--host <address>', 'address to listen on; other than loopback requires --token-file (default 127.0.0.1)')
+    .option('--data <dir>', 'directory of the items (default: that of local:)')
     .option(
       '--token-file <file>',
-      'the token that clients must send, - for stdin; else LISTCTL_TOKEN, else one is made',
+      'token that clients must send ("-" = stdin; default: LISTCTL_TOKEN or a random token)',
     )
-    .optionsGroup('A bad day:')
-    .option('--latency <ms>', 'let each answer wait')
-    .option('--throttle <rate>', 'answer 429 to requests beyond 10, 10/s or 600/m')
-    .option('--fail-rate <share>', 'let so many requests fail, 0 to 1: half before anything is done, half after')
-    .option('--seed <number>', 'let the same requests fail as the last time with this number')
+    .optionsGroup('Fault injection:')
+    .option('--latency <ms>', 'delay each response, in milliseconds')
+    .option('--throttle <rate>', 'respond 429 to requests above this rate, e.g. 10/s or 600/m')
+    .option('--fail-rate <share>', 'fail this share of requests (0 to 1): half before they take effect, half after')
+    .option('--seed <number>', 'seed for reproducible failures')
     .action((flags: ServeFlags) =>
       withSession(context, command, async (session) => {
         await serve(await readServeOptions(flags, context.host), session, context);
@@ -151,11 +150,8 @@ export const setUpServe: SetUp = (command, context) => {
       'listctl serve --latency 200 --throttle 10/s --fail-rate 0.05',
     ],
     exitCodes: {
-      2: 'wrong usage, no such address, or the store is not installed',
-      10: 'the port is taken, or the store cannot be opened',
-      129: 'ended by SIGHUP, what was under way finished',
-      130: 'ended by Ctrl-C, likewise',
-      143: 'ended by SIGTERM, likewise',
+      2: 'invalid usage or address, or the store is not installed',
+      10: 'the port is in use, or the store cannot be opened',
     },
   });
 };

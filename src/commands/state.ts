@@ -17,7 +17,7 @@ import { addSeedOptions } from './apply.ts';
 
 /** Declares the seed whose state is read. */
 export function addSeedOfState(command: Command): void {
-  command.argument('<seed>', 'the seed that the state is of');
+  command.argument('<seed>', 'manifest file');
   addSeedOptions(command);
 }
 
@@ -25,9 +25,8 @@ export function addSeedOfState(command: Command): void {
 export function addStateOptions(command: Command): void {
   addSeedOfState(command);
   command
-    .optionsGroup('Locking:')
-    .option('--lock-timeout <seconds>', 'wait for another process at work on the same (0)')
-    .option('--break-lock', 'take the lock of a host that is gone');
+    .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
+    .option('--break-lock', 'break a stale lock left by another host');
 }
 
 /** `listctl state export SEED` */
@@ -41,13 +40,8 @@ export const exportCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['listctl state export seed.yaml > now.yaml', 'listctl state export seed.yaml -o id'],
-      exitCodes: {
-        0: 'written',
-        2: 'wrong usage, or no state',
-        3: 'credentials',
-        6: 'throttled or unavailable',
-        7: 'not reached',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exits: [3, 6, 7],
     });
   },
 };
@@ -55,17 +49,18 @@ export const exportCommand: CommandSpec = {
 /** `listctl state forget SEED KEY` */
 export const forgetCommand: CommandSpec = {
   name: 'forget',
-  summary: 'let go of an item without deleting it',
+  summary: 'stop managing an item without deleting it',
   setUp: (command, context) => {
     addStateOptions(command);
     command
-      .argument('<key>', 'an item that the state knows')
+      .argument('<key>', 'key of a managed item')
       .action((seed: string, key: string, flags: SeedFlags) =>
         withSession(context, command, async (session) => letGo(seed, key, flags, session)),
       );
     addHelpNotes(command, {
       examples: ['listctl state forget seed.yaml "Buy milk"'],
-      exitCodes: { 0: 'forgotten', 2: 'wrong usage, or the key is not known', 11: 'another process is at work on it' },
+      globalFlags: ['site', 'list', 'output'],
+      exits: [11],
     });
   },
 };
@@ -73,23 +68,18 @@ export const forgetCommand: CommandSpec = {
 /** `listctl state import SEED KEY=ID` */
 export const importCommand: CommandSpec = {
   name: 'import',
-  summary: 'take over an item that is already there',
+  summary: 'import an existing item',
   setUp: (command, context) => {
     addStateOptions(command);
     command
-      .argument('<key=id>', 'an item of the seed, and the id that it has in the list')
+      .argument('<key=id>', 'key in the manifest, and the id of the existing item')
       .action((seed: string, text: string, flags: SeedFlags) =>
         withSession(context, command, async (session) => takeOver(seed, text, flags, session)),
       );
     addHelpNotes(command, {
       examples: ['listctl state import seed.yaml "Buy milk=17"'],
-      exitCodes: {
-        0: 'taken over',
-        2: 'wrong usage, or the key is known already',
-        3: 'credentials',
-        4: 'there is no such item',
-        11: 'another process is at work on this state',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exits: [3, 4, 11],
     });
   },
 };
@@ -196,25 +186,19 @@ async function resolved(
 /** `listctl state resolve SEED KEY=ID`, `KEY=none` */
 export const resolveCommand: CommandSpec = {
   name: 'resolve',
-  summary: 'settle an item that is in doubt',
+  summary: 'resolve an item in doubt',
   setUp: (command, context) => {
     addStateOptions(command);
     command
-      .argument('<key=id>', 'the item that its create made, or KEY=none where it made none')
-      .option('--force', 'take the item whatever it holds')
+      .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
+      .option('--force', 'do not compare the item with the manifest')
       .action((seed: string, text: string, flags: ResolveFlags) =>
         withSession(context, command, async (session) => settle(seed, text, flags, session)),
       );
     addHelpNotes(command, {
       examples: ['listctl state resolve seed.yaml "Buy milk=17"', 'listctl state resolve seed.yaml "Buy milk=none"'],
-      exitCodes: {
-        0: 'settled',
-        2: 'wrong usage, or the key is not in doubt',
-        3: 'credentials',
-        4: 'there is no such item',
-        5: 'that item holds something else',
-        11: 'another process is at work on this state',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exits: [3, 4, 11],
     });
   },
 };

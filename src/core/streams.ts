@@ -11,6 +11,8 @@ export interface Output {
   readonly isTTY: boolean;
   /** The width of the terminal in columns; undefined where there is none. */
   readonly columns: number | undefined;
+  /** Its height in lines. */
+  readonly rows?: number | undefined;
   /** True once the reader has gone; what is written after that is dropped. */
   readonly isClosed: boolean;
   /** The stream itself, for prompts. */
@@ -70,6 +72,9 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
     },
     get columns() {
       return isTTY() ? opened().columns : undefined;
+    },
+    get rows() {
+      return isTTY() ? opened().rows : undefined;
     },
     get isClosed() {
       return isClosed;

@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readManyFlags } from '../../src/bulk/flags.ts';
 import { newRunId, runPath } from '../../src/bulk/runs.ts';
-import { settings } from '../../src/cli/flags.ts';
-import { flagWords } from '../../src/commands/complete.ts';
+import { type GlobalFlag, globalFlags } from '../../src/cli/flags.ts';
 import { allCommands, type ProgramNode } from '../../src/commands/help/help.ts';
 import { keyOf } from '../../src/settings/setting.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -63,18 +62,21 @@ describe('commands and flags', () => {
     { typed: 'runs list -o', word: 'cu', is: [], because: 'where there are none' },
     { typed: 'help runs', word: 're', is: ['resolve', 'remove'], because: 'behind help' },
     { typed: 'help', word: 'ap', is: ['apply', 'api'], because: 'topics and commands, each once' },
-    { typed: 'api', word: 'P', is: ['POST', 'PATCH', 'PUT'], because: 'methods' },
+    { typed: 'api', word: 'P', is: ['POST', 'PUT', 'PATCH'], because: 'methods' },
   ])('"$typed" and then "$word": $because', async ({ typed, word, is }) => {
     expect(await offered(typed, word)).toEqual(is);
   });
 });
 
 describe('values', () => {
-  test('the words of a flag are those that it takes', () => {
-    for (const [flag, words] of flagWords) {
-      const definition = Object.values(settings).find((each) => each.flag === flag);
-      const read = (word: string): unknown =>
-        definition === undefined ? readManyFlags({ [keyOf(flag)]: word }) : definition.parse(word);
+  test('the choices of a flag are what it accepts', async () => {
+    for (const { choices = [], parse = () => {} } of Object.values<GlobalFlag>(globalFlags)) {
+      for (const word of choices) expect(() => parse(word)).not.toThrow();
+      if (choices.length > 0) expect(() => parse('nothing')).toThrow(choices.join(', '));
+    }
+    for (const flag of ['--input-format', '--empty', '--rows', '--in-doubt']) {
+      const words = await offered(`items create ${flag}`, '');
+      const read = (word: string) => readManyFlags({ [keyOf(flag)]: word });
       for (const word of words) expect(() => read(word)).not.toThrow();
       expect(() => read('nothing')).toThrow(words.join(', '));
     }

@@ -28,7 +28,6 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'runs resolve': ['last', '--row', '1', '--not-applied'],
   'runs undo': ['last'],
   'runs remove': ['last'],
-  serve: ['--port', '0'],
   init: [],
   'auth login': [],
   'auth logout': [],
@@ -39,8 +38,9 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'profile set': ['kept', '--site', 'home'],
   'profile use': ['kept'],
   'profile remove': ['kept'],
-  api: ['GET', 'sites/home'],
   doctor: [],
+  api: ['GET', 'sites/home'],
+  serve: ['--port', '0'],
   completion: ['bash'],
   help: [],
 };

@@ -1,23 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allCommands, type CommandNode, type ProgramNode } from '../../src/commands/help/help.ts';
+import { showPage } from '../../src/commands/help/page.ts';
 import { exitCodeRows } from '../../src/commands/help/topics.ts';
 import { exitCodes } from '../../src/core/errors.ts';
 import { outputFormats } from '../../src/output/view.ts';
-import { run } from '../support/test-host.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { run, testHost } from '../support/test-host.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
 const commands = allCommands(program);
-const topics = ['fields', 'output', 'exit-codes', 'environment', 'many', 'apply'];
+const topics = ['flags', 'fields', 'output', 'exit-codes', 'environment', 'bulk', 'apply'];
 
 describe('topics', () => {
   test("the contract's are there, and --help names them", async () => {
     const { stdout } = await run(['--help']);
 
     expect(program.topics.map(({ name }) => name)).toEqual(topics);
-    expect(stdout).toContain(`listctl help ${topics.join('|')}`);
+    expect(stdout).toContain(topics.join(', '));
   });
 
   test.each(topics)('%s is a page of at most 80 columns', async (name) => {
@@ -48,13 +50,60 @@ describe('topics', () => {
     );
 
     expect(stdout.split('\n').filter((line) => /: as --/.test(line))).toEqual([]);
-    expect([...new Set(named)].filter((name) => !stdout.includes(`  ${name} `))).toEqual([]);
+    expect([...new Set(named)].filter((name) => !new RegExp(`^  (\\S+, )*${name}\\b`, 'm').test(stdout))).toEqual([]);
   });
 
   test('output has every format', async () => {
     const { stdout } = await run(['help', 'output']);
 
     for (const format of outputFormats) expect(stdout).toMatch(new RegExp(`^ {2}${format} `, 'm'));
+  });
+});
+
+describe('pages', () => {
+  const long = ['items create', 'items get', 'items update', 'items delete', 'apply'];
+  const medium = ['runs undo', 'state import', 'state forget', 'state resolve', 'profile set'];
+
+  test.each(commands.map(({ path }) => path))('"listctl %s --help" fits', async (path) => {
+    const { stdout } = await run([...path.split(' ').filter(Boolean), '--help']);
+
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(long.includes(path) ? 60 : medium.includes(path) ? 35 : 30);
+    expect(lines.at(-1)).toMatch(/Global flags: listctl help flags$/);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  test('the flags of a command come first, with the global ones that are often typed', async () => {
+    const { stdout } = await run(['items', 'create', '--help']);
+
+    const flags = Array.from(stdout.matchAll(/^ {2}(?:-\w, | {4})--([a-z-]+)/gm), ([, name]) => name);
+    expect(flags.slice(0, 4)).toEqual(['site', 'list', 'field', 'fields']);
+    expect(flags.indexOf('output')).toBeLessThan(flags.indexOf('concurrency'));
+    expect(flags).not.toContain('timeout');
+    expect(stdout).not.toMatch(/^ +0 /m);
+    expect((await run(['help', 'flags'])).stdout).toContain('--timeout <seconds>');
+  });
+
+  test.each([
+    { env: { LISTCTL_PAGER: 'cat >paged', PAGER: 'false' }, isPaged: true },
+    { env: { PAGER: 'cat >paged' }, isPaged: true },
+    { env: { PAGER: 'cat >paged', TERM: 'dumb' }, isPaged: false },
+    { env: { PAGER: 'cat >paged', LISTCTL_PAGER: '' }, isPaged: false },
+    { env: { PAGER: 'cat >paged' }, words: ['--no-pager'], isPaged: false },
+    { env: { PAGER: 'cat >paged' }, rows: 50, isPaged: false },
+    { env: { PAGER: '/no/such/pager' }, isPaged: false },
+  ])('a long page goes through the pager of $env: $isPaged', async ({ env, words = [], rows = 5, isPaged }) => {
+    await using directory = await temporaryDirectory();
+    const paged = join(directory.path, 'paged');
+    const placed = Object.fromEntries(
+      Object.entries(env).map(([name, value]) => [name, value.replace('paged', paged)]),
+    );
+    const host = testHost({ terminal: 80, env: { ...placed, PATH: process.env['PATH'] ?? '' } });
+
+    await showPage('page\n'.repeat(20), words, { ...host, stdout: { ...host.stdout, rows } });
+
+    expect(existsSync(paged) ? readFileSync(paged, 'utf8') : '').toBe(isPaged ? 'page\n'.repeat(20) : '');
+    expect(host.printed.stdout).toBe(isPaged ? '' : 'page\n'.repeat(20));
   });
 });
 
@@ -128,12 +177,12 @@ describe('help --json', () => {
       flags: '--retries <n>',
       long: '--retries',
       value: 'n',
-      description: 'how often a request is tried again (4)',
+      description: 'maximum retries (default 4)',
       default: '4',
       env: ['LISTCTL_RETRIES'],
       group: 'Service',
     });
-    expect(option('items create', '--field')).toMatchObject({ short: '-f', value: 'key=value', group: 'Fields' });
+    expect(option('items create', '--field')).toMatchObject({ short: '-f', value: 'key=value', group: 'Flags' });
     expect(option('runs resolve', '--applied')).toMatchObject({ value: 'id', valueOptional: true });
     expect(option('items create', '--site')).toBeUndefined();
   });
@@ -148,7 +197,7 @@ describe('help --json', () => {
     const topic = JSON.parse((await run(['help', 'fields', '--json'])).stdout);
     const command = JSON.parse((await run(['help', 'apply', '--json'])).stdout);
 
-    expect(topic).toEqual(program.topics[0]);
+    expect(topic).toEqual(program.topics[1]);
     expect(command).toMatchObject({ path: 'apply' });
   });
 
@@ -166,7 +215,7 @@ describe('help --json', () => {
   test('a page stays a page where a variable asks for JSON', async () => {
     const { stdout } = await run(['help', 'items'], { env: { LISTCTL_OUTPUT: 'json' } });
 
-    expect(stdout).toMatch(/^Usage: listctl items/);
+    expect(stdout).toMatch(/^Usage: listctl items/m);
   });
 
   test('there is no other format', async () => {

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, mkdtempSync, rmSync, statSync } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { settings } from '../../cli/flags.ts';
+import { globalFlags } from '../../cli/flags.ts';
 import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { objectFrom } from '../../core/json.ts';
@@ -202,14 +202,14 @@ export interface AddressFound {
 export async function addressFinding(sources: Sources, allowHttp: boolean): Promise<AddressFound> {
   let address: Address | undefined;
   const finding = await diagnosed('address', () => {
-    const found = findSetting(settings.baseUrl, sources);
+    const found = findSetting(globalFlags.baseUrl, sources);
     if (found === undefined) {
       const hint =
         'pass --base-url URL, set LISTCTL_BASE_URL, or let listctl init ask for it; --local is the embedded one';
       return { status: 'failed', value: 'no service address', hint, kind: 'usage' };
     }
     const { value, source } = found;
-    refuseOpenHttp(value, allowHttp || findSetting(settings.allowHttp, sources)?.value === true);
+    refuseOpenHttp(value, allowHttp || findSetting(globalFlags.allowHttp, sources)?.value === true);
     address = value;
     return { status: 'ok', value: addressText(value), source };
   });
@@ -220,13 +220,13 @@ export async function addressFinding(sources: Sources, allowHttp: boolean): Prom
 export function valueFindings(sources: Sources): Promise<readonly Diagnosis[]> {
   const seconds = (ms: number) => `${ms / 1000} s`;
   return Promise.all([
-    idFinding('site', settings.site, sources),
-    idFinding('list', settings.list, sources),
-    valueFinding('output', settings.output, 'pretty on a terminal; elsewhere items and api print JSON', sources),
-    valueFinding('timeout', settings.timeout, '120 s', sources, seconds),
-    valueFinding('retries', settings.retries, '4', sources),
-    valueFinding('max-wait', settings.maxWait, '180 s', sources, seconds),
-    valueFinding('idempotency', settings.idempotency, 'unknown', sources),
+    idFinding('site', globalFlags.site, sources),
+    idFinding('list', globalFlags.list, sources),
+    valueFinding('output', globalFlags.output, 'pretty on a terminal; elsewhere items and api print JSON', sources),
+    valueFinding('timeout', globalFlags.timeout, '120 s', sources, seconds),
+    valueFinding('retries', globalFlags.retries, '4', sources),
+    valueFinding('max-wait', globalFlags.maxWait, '180 s', sources, seconds),
+    valueFinding('idempotency', globalFlags.idempotency, 'unknown', sources),
   ]);
 }
 

@@ -9,7 +9,7 @@ import type { TlsTrust } from '../../api/tls.ts';
 import { toTransportError } from '../../api/transport.ts';
 import { type ConnectOptions, connect } from '../../cli/connect.ts';
 import type { Context } from '../../cli/context.ts';
-import { settings } from '../../cli/flags.ts';
+import { globalFlags } from '../../cli/flags.ts';
 import { tryOut } from '../../cli/probe.ts';
 import { trustWith } from '../../cli/tls.ts';
 import { Failure } from '../../core/errors.ts';
@@ -90,7 +90,7 @@ function authoritiesFound(
     const found: Found = { status: 'warning', value: 'no certificate is verified', source: '--insecure-tls', hint };
     return [found, { authorities: [], skipVerification: true }];
   }
-  const file = findSetting(settings.caFile, sources);
+  const file = findSetting(globalFlags.caFile, sources);
   if (file === undefined) {
     return [{ status: 'ok', value: usual, source: more ? 'NODE_EXTRA_CA_CERTS' : 'the default' }, undefined];
   }
@@ -146,9 +146,9 @@ async function requestFound(options: WayOptions): Promise<Found> {
   if (address.kind === 'http' && token === undefined) return skipped('there is no token');
   const { host } = context;
   const { clock, signal } = host;
-  const timeoutMs = findOrNothing(() => findSetting(settings.timeout, sources)?.value) ?? 30_000;
-  const caFile = findSetting(settings.caFile, sources)?.value;
-  const allowsHttp = allowHttp || findOrNothing(() => findSetting(settings.allowHttp, sources)?.value) === true;
+  const timeoutMs = findOrNothing(() => findSetting(globalFlags.timeout, sources)?.value) ?? 30_000;
+  const caFile = findSetting(globalFlags.caFile, sources)?.value;
+  const allowsHttp = allowHttp || findOrNothing(() => findSetting(globalFlags.allowHttp, sources)?.value) === true;
   const how: ConnectOptions = { isInsecure, caFile, allowsHttp };
   const transport = await connect(address, async () => token, context, how);
   try {
@@ -165,8 +165,8 @@ async function requestFound(options: WayOptions): Promise<Found> {
 
 /** The list that is set; where none is, any will do: what is asked for is not there anyway. */
 function listOf(sources: Sources): ListRef {
-  const find = (definition: typeof settings.site) => findOrNothing(() => findSetting(definition, sources)?.value);
-  return { site: find(settings.site) ?? 'listctl-doctor', list: find(settings.list) ?? 'listctl-doctor' };
+  const find = (definition: typeof globalFlags.site) => findOrNothing(() => findSetting(definition, sources)?.value);
+  return { site: find(globalFlags.site) ?? 'listctl-doctor', list: find(globalFlags.list) ?? 'listctl-doctor' };
 }
 
 /** What is malformed has a finding of its own. */

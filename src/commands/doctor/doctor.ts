@@ -29,15 +29,13 @@ export const setUpDoctor: SetUp = (command, context) => {
   command.action(() => withAnySession(context, command, (session) => showFindings(session, context, command)));
   addHelpNotes(command, {
     examples: ['listctl doctor', 'listctl doctor -p prod', 'listctl doctor -o json'],
+    globalFlags: ['profile', 'output'],
     exitCodes: {
-      0: 'the service answers',
-      1: 'what answers is not the list service',
-      2: 'something is set wrongly, or not at all',
-      3: 'there is no token, or the service does not take it',
-      6: 'throttled or unavailable',
-      7: 'not reached',
-      10: 'settings cannot be read',
+      1: 'the response is not that of a list service',
+      2: 'a setting is missing or invalid',
+      3: 'no token, or it was rejected',
     },
+    exits: [6, 7],
   });
 };
 

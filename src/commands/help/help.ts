@@ -1,10 +1,11 @@
 import type { Argument, Command, Option } from 'commander';
-import { addHelpNotes, declare, helpNotesOf, type NewProgram, type SetUp } from '../../cli/command.ts';
+import { addHelpNotes, declare, helpNotes, type NewProgram, type SetUp, type Shown } from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { flagTexts } from '../../cli/flags.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
-import { variablesOf } from './topics.ts';
+import { allExitCodes, ownOptions, usageLine } from './page.ts';
+import { topics, variablesOf } from './topics.ts';
 
 /** The program, as `listctl help --json` prints it. */
 export interface ProgramNode extends CommandNode {
@@ -71,17 +72,15 @@ export function allCommands(node: CommandNode): readonly CommandNode[] {
 }
 
 /** `listctl help`: the page of a command or a topic; with `--json` what there is, for other programs. */
-export function setUpHelp(newProgram: NewProgram, writePage: (text: string) => void): SetUp {
+export function setUpHelp(newProgram: NewProgram, shown: Shown): SetUp {
   return (help, context) => {
-    help.argument('[topic...]', 'a topic, or a command as it is typed: items create').action(async (typed) => {
-      if (isJsonAsked(help)) return writePage(await describe(typed, newProgram, context));
-      const page = await topicPage(typed);
-      if (page !== undefined) return writePage(page);
-      await showPage(typed, newProgram);
+    help.argument('[topic...]', 'topic, or command such as items create').action(async (typed) => {
+      const page = isJsonAsked(help) ? await describe(typed, newProgram, context) : topicPage(typed);
+      if (page === undefined) await showPage(typed, newProgram);
+      else shown.text = page;
     });
     addHelpNotes(help, {
       examples: ['listctl help items create', 'listctl help fields', 'listctl help --json'],
-      exitCodes: { 0: 'shown', 2: 'there is no such command or topic' },
     });
   };
 }
@@ -93,15 +92,13 @@ function isJsonAsked(help: Command): boolean {
   throw new Failure('usage', `--output: help has pretty and json, not "${output.slice(0, 100)}"`);
 }
 
-async function topicPage(typed: readonly string[]): Promise<string | undefined> {
-  const { topics } = await import('./topics.ts');
+function topicPage(typed: readonly string[]): string | undefined {
   const topic = topics.find(({ name }) => typed.length === 1 && name === typed[0]);
   return topic?.page();
 }
 
 /** The command or topic that is named, or everything. */
 async function describe(typed: readonly string[], newProgram: NewProgram, { version }: Context): Promise<string> {
-  const [{ commandTree, findCommand }, { topics }] = await Promise.all([import('./help.ts'), import('./topics.ts')]);
   const whole = await commandTree(newProgram(['--help']));
   const pages = topics.map(({ name, summary, page }) => ({ name, summary, page: page() }));
   const program: ProgramNode = { name: 'listctl', version, ...whole, topics: pages };
@@ -132,13 +129,12 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
   });
   await parse(words, program).catch(async (error: unknown) => {
     if (!(error instanceof UnknownWord)) throw error;
-    if (error.words.length === 1) throw await unknownFirstWord(error.words[0], program);
+    if (error.words.length === 1) throw unknownFirstWord(error.words[0], program);
     return parse(error.words, newProgram(error.words));
   });
 }
 
-async function unknownFirstWord(word = '', program: Command): Promise<Failure> {
-  const { topics } = await import('./topics.ts');
+function unknownFirstWord(word = '', program: Command): Failure {
   const commands = program.createHelp().visibleCommands(program);
   return unknownWord(
     word,
@@ -177,25 +173,21 @@ export function unknownWord(word: string, commands: readonly string[], topics: r
 
 /** Declares every command below one, and describes them. */
 export async function commandTree(command: Command): Promise<CommandNode> {
-  const shared = command.options.map(({ long }) => long);
   const describe = async (each: Command): Promise<CommandNode> => {
     await declare(each);
     const page = each.createHelp();
     const commands: CommandNode[] = [];
     for (const below of page.visibleCommands(each)) commands.push(await describe(below));
-    const { examples = [], exitCodes = {} } = helpNotesOf(each) ?? {};
+    const { examples = [] } = helpNotes(each) ?? {};
     return {
       path: pathOf(each),
       aliases: each.aliases(),
       summary: each.parent === null ? each.description() : each.summary(),
-      usage: page.commandUsage(each),
+      usage: usageLine(each),
       arguments: each.registeredArguments.map(argumentNode),
-      options: page
-        .visibleOptions(each)
-        .filter(({ long }) => each === command || !(shared.includes(long) || long === '--help'))
-        .map(optionNode),
+      options: (each === command ? page.visibleOptions(each) : ownOptions(each)).map(optionNode),
       examples,
-      exitCodes,
+      exitCodes: allExitCodes(each) ?? {},
       commands,
     };
   };
@@ -232,10 +224,9 @@ function argumentNode(argument: Argument): ArgumentNode {
 }
 
 function optionNode(option: Option): OptionNode {
-  const { flags, description, short, long = '', helpGroupHeading = 'Options:' } = option;
+  const { flags, description, short, long = '', helpGroupHeading = 'Flags:' } = option;
   const value = /[<[](.+)[>\]]$/.exec(flags)?.[1];
-  // A description ends with what holds where the flag is not typed, in brackets.
-  const fallback = / \(([^()]+)\)$/.exec(description)?.[1];
+  const fallback = / \(default:? ([^()]+)\)$/.exec(description)?.[1];
   const env = variablesOf(long);
   return {
     flags,

@@ -1,88 +1,70 @@
-/** The pages that teach: what is true of many commands, told once. */
-import { settings } from '../../cli/flags.ts';
+/** The topics of `listctl help`. */
+import { describeFlag, flagGroups, type GlobalFlag, globalFlags } from '../../cli/flags.ts';
 import { exitCodes, stopSignals } from '../../core/errors.ts';
 import { formatMeanings, outputFormats } from '../../output/view.ts';
-import type { Definition } from '../../settings/setting.ts';
 
-/** A variable, or several that go together. */
-export interface VariableRow {
+interface VariableRow {
   readonly names: readonly string[];
-  /** The flag that says the same. */
+  /** The flag with the same effect. */
   readonly flag?: string;
-  readonly meaning: string;
+  readonly text: string;
 }
 
-/** What the flags of a setting have as a variable that is not listctl's own, or is read before the settings are. */
+/** Variables without a flag of the same meaning. */
 const otherVariables: readonly VariableRow[] = [
-  { names: ['LISTCTL_PROFILE'], flag: '--profile', meaning: 'the profile that is used where none is named' },
-  { names: ['LISTCTL_TOKEN'], meaning: 'the access token' },
-  { names: ['LISTCTL_TOKEN_FILE'], meaning: 'a file that holds it, read again once the service refuses it' },
-  { names: ['LISTCTL_TOKEN_COMMAND'], meaning: 'a command that prints it, run again once the service refuses it' },
-  { names: ['LISTCTL_CONFIG_DIR'], meaning: 'the directory of profiles and stored tokens' },
-  { names: ['LISTCTL_STATE_DIR'], meaning: 'the directory of the records of runs' },
-  { names: ['LISTCTL_DATA_DIR'], meaning: 'the directory of the items of local:' },
-  {
-    names: ['CI'],
-    flag: '--no-input',
-    meaning: 'never ask nor guess: --yes is needed; empty, 0 and false count as unset',
-  },
-  { names: ['NO_COLOR', 'FORCE_COLOR'], flag: '--color', meaning: 'no color; color also off a terminal' },
-  { names: ['NODE_EXTRA_CA_CERTS'], flag: '--ca-file', meaning: 'more authorities to trust over TLS' },
-  {
-    names: ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'],
-    meaning: 'the proxy (http or https); this machine is never asked for through it',
-  },
-  { names: ['NO_PROXY'], meaning: 'what does not go through the proxy' },
+  { names: ['LISTCTL_TOKEN'], text: 'access token' },
+  { names: ['LISTCTL_TOKEN_FILE'], text: 'file that holds the token; read again when the token is rejected' },
+  { names: ['LISTCTL_TOKEN_COMMAND'], text: 'command that prints the token; run again when the token is rejected' },
+  { names: ['LISTCTL_CONFIG_DIR'], text: 'directory of profiles and stored tokens' },
+  { names: ['LISTCTL_STATE_DIR'], text: 'directory of the journals of bulk runs' },
+  { names: ['LISTCTL_DATA_DIR'], text: 'directory of the items of the built-in service' },
+  { names: ['LISTCTL_PAGER', 'PAGER'], text: 'pager for help (default less); empty for none' },
+  { names: ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'], text: 'http or https proxy; not used for this machine' },
+  { names: ['NO_PROXY'], text: 'hosts that are reached without the proxy' },
 ];
 
-const settingMeanings: Readonly<Record<string, string>> = {
-  '--base-url': 'the address of the service, version segment included',
-  '--site': 'the site',
-  '--list': 'the list',
-  '--output': 'the format of results',
-  '--timeout': 'seconds for one attempt (120)',
-  '--retries': 'how often a request is tried again (4)',
-  '--max-wait': 'the longest wait that the service may ask for, in seconds (180; 900 over many rows)',
-  '--idempotency': 'what the service does with Idempotency-Key (unknown)',
+/** Texts that are more exact than the flag's. */
+const variableTexts: Readonly<Record<string, string>> = {
+  '--profile': 'profile to use; --profile overrides all variables',
+  '--no-input': 'never prompt; empty, 0 and false count as unset',
+  '--color': 'no color; color also off a terminal',
 };
 
-/** Every variable, those of the settings first. */
-function variableRows(): readonly VariableRow[] {
-  const definitions: readonly Definition<unknown>[] = Object.values(settings);
-  const ofSettings = definitions.flatMap(({ flag, variable }) =>
-    variable === undefined ? [] : [{ names: [variable], flag, meaning: settingMeanings[flag] ?? `as ${flag}` }],
-  );
-  return [...ofSettings, ...otherVariables];
-}
+const allFlags: readonly GlobalFlag[] = Object.values(globalFlags);
 
-/** The variables that say the same as a flag. */
+/** The variables with the same effect as a flag. */
 export function variablesOf(flag: string): readonly string[] {
-  return variableRows().flatMap((row) => (row.flag === flag ? row.names : []));
+  const found = allFlags.find((each) => each.flag === flag);
+  return found === undefined ? [] : variableNames(found);
 }
 
-/** A way to end. */
+function variableNames({ variable, otherVariables: others = [] }: GlobalFlag): readonly string[] {
+  return variable === undefined ? others : [variable, ...others];
+}
+
+/** An exit code. */
 export interface ExitCodeRow {
   readonly kind: keyof typeof exitCodes;
   readonly meaning: string;
-  /** What a script would do next. */
+  /** What a script should do. */
   readonly advice: string;
 }
 
 const meanings: Readonly<Record<ExitCodeRow['kind'], readonly [meaning: string, advice: string]>> = {
-  done: ['done', 'go on'],
-  refused: ['the service refused, or gave an answer that cannot be used', 'read the message'],
-  usage: ['wrong usage or input, or not confirmed: nothing was sent', 'fix the call'],
+  done: ['success', 'continue'],
+  refused: ['refused by the service, an unusable response, or --query failed', 'read the message'],
+  usage: ['invalid usage or input, or not confirmed; nothing was sent', 'fix the command line or the input'],
   credentials: ['no token, 401, 403', 'log in'],
-  'not-found': ['404, 410', 'go on, or create'],
-  conflict: ['409, 412, 423, 428', 'read again, then decide'],
-  unavailable: ['throttled or unavailable: nothing was changed', 'run again later'],
-  unreachable: ['not reached, or no complete answer to a read: nothing was changed', 'check the network'],
-  'in-doubt': ['a write may or may not have happened', 'look before running again'],
-  incomplete: ["of several items, or of a run's rows, some were not done", 'look at the errors, or the rejects'],
-  'local-file': ['a local file or stream is unreadable, full or damaged', 'mend it'],
-  locked: ['another process is at work on the same', 'wait'],
-  changes: ['apply --dry-run --detailed-exitcode: there are changes', 'apply'],
-  bug: ['a bug in listctl', 'report it'],
+  'not-found': ['404, 410', 'continue, or create the item'],
+  conflict: ['409, 412, 423, 428', 'read the item again, then decide'],
+  unavailable: ['throttled or unavailable; nothing was changed', 'run again later'],
+  unreachable: ['unreachable, or no complete response to a read; nothing was changed', 'check the network'],
+  'in-doubt': ['in doubt: a write may or may not have taken effect', 'check the item before running again'],
+  incomplete: ['some items or rows failed', 'check the errors or the rejects file'],
+  'local-file': ['a local file or stream is unreadable, full or damaged', 'fix the file or free some space'],
+  locked: ['locked by another process', 'wait'],
+  changes: ['apply --dry-run --detailed-exitcode: there are changes', 'run apply'],
+  bug: ['bug in listctl', 'report it'],
 };
 
 /** In the order of their numbers. */
@@ -92,34 +74,40 @@ export const exitCodeRows: readonly ExitCodeRow[] = Object.entries(meanings).map
   advice,
 }));
 
-/** `listctl help fields` */
-const fieldsText = `How the fields of an item are typed
+const stopRows = Object.entries(stopSignals).map(([signal, code]) => [code, `ended by ${signal}`] as const);
 
-  -f key=value    the text, exactly as given: nothing in it is special
-  -f key:=json    a JSON value: number, boolean, null, array, object
-  -f key@=FILE    the text of a file, - for stdin
-  -f key:@=FILE   JSON from a file
-  --fields FILE   a JSON object of fields, or an item; -f adds to it and wins
-  --unset key     null: clears the field (update only)
+/** The general meanings. */
+export const exitCodeMeanings: ReadonlyMap<number, string> = new Map([
+  ...exitCodeRows.map(({ kind, meaning }) => [exitCodes[kind], meaning] as const),
+  ...stopRows,
+]);
 
--f is short for --field. What stands before the first = decides, so a script can
-pass a stranger's text with key=value: it opens no file and keeps its type.
+const fieldsText = `Setting fields
+
+  -f key=value    string, exactly as given: no character is special
+  -f key:=json    JSON value: number, boolean, null, array or object
+  -f key@=FILE    string from a file ("-" = stdin)
+  -f key:@=FILE   JSON value from a file
+  --fields FILE   JSON object of fields, or an item; -f overrides
+  --unset key     clear the field by setting it to null (update only)
+
+-f is short for --field. Only the characters before the first = are parsed, so
+a script can safely pass untrusted text with key=value: it never opens a file.
 
   $ listctl items create -f Title="Buy milk" -f Count:=2 -f Done:=false
-  $ listctl items create -f Code=007              # the text 007, zeros and all
+  $ listctl items create -f Code=007              # the string 007
   $ listctl items create -f Count:=7              # the number 7
   $ listctl items create -f 'Tags:=["a","b"]'     # quoted for the shell
   $ listctl items create -f Body@=note.txt -f Meta:@=meta.json
   $ listctl items get 17 | listctl items create --fields - -f Title=Copy
   $ listctl items update 17 -f Title=Bye --unset Note
 
-A key that is named twice is an error. A dot in a key is like any other letter.
-Digits of numbers are kept as typed: 1.10 stays 1.10.
-To see what would be sent, and send nothing: --dry-run.
+Setting the same key twice is an error. Dots in keys have no special meaning.
+Numbers keep the digits that were typed: 1.10 stays 1.10.
+--dry-run prints the request without sending it.
 `;
 
-/** `listctl help many` */
-const manyText = `Many items from a file
+const bulkText = `Bulk operations
 
   $ listctl items create --from tasks.csv
   $ listctl items update --from changes.jsonl
@@ -127,143 +115,163 @@ const manyText = `Many items from a file
   $ listctl items delete --from ids.txt --yes
   $ listctl items get --from ids.txt -o csv > now.csv
 
-The file: CSV, TSV, JSONL, a JSON array or plain ids, by its name; .gz too; - is
-stdin. Each column is a field. Text stays text, unless you say otherwise:
+Input: CSV, TSV, JSONL, a JSON array or plain ids, by file extension; .gz files
+are decompressed; "-" is stdin. Each column is a field. CSV cells are strings
+unless you choose another type:
 
   --type Count=number   or a header Count:number; '*=auto' for all columns
-  --rename Col=Field    a column under another name
-  --only A,B            just these columns
-  --empty null          an empty cell clears the field, else it says nothing
-  -f Status=New         a field of every row; it wins over the column
+  --rename Col=Field    import a column under another field name
+  --only A,B            import only these columns
+  --empty null          an empty cell clears the field (default: is ignored)
+  -f Status=New         set a field of every row; overrides the column
 
-Before: the file is read to its end first. A bad row is named with its line and
-column, and nothing is sent; --skip-invalid sends the good ones. --dry-run stops
-there.
+Validation: the whole file is read first. If a row is invalid, its line and
+column are reported and nothing is sent; --skip-invalid sends the other rows.
+--dry-run stops after validation.
 
-Meanwhile: it finds the pace that the service keeps up with. --concurrency N and
---rate N/s are upper limits; --max-errors N and --fail-fast give up sooner.
+Rate: listctl adapts to the rate that the service accepts. --concurrency and
+--rate set upper limits; --max-errors and --fail-fast stop early.
 
-After: a row that was refused is in --rejects FILE with the reason, ready to be
-mended and sent again. Exit 9 says that some were not done.
+Failures: --rejects FILE receives each failed row with its error, ready to be
+fixed and sent again. Exit code 9 means that some rows failed.
 
-Going on: every row is recorded before it is sent and after it is answered.
-After Ctrl-C, a crash or a power cut the same command goes on where it was:
+Resuming: each row is recorded before it is sent and after the response. After
+Ctrl-C, a crash or a power failure, run the same command with --resume:
 
-  $ listctl items create --from tasks.csv --resume    # what is still to do
-  $ listctl items create --from tasks.csv --restart   # all of it, from row 1
+  $ listctl items create --from tasks.csv --resume    # the remaining rows
+  $ listctl items create --from tasks.csv --restart   # all rows from the start
 
-A row that was sent and never answered is in doubt: nobody knows whether it was
-done. Such a create is held, named, and settled by you:
+A row that was sent but got no response is in doubt: it may or may not have
+taken effect. --resume does not send such a create again; check and resolve it:
 
   $ listctl runs show last --in-doubt
   $ listctl runs resolve last --row 17 --applied 4711
   $ listctl runs resolve last --row 18 --not-applied
 
-Where the record may be lost, and the service honors Idempotency-Key, derive the
-keys from the rows: --idempotency-key-from row, content, or a column's name.
+If the journal may be lost and the service honors Idempotency-Key, derive the
+keys from the rows: --idempotency-key-from row, content or a column name.
 
-What a run made is listed with runs show last -o id, and taken back with
-runs undo last.
+"runs show last -o id" lists the items that a run created; "runs undo last"
+deletes them.
 
-The flags: listctl items create --help
+All flags: listctl items create --help
 `;
 
-/** `listctl help apply` */
-const applyText = `Making a list match a file
+const applyText = `Making a list match a manifest
 
-A seed says what a list is to hold; apply makes it so, and may be run again and
-again. The second time nothing is changed.
+A manifest describes the items of a list; apply creates and updates items until
+the list matches. Running it again changes nothing.
 
-  $ cat seed.yaml
+  $ cat tasks.yaml
   site: home
   list: tasks
   key: Title
   items:
     - { Title: Buy milk, Count: 2 }
     - { Title: Call Zoë, Note: null }
-  $ listctl apply seed.yaml --init       # the first time
-  $ listctl apply seed.yaml              # from then on
-  $ listctl apply seed.yaml --dry-run    # the plan alone
+  $ listctl apply tasks.yaml --init       # first run
+  $ listctl apply tasks.yaml              # later runs
+  $ listctl apply tasks.yaml --dry-run    # plan only
 
-The key is the field that tells the items apart. listctl manages what the seed
-names: a field that it does not name is not looked at, null clears one.
+The key is the field that uniquely identifies an item. Only the fields in the
+manifest are managed; null clears a field.
 
-The plan is shown as a diff and asked about; where it cannot ask it needs --yes.
-  +  an item that is not there is created
-  ~  a field that differs is set: old → new
-  -  with --prune, an item that the seed no longer names is deleted
+The plan is shown as a diff to be confirmed; without a terminal pass --yes.
+  +  create an item that does not exist
+  ~  update a field that differs: old → new
+  -  with --prune, delete an item that was removed from the manifest
 
-The state: the service cannot be asked what it holds, so the ids of what was
-created are kept in seed.yaml.state.json. Keep it with the seed. A cache that
-was lost must not make a second copy: where there is no state, a pipeline needs
---init, and where there is one --init is refused.
+State: the service cannot list items, so the ids of created items are stored in
+tasks.yaml.state.json. Keep that file with the manifest. If it is lost, apply
+would create every item again, so a first run requires --init, and --init is
+refused if the state file exists.
 
-Drift: before it plans it reads each known item. One that somebody changed is
-set back, one that is gone is created again. --no-refresh trusts the state.
+Drift: apply reads each managed item first. Items that were changed outside
+apply are reset, missing ones are created again. --no-refresh plans from the
+state file alone.
 
-In a pipeline:
+In CI:
 
-  $ listctl apply seed.yaml --dry-run --detailed-exitcode   # 12: changes
-  $ listctl apply seed.yaml --out plan.json --dry-run
-  $ listctl apply plan.json --dry-run                       # shows it
-  $ listctl apply plan.json                                 # exactly that plan
+  $ listctl apply tasks.yaml --dry-run --detailed-exitcode   # 12: changes
+  $ listctl apply tasks.yaml --out plan.json --dry-run
+  $ listctl apply plan.json --dry-run                        # show the plan
+  $ listctl apply plan.json                                  # execute it
 
-What listctl state does: import an item that is there already, forget one,
-resolve one in doubt, export the items: as a manifest, or with -o id their ids.
+listctl state imports existing items, forgets items, resolves items in doubt
+and exports the managed items as a manifest, or their ids with -o id.
 
-The flags: listctl apply --help
+All flags: listctl apply --help
 `;
 
 /** A page that `listctl help NAME` shows. */
 export interface Topic {
   readonly name: string;
-  /** One line, in lower case, without a period. */
+  /** A noun phrase in lower case, without a period. */
   readonly summary: string;
-  /** At most 80 columns wide, with its last newline. */
+  /** At most 80 columns wide, with a newline at its end. */
   readonly page: () => string;
 }
 
 /** In the order of `listctl --help`. */
 export const topics: readonly Topic[] = [
-  { name: 'fields', summary: 'how the fields of an item are typed', page: () => fieldsText },
-  { name: 'output', summary: 'formats, queries, and what goes where', page: outputPage },
-  { name: 'exit-codes', summary: 'every way to end, and what a script would do', page: exitCodesPage },
-  { name: 'environment', summary: 'the variables that listctl reads, and what wins', page: environmentPage },
-  { name: 'many', summary: 'many items from a file, and going on after a stop', page: () => manyText },
-  { name: 'apply', summary: 'making a list match a file, again and again', page: () => applyText },
+  { name: 'flags', summary: 'global flags', page: flagsPage },
+  { name: 'fields', summary: 'setting fields with -f and --fields', page: () => fieldsText },
+  { name: 'output', summary: 'output formats, queries and streams', page: outputPage },
+  { name: 'exit-codes', summary: 'exit codes', page: exitCodesPage },
+  { name: 'environment', summary: 'environment variables and precedence', page: environmentPage },
+  { name: 'bulk', summary: 'bulk operations and resuming them', page: () => bulkText },
+  { name: 'apply', summary: 'making a list match a manifest', page: () => applyText },
 ];
 
+function flagsPage(): string {
+  const width = Math.max(...allFlags.map(({ flags }) => flags.length)) + 4;
+  const groups = Object.entries(flagGroups).map(([group, flags]) => {
+    const rows = Object.values(flags).map((each) => [
+      (each.flags.startsWith('--') ? `    ${each.flags}` : each.flags).padEnd(width),
+      describeFlag(each),
+    ]);
+    return `${group}:\n${formatTable(rows)}`;
+  });
+  return `Global flags
+
+Every command accepts these flags, before or after its name.
+
+${groups.join('\n')}
+Many have an environment variable: listctl help environment
+`;
+}
+
 function outputPage(): string {
-  return `How results are printed
+  return `Output
 
-stdout carries results alone, and is empty when nothing succeeded. Everything
-else is on stderr: errors, notices, progress, questions, the summary of a run.
+Results are written to stdout; errors, notices, progress, prompts and run
+summaries to stderr.
 
--o, --output FORMAT, or LISTCTL_OUTPUT, or a profile's own:
-${table(outputFormats.map((format) => [format, formatMeanings[format]]))}
---json is short for -o json. With --dry-run there is one more, curl: the request
-as a command of curl.
+-o, --output FORMAT, LISTCTL_OUTPUT or the setting of a profile:
+${formatTable(outputFormats.map((format) => [format, formatMeanings[format]]))}
+--json is short for -o json. With --dry-run there is also curl: the request as
+a curl command.
 
-Without any of them a terminal gets pretty. In a pipe, items and api print json
-for one item and jsonl for several; every other command stays pretty. A script
-names its format.
+The default on a terminal is pretty. In a pipe, items and api print json for
+one item and jsonl for several; other commands print pretty. Scripts should
+pass a format.
 
-Queries: -q EXPRESSION is JMESPath over what would be printed; with jsonl over
-each line. What ends in one text, number or boolean is printed bare. Numbers
-keep the digits that they came with.
+Queries: -q EXPRESSION applies a JMESPath expression to the output; with jsonl,
+to each line. A single string, number or boolean is printed bare. Numbers keep
+their digits.
 
   $ listctl items get 17 -q fields.Title
   $ listctl items get 17 18 19 -q 'sort_by([], &fields.Price)[-1]' -o yaml
   $ listctl runs list -o json -q "[?status=='incomplete'].run"
 
-Columns: --columns id,Title says what csv, tsv and tables show, in that order.
---csv-safe is for spreadsheets: no text runs as a formula.
+Columns: --columns id,Title sets the columns of csv, tsv and tables.
+--csv-safe escapes cells that spreadsheets would run as formulas.
 
-Errors: one line on stderr, and at most two of what to do. Where json or jsonl
-was asked for, one JSON line: {"error":{"kind":"not-found","exit":4,…}}.
+Errors: one line on stderr, and up to two lines with hints. With json or jsonl,
+one JSON line: {"error":{"kind":"not-found","exit":4,…}}.
 
-Control characters and bidirectional overrides from elsewhere are shown as
-visible escapes on a terminal; in a file or a pipe csv and tsv are exact.
+On a terminal, control characters and bidirectional overrides in values are
+shown as escapes; csv and tsv in files and pipes are exact.
 `;
 }
 
@@ -273,44 +281,48 @@ function exitCodesPage(): string {
     kind,
     `${meaning} → ${advice}`,
   ]);
-  const stops = Object.entries(stopSignals).map(([signal, code]) => [String(code), '', `ended by ${signal}`]);
-  return `Every way to end
+  const stops = stopRows.map(([code, meaning]) => [String(code), '', meaning]);
+  return `Exit codes
 
-A script branches on the exit code; "error.kind" of a JSON error says the same
-in a word. The page of each command tells what its own codes mean. Behind the
-arrow: what a script would do.
+"error.kind" of a JSON error names the exit code. The help of each command
+lists the codes that have a special meaning. After the arrow: what to do.
 
-${table([...rows, ...stops])}
-After 8 a write may have happened, so look before you send it again; a single
-write that a signal leaves in doubt ends with 8, too. 130 is Ctrl-C. A run over
-many rows that was stopped goes on with --resume.
+${formatTable([...rows, ...stops])}
+After 8 a write may have taken effect, so check before you send it again. A
+write that a signal interrupts ends with 8, too. 130 is Ctrl-C. A bulk run that
+was stopped is resumed with --resume.
 
-A second SIGINT or SIGTERM does not wait for responses. nohup does not protect a
-run, since Node resets what it ignores: start it with setsid, or in tmux.
+A second SIGINT or SIGTERM does not wait for responses. nohup does not protect
+a run, since Node.js resets ignored signals: use setsid or tmux.
 
   $ listctl items get 17 -o json > item.json
-  $ case $? in 0) ;; 4) echo "not there yet" ;; *) exit 1 ;; esac
+  $ case $? in 0) ;; 4) echo "not found" ;; *) exit 1 ;; esac
 `;
 }
 
 function environmentPage(): string {
-  const rows = variableRows().map(({ names, flag = '', meaning }) => [names.join(', '), flag, meaning]);
-  return `The variables that listctl reads
+  const fromFlags = allFlags.flatMap((each) => {
+    const names = variableNames(each);
+    return names.length === 0 ? [] : [{ names, flag: each.flag, text: variableTexts[each.flag] ?? describeFlag(each) }];
+  });
+  const variables: readonly VariableRow[] = [...fromFlags, ...otherVariables];
+  const rows = variables.map(({ names, flag = '', text }) => [names.join(', '), flag, text]);
+  return `Environment variables
 
-${table(rows)}
-What wins, first to last:
+${formatTable(rows)}
+Precedence, highest first:
 
-  1. the flag; the one nearest the verb, where it is typed twice
-  2. the profile that --profile names
+  1. the flag; if it is repeated, the one nearest to the command
+  2. the profile of --profile
   3. the environment
-  4. the project's .listctl.json, the nearest one upwards: site, list, output
-  5. the profile in use: LISTCTL_PROFILE, else listctl profile use
-  6. what holds where nobody says anything, in brackets above
+  4. .listctl.json in this or a parent directory: site, list and output only
+  5. the default profile: LISTCTL_PROFILE, else the one of listctl profile use
+  6. the default
 
-A variable that is empty counts as unset; one that is malformed is an error that
-names it. A token is never a flag: every user of the machine can read those. It
-comes from the profile that --profile names, LISTCTL_TOKEN, LISTCTL_TOKEN_FILE,
-LISTCTL_TOKEN_COMMAND or the profile in use, in this order, and has at least 8
+An empty variable counts as unset; an invalid one is an error. There is no flag
+for the token, since other users can read command lines. The token comes from
+the profile of --profile, LISTCTL_TOKEN, LISTCTL_TOKEN_FILE,
+LISTCTL_TOKEN_COMMAND or the default profile, in this order, and has at least 8
 characters.
 
   $ export LISTCTL_BASE_URL=https://lists.example/v1.0 LISTCTL_SITE=home
@@ -320,23 +332,23 @@ characters.
 
 const pageWidth = 80;
 
-/** Cells in columns, two spaces apart; the last one may go on in further lines. With a last newline. */
-function table(rows: readonly (readonly string[])[]): string {
+/** Formats rows in columns, two spaces apart; the last cell wraps. */
+export function formatTable(rows: readonly (readonly string[])[], columns = pageWidth): string {
   const widths = (rows[0] ?? []).slice(0, -1).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const indent = widths.reduce((sum, width) => sum + width + 2, 2);
   return rows
     .map((row) => {
       const cells = widths.map((width, at) => (row[at] ?? '').padEnd(width + 2)).join('');
-      return `  ${cells}${wrap(row.at(-1) ?? '', indent)}\n`;
+      return `  ${cells}${wrap(row.at(-1) ?? '', indent, columns)}\n`;
     })
     .join('');
 }
 
-/** Breaks a text between words, so that it fits the page beside what stands before it. */
-function wrap(text: string, indent: number): string {
+/** Breaks a text between words; further lines are indented. */
+function wrap(text: string, indent: number, columns: number): string {
   let column = indent;
   const words = text.split(' ').map((word, at) => {
-    const isFitting = at === 0 || column + 1 + word.length <= pageWidth;
+    const isFitting = at === 0 || column + 1 + word.length <= columns;
     column = (isFitting ? column + 1 : indent) + word.length;
     return at === 0 || isFitting ? word : `\n${' '.repeat(indent)}${word}`;
   });

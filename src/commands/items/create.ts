@@ -1,5 +1,5 @@
 import { createRequest } from '../../api/requests.ts';
-import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { idempotencyKeyFor } from '../../cli/idempotency-key.ts';
 import { type Print, type Session, showDryRun, withSession } from '../../cli/session.ts';
@@ -23,23 +23,22 @@ interface CreateOptions {
 /** `listctl items create` */
 export const createCommand: CommandSpec = {
   name: 'create',
-  summary: 'add an item to a list, or many',
+  summary: 'create items',
   setUp: async (command, context) => {
     addFieldOptions(command);
-    await addFromOption(command, 'create', context);
     command
-      .optionsGroup('Sending:')
-      .option('--idempotency-key <key>', 'send what was in doubt again, with its own key')
-      .option('--dry-run', 'show what would be sent, and change nothing')
-      .action((flags: CreateFlags) =>
-        withSession(context, command, async (session) => {
-          if (flags.from !== undefined) return createMany(flags, flags.from, session);
-          const options = await readOptions(flags, session);
-          if (flags.dryRun)
-            return showDryRun([createRequest(options.list, options.fields, options.idempotencyKey)], session);
-          return createItem(options, session);
-        }),
-      );
+      .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
+      .option('--dry-run', 'show what would be sent without sending it');
+    await addFromOption(command, 'create', context);
+    command.action((flags: CreateFlags) =>
+      withSession(context, command, async (session) => {
+        if (flags.from !== undefined) return createMany(flags, flags.from, session);
+        const options = await readOptions(flags, session);
+        if (flags.dryRun)
+          return showDryRun([createRequest(options.list, options.fields, options.idempotencyKey)], session);
+        return createItem(options, session);
+      }),
+    );
     addHelpNotes(command, {
       examples: [
         'listctl items create -s home -l tasks -f Title="Buy milk" -f Count:=2',
@@ -49,19 +48,9 @@ export const createCommand: CommandSpec = {
         'listctl items create -s home -l tasks --from tasks.csv --resume',
         'listctl items create -s home -l tasks --from tasks.csv --idempotency-key-from row',
       ],
-      exitCodes: {
-        0: 'created',
-        1: 'refused',
-        2: 'wrong usage, nothing sent',
-        3: 'credentials',
-        4: 'no such list',
-        5: 'conflict',
-        6: 'throttled or unavailable',
-        7: 'not reached',
-        8: 'in doubt: it may have been created',
-        9: 'of many rows some were not created',
-        11: 'another process is at work on this file',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exitCodes: { 8: 'in doubt: the item may have been created', 9: 'some rows were not created' },
+      exits: [...serviceExits, 11],
     });
   },
 };

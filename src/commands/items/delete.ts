@@ -1,6 +1,6 @@
 import type { ItemsApi } from '../../api/items.ts';
 import { deleteRequest } from '../../api/requests.ts';
-import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { type Session, showDryRun, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
@@ -16,50 +16,39 @@ interface DeleteFlags extends FromFlags {
 /** `listctl items delete` */
 export const deleteCommand: CommandSpec = {
   name: 'delete',
-  summary: 'remove items',
+  summary: 'delete items',
   setUp: async (command, context) => {
-    command.argument('[id...]', 'the items to delete');
-    await addFromOption(command, 'delete', context);
+    command.argument('[id...]', 'ids of the items');
     command
-      .optionsGroup('Sending:')
-      .option('-y, --yes', 'skip the question; required with --no-input or CI, and off a terminal for --from')
-      .option('--ignore-missing', 'an item that is not there counts as deleted')
-      .option('--dry-run', 'show what would be sent, and change nothing')
-      .action((ids: readonly string[], flags: DeleteFlags) =>
-        withSession(context, command, async (session) => {
-          const { from } = flags;
-          checkIdsOrFrom(ids, from);
-          if (from !== undefined) return deleteMany(from, flags, session);
-          const refs = itemRefs(ids, session);
-          if (flags.dryRun)
-            return showDryRun(
-              refs.map((ref) => deleteRequest(ref)),
-              session,
-            );
-          if (!flags.yes) await askBefore(refs, session);
-          const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
-          return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
-        }),
-      );
+      .option('-y, --yes', 'skip the confirmation prompt (required with --from without a terminal)')
+      .option('--ignore-missing', 'treat a missing item as deleted')
+      .option('--dry-run', 'show what would be sent without sending it');
+    await addFromOption(command, 'delete', context);
+    command.action((ids: readonly string[], flags: DeleteFlags) =>
+      withSession(context, command, async (session) => {
+        const { from } = flags;
+        checkIdsOrFrom(ids, from);
+        if (from !== undefined) return deleteMany(from, flags, session);
+        const refs = itemRefs(ids, session);
+        if (flags.dryRun)
+          return showDryRun(
+            refs.map((ref) => deleteRequest(ref)),
+            session,
+          );
+        if (!flags.yes) await askBefore(refs, session);
+        const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
+        return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
+      }),
+    );
     addHelpNotes(command, {
       examples: [
         'listctl items delete -s home -l tasks 17',
         'listctl items delete -s home -l tasks 17 18 --yes --ignore-missing',
         'listctl items delete -s home -l tasks --from ids.txt --yes',
       ],
-      exitCodes: {
-        0: 'deleted',
-        1: 'refused',
-        2: 'wrong usage, or not confirmed: nothing sent',
-        3: 'credentials',
-        4: 'not found',
-        5: 'conflict',
-        6: 'throttled or unavailable',
-        7: 'not reached',
-        8: 'in doubt: it may have been deleted',
-        9: 'some of several were not deleted',
-        11: 'another process is at work on this file',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exitCodes: { 8: 'in doubt: the item may have been deleted', 9: 'some items were not deleted' },
+      exits: [...serviceExits, 11],
     });
   },
 };

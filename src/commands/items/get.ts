@@ -1,5 +1,5 @@
 import { getRequest } from '../../api/requests.ts';
-import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun, withSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
@@ -11,23 +11,21 @@ interface GetFlags extends FromFlags {
 /** `listctl items get` */
 export const getCommand: CommandSpec = {
   name: 'get',
-  summary: 'read items',
+  summary: 'get items by id',
   setUp: async (command, context) => {
-    command.argument('[id...]', 'the items to read');
+    command.argument('[id...]', 'ids of the items');
+    command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'get', context);
-    command
-      .optionsGroup('Sending:')
-      .option('--dry-run', 'show what would be sent, and change nothing')
-      .action((ids: readonly string[], flags: GetFlags) =>
-        withSession(context, command, async (session) => {
-          const { from } = flags;
-          checkIdsOrFrom(ids, from);
-          if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
-          const refs = itemRefs(ids, session);
-          if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
-          return forEachItem({ refs, done: 'read', view: itemView, act: (ref, api) => api.get(ref) }, session);
-        }),
-      );
+    command.action((ids: readonly string[], flags: GetFlags) =>
+      withSession(context, command, async (session) => {
+        const { from } = flags;
+        checkIdsOrFrom(ids, from);
+        if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
+        const refs = itemRefs(ids, session);
+        if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
+        return forEachItem({ refs, done: 'read', view: itemView, act: (ref, api) => api.get(ref) }, session);
+      }),
+    );
     addHelpNotes(command, {
       examples: [
         'listctl items get -s home -l tasks 17',
@@ -35,17 +33,9 @@ export const getCommand: CommandSpec = {
         'listctl items get -s home -l tasks 17 | jq -r .fields.Title',
         'listctl items get -s home -l tasks --from ids.txt -o csv > now.csv',
       ],
-      exitCodes: {
-        0: 'read',
-        1: 'refused, or an answer that cannot be used',
-        2: 'wrong usage, nothing sent',
-        3: 'credentials',
-        4: 'not found',
-        5: 'conflict',
-        6: 'throttled or unavailable',
-        7: 'not reached, or no complete answer',
-        9: 'some of several could not be read',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exitCodes: { 9: 'some items could not be read' },
+      exits: serviceExits,
     });
   },
 };

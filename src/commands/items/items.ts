@@ -10,7 +10,7 @@ import { updateCommand } from './update.ts';
 export const listLesson: CommandSpec = {
   name: 'list',
   aliases: ['ls', 'query', 'find'],
-  summary: 'why there is no list',
+  summary: 'list items (not supported by the service)',
   isHidden: true,
   setUp: (command) => {
     command

@@ -18,7 +18,7 @@ export interface FromFlags extends ManyFlags {
 
 /** Declares `--from`; the flags that go with it where it was typed, or a page is to show them. */
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
-  command.optionsGroup('Many items:').option('--from <file>', 'rows of CSV, TSV, JSONL, JSON or ids; - for stdin');
+  command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file to read rows from ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
   if (isWanted) (await import('../../bulk/flags.ts')).addManyOptions(command, action);
 }
@@ -39,11 +39,11 @@ export async function runFrom(
 /** @throws {Failure} usage, when items are named in two ways, or in none */
 export function checkIdsOrFrom(ids: readonly string[], from: string | undefined): void {
   if (ids.length > 0 && from !== undefined) {
-    throw new Failure('usage', 'items are named twice: by their ids, and with --from', { hint: 'pass one of them' });
+    throw new Failure('usage', 'pass item ids or --from, not both');
   }
   if (ids.length === 0 && from === undefined) {
     throw new Failure('usage', "missing required argument 'id'", {
-      hint: 'name items, or a file of them with --from; --help shows what else there is',
+      hint: 'pass one or more item ids, or a file with --from; see --help',
     });
   }
 }

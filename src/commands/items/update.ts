@@ -1,5 +1,5 @@
 import { updateRequest } from '../../api/requests.ts';
-import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { showDryRun, withSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
@@ -12,33 +12,31 @@ interface UpdateFlags extends FieldFlags, FromFlags {
 /** `listctl items update` */
 export const updateCommand: CommandSpec = {
   name: 'update',
-  summary: 'set fields of items',
+  summary: 'update fields of items',
   setUp: async (command, context) => {
-    command.argument('[id...]', 'the items to update');
+    command.argument('[id...]', 'ids of the items');
     addFieldOptions(command);
-    command.option('--unset <key>', 'clear a field; repeatable', collect);
+    command.option('--unset <key>', 'clear a field by setting it to null; repeatable', collect);
+    command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'update', context);
-    command
-      .optionsGroup('Sending:')
-      .option('--dry-run', 'show what would be sent, and change nothing')
-      .action((ids: readonly string[], flags: UpdateFlags) =>
-        withSession(context, command, async (session) => {
-          const { from } = flags;
-          checkIdsOrFrom(ids, from);
-          if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
-          const refs = itemRefs(ids, session);
-          const fields = await readFields(flags, session);
-          if (flags.dryRun)
-            return showDryRun(
-              refs.map((ref) => updateRequest(ref, fields)),
-              session,
-            );
-          return forEachItem(
-            { refs, done: 'updated', view: itemView, act: (ref, api) => api.update(ref, fields) },
+    command.action((ids: readonly string[], flags: UpdateFlags) =>
+      withSession(context, command, async (session) => {
+        const { from } = flags;
+        checkIdsOrFrom(ids, from);
+        if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
+        const refs = itemRefs(ids, session);
+        const fields = await readFields(flags, session);
+        if (flags.dryRun)
+          return showDryRun(
+            refs.map((ref) => updateRequest(ref, fields)),
             session,
           );
-        }),
-      );
+        return forEachItem(
+          { refs, done: 'updated', view: itemView, act: (ref, api) => api.update(ref, fields) },
+          session,
+        );
+      }),
+    );
     addHelpNotes(command, {
       examples: [
         'listctl items update -s home -l tasks 17 -f Status=Done',
@@ -46,19 +44,9 @@ export const updateCommand: CommandSpec = {
         'listctl items update -s home -l tasks --from changes.jsonl',
         'listctl items update -s home -l tasks --from ids.txt -f Status=Done',
       ],
-      exitCodes: {
-        0: 'updated',
-        1: 'refused',
-        2: 'wrong usage, nothing sent',
-        3: 'credentials',
-        4: 'not found',
-        5: 'conflict',
-        6: 'throttled or unavailable',
-        7: 'not reached',
-        8: 'in doubt: it may have been updated',
-        9: 'some of several were not updated',
-        11: 'another process is at work on this file',
-      },
+      globalFlags: ['site', 'list', 'output'],
+      exitCodes: { 8: 'in doubt: the item may have been updated', 9: 'some items were not updated' },
+      exits: [...serviceExits, 11],
     });
   },
 };

@@ -17,7 +17,7 @@ import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
 /** What RUN is, on help pages. */
-export const runWords = 'its id, last, or the path of its journal';
+export const runWords = 'run id, "last", or path of a journal';
 
 /**
  * The path of the journal that RUN names.

@@ -19,7 +19,7 @@ import { undoCommand } from './undo.ts';
 export const listCommand: CommandSpec = {
   name: 'list',
   aliases: ['ls'],
-  summary: 'every run that is recorded, newest first',
+  summary: 'list runs, newest first',
   setUp: (command, context) => {
     command.action(() => withSession(context, command, showRuns));
     addHelpNotes(command, {
@@ -28,12 +28,6 @@ export const listCommand: CommandSpec = {
         'listctl runs list -o json -q "[?status==\'incomplete\'].run"',
         'listctl runs list -o csv > runs.csv',
       ],
-      exitCodes: {
-        0: 'listed, even where there is none, and damaged ones too',
-        1: '--query does not fit what came',
-        2: 'wrong usage',
-        10: 'the directory of runs cannot be read',
-      },
     });
   },
 };
@@ -64,11 +58,11 @@ async function tellDamaged(runs: readonly ListedRun[], session: Session): Promis
 export const removeCommand: CommandSpec = {
   name: 'remove',
   aliases: ['rm'],
-  summary: 'forget runs, and what they did',
+  summary: 'remove runs from the list',
   setUp: (command, context) => {
     command
       .argument('<run...>', runWords)
-      .option('-y, --yes', 'those that are not wholly done, too, without being asked')
+      .option('-y, --yes', 'also remove unfinished runs, without asking')
       .action((words: readonly string[], { yes = false }: { readonly yes?: boolean }) =>
         withSession(context, command, async (session) => {
           await removeRuns(words, !yes, session);
@@ -80,12 +74,8 @@ export const removeCommand: CommandSpec = {
         'listctl runs remove 20261120-101530-k3f9 --yes',
         'listctl runs list -q "[?status==\'done\'].run" -o id | xargs listctl runs remove',
       ],
-      exitCodes: {
-        0: 'forgotten',
-        2: 'there is no such run, or one is not wholly done and nobody confirmed it: none was forgotten',
-        10: 'a journal cannot be removed',
-        11: 'another process is at work on one of them: none was forgotten',
-      },
+      exitCodes: { 2: 'no such run, or not confirmed; no run was removed' },
+      exits: [11],
     });
   },
 };

@@ -212,12 +212,12 @@ interface ShowFlags {
 /** `listctl runs show` */
 export const showCommand: CommandSpec = {
   name: 'show',
-  summary: 'what a run did; its ids with -o id',
+  summary: 'show a run, or its item ids with -o id',
   setUp: (command, context) => {
     command
       .argument('<run>', runWords)
-      .option('--in-doubt', 'the rows whose outcome is unknown')
-      .option('--rows', 'every row in the order of the input: its status, id and error')
+      .option('--in-doubt', 'only the rows in doubt')
+      .option('--rows', 'all rows in input order: status, id and error')
       .action((word: string, flags: ShowFlags) =>
         withSession(context, command, (session) => showRun(word, flags, session)),
       );
@@ -229,13 +229,7 @@ export const showCommand: CommandSpec = {
         'listctl runs show ci/tasks.journal -o json',
         'listctl runs show last --rows -o csv > rows.csv',
       ],
-      exitCodes: {
-        0: 'shown, even where no row is in doubt',
-        1: '--query does not fit what came',
-        2: 'wrong usage, or there is no such run, or its rows are gone',
-        9: 'some ids are none that a command could name',
-        10: "the run's journal cannot be read, or is damaged",
-      },
+      exitCodes: { 2: 'invalid usage, no such run, or its rows are gone', 9: 'some recorded ids are not valid' },
     });
   },
 };

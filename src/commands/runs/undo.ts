@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Option } from 'commander';
 import { addPaceOptions, type ManyFlags, type PaceFlags, readPaceFlags } from '../../bulk/flags.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
@@ -277,17 +278,16 @@ function goOnWith(words: readonly string[], word: string, run: string): string {
 /** `listctl runs undo` */
 export const undoCommand: CommandSpec = {
   name: 'undo',
-  summary: 'delete what a run created',
+  summary: 'delete the items that a run created',
   setUp: (command, context) => {
     command
       .argument('<run>', runWords)
-      .optionsGroup('Taking back:')
-      .option('-y, --yes', 'do not ask')
-      .option('--force', 'items that were changed since, too')
-      .option('--resume', 'go on where it ended; it does so by itself')
-      .option('--journal <file>', 'file to record this undo in (RUN.undo where RUN is a path)');
+      .option('-y, --yes', 'skip the confirmation prompt')
+      .option('--force', 'also delete items that changed since the run')
+      .addOption(new Option('--resume', 'undo always resumes').hideHelp())
+      .option('--journal <file>', 'journal file of the undo (default RUN.undo if RUN is a path)');
     addMaxDeleteOption(command);
-    command.optionsGroup('Many items:');
+    command.optionsGroup('Bulk flags:');
     addPaceOptions(command);
     command.action((word: string, flags: UndoFlags) =>
       withSession(context, command, async (session) => {
@@ -301,16 +301,11 @@ export const undoCommand: CommandSpec = {
         'listctl runs undo ci/tasks.journal --yes -p staging',
       ],
       exitCodes: {
-        0: 'taken back, or there was nothing to take back',
-        2: 'wrong usage, a run that created nothing of its own, or not confirmed: nothing sent',
-        3: 'credentials',
-        6: 'throttled or unavailable',
-        7: 'not reached',
-        8: 'in doubt: some may have been deleted; running it again is safe',
-        9: 'some were left: changed since, or refused',
-        10: 'a journal cannot be read or written, or is damaged',
-        11: 'another process is at work on the run',
+        2: 'invalid usage, nothing to undo, or not confirmed; nothing was sent',
+        8: 'in doubt: some items may have been deleted; it is safe to run undo again',
+        9: 'some items were not deleted: changed since, or refused',
       },
+      exits: [3, 6, 7, 11],
     });
   },
 };
