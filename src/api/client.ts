@@ -393,7 +393,7 @@ function saysGone(head: ResponseHead): boolean {
 
 /** What stands for the attempt of an earlier process. */
 const before: Omit<Doubt, 'times'> = {
-  attempt: { error: { kind: 'lost', reason: 'listctl ended before the answer came' }, wasSent: true },
+  attempt: { error: { kind: 'lost', reason: 'listctl ended before the response arrived' }, wasSent: true },
 };
 
 /** What stands for the answer to a DELETE that was done by an attempt without one. */

@@ -50,14 +50,18 @@ function checkLocal(socket: Socket): void {
   const { remoteAddress = '' } = socket;
   if (isLoopbackAddress(remoteAddress)) return;
   socket.destroy();
-  throw Object.assign(new Error(`its name leads to ${remoteAddress}, which is not this machine`), { code: notLocal });
+  throw Object.assign(new Error(`the host name resolves to ${remoteAddress}, which is not this machine`), {
+    code: notLocal,
+  });
 }
 
 function checkSilent(socket: Socket): Socket {
   const { errored, destroyed, readableEnded, readableLength } = socket;
   if (!destroyed && !readableEnded && readableLength === 0) return socket;
   socket.destroy();
-  throw errored ?? new Error(readableLength > 0 ? 'it sent bytes before the request' : 'the connection was closed');
+  throw (
+    errored ?? new Error(readableLength > 0 ? 'the server sent data before the request' : 'the connection was closed')
+  );
 }
 
 /** The way to a service: what a transport is made of. */

@@ -148,9 +148,9 @@ class Watched implements AttemptWatch {
   faultAt(nowMs: number): TransportError | undefined {
     const { timeoutMs } = this.#limits;
     const { headersMs, idleMs } = this.#phases;
-    if (nowMs >= this.#pieceAtMs) return late('the answer stopped: no more of it', idleMs);
-    if (nowMs >= this.#headersAtMs) return late('no answer', headersMs);
-    return nowMs >= this.#wholeAtMs ? late('no complete answer', timeoutMs) : undefined;
+    if (nowMs >= this.#pieceAtMs) return late('the response stalled: no data', idleMs);
+    if (nowMs >= this.#headersAtMs) return late('no response', headersMs);
+    return nowMs >= this.#wholeAtMs ? late('no complete response', timeoutMs) : undefined;
   }
 
   fail(fault: TransportError): void {

@@ -64,8 +64,8 @@ export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outc
 
 /** The failure for a complete 2xx to a read, with a body that cannot be used. */
 export function unusableResponse(asked: RequestContext, response: ServiceResponse, reason: string): Failure {
-  return failed(asked, 'refused', `could not ${asked.task}: ${whyUnusable(response, reason)}`, {
-    hint: `check that ${asked.address} is the address of the list service`,
+  return failed(asked, 'refused', `cannot ${asked.task}: ${whyUnusable(response, reason)}`, {
+    hint: `check that ${asked.address} is the URL of the list service`,
     status: response.status,
     outcome: 'unknown',
     requestId: parseServiceError(response, asked.hide).requestId,
@@ -78,9 +78,9 @@ export function tooLongToWait(
   response: ServiceResponse,
   { waitMs, maxWaitMs }: { readonly waitMs: number; readonly maxWaitMs: number },
 ): Failure {
-  const wait = `the service asks to wait for ${secondsText(waitMs)}, and --max-wait is ${secondsText(maxWaitMs)}`;
-  return failed(asked, 'unavailable', `could not ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
-    hint: 'run it again later, or with a longer --max-wait',
+  const wait = `the service asks to wait ${secondsText(waitMs)}, longer than --max-wait (${secondsText(maxWaitMs)})`;
+  return failed(asked, 'unavailable', `cannot ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
+    hint: 'retry later, or pass a longer --max-wait',
     outcome: 'refused',
     ...detailsOf(asked, response),
   });
@@ -103,13 +103,10 @@ export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKey
   const reason = unusable !== undefined && response ? whyUnusable(response, unusable) : reasonOf(asked, attempt);
   const isStored = method === 'POST' && unusable !== undefined && response !== undefined && !isHtml(response);
   const doubt = isStored
-    ? `in doubt: the service said yes (HTTP ${response.status}) when asked to ${asked.task}, but the id is unknown`
-    : `in doubt whether listctl could ${asked.task}`;
+    ? `in doubt: the service accepted the request to ${asked.task} (HTTP ${response.status}), but the id is unknown`
+    : `in doubt: cannot confirm the request to ${asked.task}`;
   return failed(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
-    hint:
-      method === 'POST'
-        ? createAgain(isKeyOld ? undefined : key)
-        : 'the same command may be run again: it leads to the same item',
+    hint: method === 'POST' ? createAgain(isKeyOld ? undefined : key) : 'it is safe to run the same command again',
     outcome: 'unknown',
     idempotencyKey: key,
     ...detailsOf(asked, response),
@@ -117,10 +114,10 @@ export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKey
 }
 
 function createAgain(key: string | undefined): string {
-  const look = 'look whether the item is there before you create it again';
+  const look = 'check whether the item exists before creating it again';
   return key === undefined
     ? look
-    : `${look}\n--idempotency-key ${key} sends the same again, to a service that honors keys`;
+    : `${look}\nif the service honors idempotency keys, retry with --idempotency-key ${key}`;
 }
 
 /** Seconds for people: `2.5 s`. */
@@ -138,25 +135,24 @@ function faultFailure(asked: RequestContext, fault: TransportError, { outcome, t
   const { kind, reason, cause } = fault;
   const tried = timesText(times);
   if (kind === 'unusable' || kind === 'too-large') {
-    return failed(asked, 'refused', `could not ${task}: ${reason}${tried}`, { outcome, cause });
+    return failed(asked, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
   }
   if (kind === 'not-local') {
-    const hint = 'nothing was sent: use https or another name, or pass --allow-http to show the token to the network';
+    const hint = 'nothing was sent; use https or another host name, or pass --allow-http to send the token unencrypted';
     return failed(asked, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
       hint,
       outcome,
       cause,
     });
   }
-  const verb = outcome === 'not-sent' ? 'could not be reached' : 'gave no complete answer';
-  const message = `could not ${task}: ${address} ${verb} (${reason}${tried})`;
+  const verb = outcome === 'not-sent' ? 'is unreachable' : 'sent no complete response';
+  const message = `cannot ${task}: ${address} ${verb} (${reason}${tried})`;
   return failed(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });
 }
 
-const checkNetwork = 'check the address and the network, then run it again';
+const checkNetwork = 'check the URL and the network, then retry';
 const faultHints: Readonly<Partial<Record<TransportErrorKind, string>>> = {
-  untrusted:
-    'nothing was sent: check the address; if its certificate is of an authority of your own, name that with --ca-file FILE',
+  untrusted: 'nothing was sent; check the URL; for a private certificate authority, pass --ca-file FILE',
 };
 
 function refusal(asked: RequestContext, response: ServiceResponse, { outcome, times }: Tried): Failure {
@@ -165,7 +161,7 @@ function refusal(asked: RequestContext, response: ServiceResponse, { outcome, ti
   const message =
     kind === 'not-found' && asked.method !== 'POST'
       ? `${asked.target} was not found (${quoted})`
-      : `could not ${asked.task} (${quoted}${redirectOf(response)})`;
+      : `cannot ${asked.task} (${quoted}${redirectOf(response)})`;
   return failed(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
 }
 
@@ -182,18 +178,17 @@ function timesText(times: number): string {
 
 function hintFor(kind: FailureKind, { status, headers }: ServiceResponse): string | undefined {
   if (status >= 300 && status < 400 && status !== 304)
-    return 'redirects are not followed, so that the token stays home: check --base-url';
-  if (status === 401) return 'the service does not accept the token: listctl auth status says where it comes from';
-  if (status === 403) return 'the token is known, but may not do this';
-  if (kind === 'conflict') return 'read the item again, then decide';
+    return 'redirects are not followed, to protect the token; check --base-url';
+  if (status === 401) return 'the service rejected the token; run listctl auth status to see where it comes from';
+  if (status === 403) return 'the token is valid but lacks permission';
+  if (kind === 'conflict') return 'read the item again before you retry';
   const wait = headers['retry-after'];
-  if (kind === 'unavailable')
-    return wait === undefined ? 'run it again later' : `run it again later (Retry-After: ${wait})`;
+  if (kind === 'unavailable') return wait === undefined ? 'retry later' : `retry later (Retry-After: ${wait})`;
   return undefined;
 }
 
 function whyUnusable(response: ServiceResponse, reason: string): string {
-  return isHtml(response) ? `this is not the list service (it answered ${response.headers['content-type']})` : reason;
+  return isHtml(response) ? `this is not the list service (Content-Type: ${response.headers['content-type']})` : reason;
 }
 
 /** Where an answer redirects to, without what may be secret in it. */

@@ -198,9 +198,9 @@ class Exchange implements ResponseConnection {
   }
 }
 
-const tooLarge: TransportError = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+const tooLarge: TransportError = { kind: 'too-large', reason: 'the response is larger than 8 MiB' };
 const notOurs: TransportError = { kind: 'unusable', reason: unexpectedResponse };
-const cut: TransportError = { kind: 'lost', reason: 'the connection was lost before the answer ended' };
+const cut: TransportError = { kind: 'lost', reason: 'the connection was lost before the response ended' };
 
 /** Headers by name: Node's own object leaves out what comes twice, a second Retry-After for one. */
 function headersIn(raw: readonly string[]): Record<string, string> {

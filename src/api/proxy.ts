@@ -20,10 +20,10 @@ export function proxyFor(base: URL, env: Environment): URL | undefined {
   if (proxy !== undefined && /^https?:$/.test(proxy.protocol)) return proxy;
   if (proxy !== undefined && /^socks/.test(proxy.protocol)) {
     throw new Failure('usage', `${variable}: SOCKS proxies are not supported`, {
-      hint: 'name an http proxy in HTTPS_PROXY or HTTP_PROXY, or the host of the service in NO_PROXY',
+      hint: 'set HTTPS_PROXY or HTTP_PROXY to an http proxy, or add the host of the service to NO_PROXY',
     });
   }
-  throw new Failure('usage', `${variable}: expected the address of a proxy, such as http://proxy.example:8080`);
+  throw new Failure('usage', `invalid ${variable}: expected a proxy URL such as http://proxy.example:8080`);
 }
 
 /** The variable that names a proxy for addresses of this scheme; undefined where none is set. */

@@ -31,7 +31,7 @@ export function parseResponseJson(response: ServiceResponse): JsonValue {
   } catch (error) {
     // Newer Nodes quote a piece of the text, which may be anything: a piece of the token too.
     const reason = (error instanceof SyntaxError ? error.message : String(error)).replace(/, (\.\.\.)?".*$/s, '');
-    throw new SyntaxError(`the answer is not usable JSON (${reason})`, { cause: error });
+    throw new SyntaxError(`the response is not valid JSON (${reason})`, { cause: error });
   }
 }
 
@@ -59,7 +59,7 @@ export class ForeignResponse extends SyntaxError {}
 export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
   const members = readMembers(response);
   const id = idOf(members['id']);
-  if (id === undefined) throw new SyntaxError('the answer has no "id"');
+  if (id === undefined) throw new SyntaxError('the response has no "id"');
   if (ref !== undefined && id !== ref.id) {
     throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
   }
@@ -132,7 +132,7 @@ export function parseServiceError(
 
 function readMembers(response: ServiceResponse): JsonObject {
   const value = parseResponseJson(response);
-  if (!isObject(value)) throw new SyntaxError('the answer is not a JSON object');
+  if (!isObject(value)) throw new SyntaxError('the response is not a JSON object');
   return value;
 }
 
@@ -147,7 +147,7 @@ function membersOrNothing(response: ServiceResponse): JsonObject | undefined {
 
 function textOf({ body }: ServiceResponse): string {
   // Strict: a replacement character must never be taken for what was stored.
-  if (!isUtf8(body)) throw new SyntaxError('the answer is not UTF-8');
+  if (!isUtf8(body)) throw new SyntaxError('the response is not UTF-8');
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
@@ -192,15 +192,13 @@ export async function decodeAttempt(attempt: Attempt): Promise<Attempt> {
   const { response } = attempt;
   const coding = response?.headers['content-encoding']?.trim().toLowerCase();
   if (!response || !coding || coding === 'identity' || response.body.length === 0) return attempt;
-  const decoded = /^(x-)?gzip$/.test(coding)
-    ? await gunzipped(response)
-    : 'it is compressed in a way that is not taken';
+  const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(response) : 'unsupported content encoding';
   if (decoded === 'too-large' && isGood(response)) {
     const head = { status: response.status, headers: response.headers };
-    return { error: { kind: 'too-large', reason: 'the answer is larger than 8 MiB' }, wasSent: true, head };
+    return { error: { kind: 'too-large', reason: 'the response is larger than 8 MiB' }, wasSent: true, head };
   }
   if (typeof decoded !== 'string') return { response: { ...response, headers: plain(response), body: decoded } };
-  const unreadable = `the answer cannot be read: ${decoded}`;
+  const unreadable = `cannot read the response: ${decoded}`;
   return { response: { ...response, headers: plain(response), body: new Uint8Array(), unreadable } };
 }
 
@@ -218,7 +216,7 @@ async function gunzipped(response: ServiceResponse): Promise<Uint8Array | string
   return new Promise((resolve) => {
     gunzip(response.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
       if (error === null) resolve(decoded);
-      else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compression is cut short or damaged');
+      else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compressed data is truncated or damaged');
     });
   });
 }

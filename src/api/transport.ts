@@ -61,7 +61,7 @@ export type TransportErrorKind =
   | 'too-large'
   | 'stopped';
 
-/** Why there is no complete answer. */
+/** Why there is no complete response. */
 export interface TransportError {
   readonly kind: TransportErrorKind;
   /** What happened, for people: `connection refused`. */
@@ -127,39 +127,39 @@ export const errorBytesMax = 64 * 1024;
 /** The code of an error, ours: a name that stands for this machine leads to another one. */
 export const notLocal = 'ERR_NOT_LOCAL';
 
-const oldTls = 'it offers no version of TLS that is safe (1.2 or later)';
-const clientCertificate = 'it requires a client certificate, which listctl cannot send';
+const oldTls = 'the server does not support TLS 1.2 or later';
+const clientCertificate = 'the server requires a client certificate, which listctl does not support';
 
 /** Error codes, in words. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'the connection was reset',
-  ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name could not be looked up',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'DNS lookup failed',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
-  ETIMEDOUT: 'no answer while connecting',
+  ETIMEDOUT: 'connection timed out',
   EPIPE: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed before the answer ended',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed before the answer ended',
+  UND_ERR_SOCKET: 'the connection was closed before the response ended',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the connection was closed before the response ended',
   // TLS: as OpenSSL's X509_V_ERR_… are named, and Node's own.
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by an authority that is not trusted here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is signed by an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT: 'its certificate is signed by an authority that is not trusted here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is signed by an authority that is not trusted here',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  EPROTO: 'TLS could not be agreed on',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate signed by an untrusted authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate signed by an untrusted authority',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate signed by an untrusted authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate signed by an untrusted authority',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate issued for another host name',
+  CERT_HAS_EXPIRED: 'certificate has expired',
+  CERT_NOT_YET_VALID: 'certificate is not yet valid',
+  EPROTO: 'TLS handshake failed',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: oldTls,
   ERR_SSL_UNSUPPORTED_PROTOCOL: oldTls,
   ERR_SSL_NO_PROTOCOLS_AVAILABLE: oldTls,
   ERR_SSL_WRONG_SSL_VERSION: oldTls,
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/1.1 over TLS',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'the server does not support HTTP/1.1 over TLS',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: clientCertificate,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: clientCertificate,
-  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'TLS could not be agreed on; it may require a client certificate',
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'TLS handshake failed; the server may require a client certificate',
 };
 
 /** How OpenSSL says that what came is no TLS: it depends on the bytes, and on its version. */
@@ -198,7 +198,7 @@ function codeOf({ code }: { readonly code?: unknown }): string {
 
 function reasonOf(cause: TlsError): string {
   const { message, library, reason } = cause;
-  if (notTls.test(message)) return 'it does not speak TLS; this may be a port for http';
+  if (notTls.test(message)) return 'the server does not use TLS; this may be an http port';
   const code = codeOf(cause);
   const text = library === undefined ? message || code : `TLS failed: ${reason ?? code}`;
   // As OpenSSL 3.5 (Node 26) names the alerts that older ones call SSLv3's.
@@ -211,9 +211,9 @@ function kindBeforeSending(code: string): TransportErrorKind {
 }
 
 /** What a 100 or a 101 is that nobody asked for. */
-export const unexpectedResponse = 'the answer is none to the request';
+export const unexpectedResponse = 'unexpected response';
 
 /** What comes from something else than a server of HTTP/1.1. */
 export function notHttp(cause: unknown): TransportError {
-  return { kind: 'unusable', reason: 'the answer is not HTTP', cause };
+  return { kind: 'unusable', reason: 'the response is not HTTP', cause };
 }

@@ -71,12 +71,12 @@ async function openTunnel(socket: Socket, target: SocketTarget, options: TunnelO
 const tunnelled = 'listctl:tunnelled';
 
 function refusalReason(status: number, hasMore: boolean): string {
-  if (status === 407) return 'it wants a user name and password (407)';
-  return status < 300 && hasMore ? 'it sent bytes before the request' : `HTTP ${status}`;
+  if (status === 407) return 'proxy authentication required (407)';
+  return status < 300 && hasMore ? 'the server sent data before the request' : `HTTP ${status}`;
 }
 
 function proxyError(proxy: URL, reason: string): Error {
-  return new Error(`the proxy ${proxy.host} did not connect: ${reason}`);
+  return new Error(`cannot connect through proxy ${proxy.host}: ${reason}`);
 }
 
 /** A user name or a password as it was meant; what is no percent-encoding stands for itself. */

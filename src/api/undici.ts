@@ -213,7 +213,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const ended = new Error('the attempt has ended');
-const tooLarge: TransportError = { kind: 'too-large', reason: 'the answer is larger than 8 MiB' };
+const tooLarge: TransportError = { kind: 'too-large', reason: 'the response is larger than 8 MiB' };
 
 type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
 

@@ -262,7 +262,7 @@ function readKeys(text: string, { start }: Extent): readonly string[] {
   const keys: string[] = [];
   eachElement(text, start, (extent) => {
     const key = parsePart(text, extent);
-    if (typeof key !== 'string') throw new JsonFault('a key is no text', extent.start);
+    if (typeof key !== 'string') throw new JsonFault('a key is not a string', extent.start);
     keys.push(key);
   });
   return keys;

@@ -121,7 +121,7 @@ const ownWords: Readonly<Record<string, string>> = {
   ELOOP: 'too many symbolic links',
   ENFILE: 'too many open files in the system',
   ENOSPC: 'no space left on the device',
-  ENXIO: 'no such device, or nothing reads from it',
+  ENXIO: 'no such device, or no reader',
   ERR_FS_FILE_TOO_LARGE: 'the file is too large',
   ERR_STRING_TOO_LONG: 'the file is too large',
 };

@@ -49,7 +49,7 @@ export function readDescriptor(descriptor: number, bytesMax: number): Buffer {
 
 /** The error for a file of more bytes than are read. */
 export function tooLarge(bytesMax: number): Error {
-  return new Error(`it is larger than ${bytesMax / 1_048_576} MiB`);
+  return new Error(`larger than ${bytesMax / 1_048_576} MiB`);
 }
 
 /** As many links as a system follows (Linux: path_resolution(7)). */

@@ -55,10 +55,10 @@ export function checkId(id: string, name: string): string {
 
 function reasonAgainstId(id: string): string | undefined {
   if (id === '') return 'is empty';
-  if (id === '.' || id === '..') return `is "${id}", which would address something else`;
+  if (id === '.' || id === '..') return `is "${id}", which is not a path segment`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused; \p{Cc} takes each start 0.2 ms.
   if (/[\u0000-\u001f\u007f-\u009f]/.test(id)) return 'has control characters';
-  if (!isWellFormed(id)) return 'has half a character (a lone surrogate)';
+  if (!isWellFormed(id)) return 'has a lone surrogate';
   if (Buffer.byteLength(id) > 1024) return 'is longer than 1,024 bytes';
   return undefined;
 }

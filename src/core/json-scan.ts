@@ -126,7 +126,7 @@ export function eachMember(text: string, start: number, take: (name: string, val
     if (text[from] !== '"') throw unexpected(text, from);
     const nameEnd = endOfString(text, from);
     const name = parseText(text, { start: from, end: nameEnd });
-    if (names.has(name)) throw new JsonFault(`the name ${JSON.stringify(name.slice(0, 100))} stands there twice`, from);
+    if (names.has(name)) throw new JsonFault(`duplicate member ${JSON.stringify(name.slice(0, 100))}`, from);
     names.add(name);
     const colon = skipBlanks(text, nameEnd);
     if (text[colon] !== ':') throw unexpected(text, colon);
@@ -245,7 +245,7 @@ function isBlank(code: number): boolean {
 
 function unexpected(text: string, at: number): JsonFault {
   const rest = text.slice(at, at + 20);
-  return new JsonFault(rest === '' ? 'no JSON: it ends too early' : `no JSON from ${JSON.stringify(rest)} on`, at);
+  return new JsonFault(rest === '' ? 'invalid JSON: unexpected end' : `invalid JSON at ${JSON.stringify(rest)}`, at);
 }
 
 /** The members of one object that was read. Every method throws a JsonFault where a member is missing or something else. */
@@ -258,13 +258,13 @@ export class JsonMembers {
 
   /**
    * @param known the names that it may have
-   * @throws {JsonFault} when there is no object, or one with another name
+   * @throws {JsonFault} when there is not an object, or one with another name
    */
   constructor(text: string, start: number, known: readonly string[]) {
     this.#text = text;
     this.#start = start;
     this.end = eachMember(text, start, (name, value) => {
-      if (!known.includes(name)) throw new JsonFault(`there is a member ${JSON.stringify(name.slice(0, 100))}`, start);
+      if (!known.includes(name)) throw new JsonFault(`unexpected member ${JSON.stringify(name.slice(0, 100))}`, start);
       this.#extents.set(name, value);
     });
   }
@@ -286,12 +286,12 @@ export class JsonMembers {
 
   text(name: string): string {
     const extent = this.extent(name);
-    return this.#text[extent.start] === '"' ? parseText(this.#text, extent) : this.#refuse(name, 'is no text');
+    return this.#text[extent.start] === '"' ? parseText(this.#text, extent) : this.#refuse(name, 'is not a string');
   }
 
   textOrNull(name: string): string | null {
     const value = this.value(name);
-    return value === null || typeof value === 'string' ? value : this.#refuse(name, 'is no text');
+    return value === null || typeof value === 'string' ? value : this.#refuse(name, 'is not a string');
   }
 
   /** Undefined where there is no such member. */
@@ -311,7 +311,7 @@ export class JsonMembers {
     try {
       return checkId(id, of);
     } catch (error) {
-      return this.#refuse(name, `can be no id: ${(error as Error).message}`);
+      return this.#refuse(name, `is not a valid id: ${(error as Error).message}`);
     }
   }
 
@@ -320,12 +320,12 @@ export class JsonMembers {
     const value = this.value(name);
     return Number.isSafeInteger(value) && (value as number) >= 0
       ? (value as number)
-      : this.#refuse(name, 'is no whole number');
+      : this.#refuse(name, 'is not a whole number');
   }
 
   fields(name: string): Fields {
     const value = this.value(name);
-    return isObject(value) ? value : this.#refuse(name, 'is no object');
+    return isObject(value) ? value : this.#refuse(name, 'is not an object');
   }
 
   /** One of some texts. */

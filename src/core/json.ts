@@ -108,7 +108,7 @@ function refuseExcess(text: string): void {
       case 0x5b:
       case 0x7b:
         depth += 1;
-        if (depth > limits.depth) throw new SyntaxError(`it nests deeper than ${limits.depth} levels`);
+        if (depth > limits.depth) throw new SyntaxError(`nested deeper than ${limits.depth} levels`);
         break;
       case 0x5d:
       case 0x7d:
@@ -116,7 +116,7 @@ function refuseExcess(text: string): void {
         break;
       case 0x3a:
         members += 1;
-        if (members > limits.members) throw new SyntaxError(`it has more than ${limits.members} members`);
+        if (members > limits.members) throw new SyntaxError(`more than ${limits.members} members`);
     }
   }
 }

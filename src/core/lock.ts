@@ -148,7 +148,7 @@ export function isLocked(path: string, processes: Processes): boolean {
     const code = errnoCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
     throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
-      hint: 'it says who is at work there',
+      hint: 'the file names the process that holds the lock',
       cause: error,
     });
   }
@@ -218,14 +218,14 @@ function locked(path: string, holder: Holder, canBreak: boolean): Failure {
 }
 
 function hintFor(path: string, holder: Holder, canBreak: boolean): string {
-  if (isFromHere(holder)) return 'run it again when that is done';
+  if (isFromHere(holder)) return 'retry when it has finished';
   return canBreak
-    ? 'run it again when that is done; if that host is gone for good, --break-lock takes the lock'
-    : `if that host is gone for good, remove ${join(path, entryOf(holder))}`;
+    ? 'retry when it has finished; if that host is permanently gone, pass --break-lock'
+    : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
 }
 
 function nameOf(path: string, holder: Holder): string {
-  const { host = 'a host', since = 'some time ago' } = saidBy(path, holder);
+  const { host = 'another host', since = 'an unknown time' } = saidBy(path, holder);
   return `process ${holder.pid} on ${host}, since ${since}`;
 }
 

@@ -115,7 +115,7 @@ function tryTo<T>(verb: string, work: () => T): T {
     return work();
   } catch (error) {
     throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${errnoReason(error)}`, {
-      hint: 'set TMPDIR to a directory with room, or name the columns with --columns: then no file is needed',
+      hint: 'set TMPDIR to a directory with free space, or pass --columns, which needs no file',
       cause: error,
     });
   }
@@ -215,7 +215,7 @@ function tryBytes<T>(directory: string, work: () => T): T {
     return work();
   } catch (error) {
     throw new Failure('local-file', `cannot copy the rows into ${directory}: ${errnoReason(error)}`, {
-      hint: 'nothing was sent; rows in a regular file need no copy',
+      hint: 'nothing was sent; pass a regular file, which needs no copy',
       cause: error,
     });
   }

@@ -87,7 +87,7 @@ export function readYaml(text: string): YamlDocument {
     const { line, col } = lines.linePos(Math.max(0, offset));
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  if (text.length > limits.textLength) throw new YamlSyntaxError('it is longer than 8 MiB', { line: 1, column: 1 });
+  if (text.length > limits.textLength) throw new YamlSyntaxError('longer than 8 MiB', { line: 1, column: 1 });
   const document = documentOf(text, lines, placeAt);
   const reader = new Reader(placeAt);
   const value = document.contents === null ? null : reader.read(document.contents as ParsedNode, 0).value;
@@ -105,7 +105,7 @@ function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
   const { code, message } = fault;
   // Some of the library's sentences repeat all that they are about.
   const reason = message.length > 200 ? `${message.slice(0, 200)}…` : message;
-  throw new YamlSyntaxError(code === 'MULTIPLE_DOCS' ? 'another document begins' : reason, placeAt(fault.pos[0]));
+  throw new YamlSyntaxError(code === 'MULTIPLE_DOCS' ? 'more than one document' : reason, placeAt(fault.pos[0]));
 }
 
 /**
@@ -120,7 +120,7 @@ function withoutStacks<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RangeError) throw new YamlSyntaxError('it nests too deep', { line: 1, column: 1 });
+    if (error instanceof RangeError) throw new YamlSyntaxError('nested too deep', { line: 1, column: 1 });
     throw error;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
@@ -161,15 +161,15 @@ class Reader {
   }
 
   #tooDeep(node: ParsedNode): YamlSyntaxError {
-    return this.#fault(node, `it nests deeper than ${limits.depth} levels`);
+    return this.#fault(node, `nested deeper than ${limits.depth} levels`);
   }
 
   #aliasOf(node: Alias.Parsed): Read {
     const read = this.#anchors.get(node.source);
-    if (read === undefined) throw this.#fault(node, `there is no anchor &${node.source.slice(0, 100)} before it`);
+    if (read === undefined) throw this.#fault(node, `unknown anchor &${node.source.slice(0, 100)}`);
     // What an alias stands for is one value here; whoever prints it writes all of it each time.
     this.#aliased += read.size;
-    if (this.#aliased > limits.aliased) throw this.#fault(node, `aliases stand for more than ${limits.aliased} values`);
+    if (this.#aliased > limits.aliased) throw this.#fault(node, `aliases expand to more than ${limits.aliased} values`);
     return read;
   }
 
@@ -178,8 +178,8 @@ class Reader {
     let [size, levels] = [1, 0];
     for (const { key, value } of map.items) {
       const name = this.#name(key, map);
-      if (members.has(name)) throw this.#fault(key, `the name ${JSON.stringify(name.slice(0, 100))} stands here twice`);
-      if (members.size === limits.members) throw this.#fault(key, `it has more than ${limits.members} members`);
+      if (members.has(name)) throw this.#fault(key, `duplicate key ${JSON.stringify(name.slice(0, 100))}`);
+      if (members.size === limits.members) throw this.#fault(key, `more than ${limits.members} members`);
       const read = value === null ? leafOf(null) : this.read(value, depth + 1);
       members.set(name, read.value);
       size += read.size;
@@ -192,11 +192,11 @@ class Reader {
 
   #name(key: ParsedNode | null, map: YAMLMap.Parsed): string {
     const scalar = isScalar(key) ? key : undefined;
-    if (key === null || scalar?.value === null) throw this.#fault(key ?? map, 'a name is missing before the colon');
-    if (scalar === undefined) throw this.#fault(key, 'a name is a text, and this is none');
+    if (key === null || scalar?.value === null) throw this.#fault(key ?? map, 'missing key before the colon');
+    if (scalar === undefined) throw this.#fault(key, 'keys must be strings');
     const { source = '', type, anchor } = scalar;
     if (source === '<<' && type === 'PLAIN') {
-      throw this.#fault(key, 'YAML 1.2 has no merge keys: write the members out, or "<<" in quotes for that name');
+      throw this.#fault(key, 'merge keys are not supported: write the members out, or quote "<<" to use it as a key');
     }
     // A number is the name that was written.
     if (anchor !== undefined) this.#anchors.set(anchor, leafOf(source));
@@ -220,12 +220,12 @@ class Reader {
     const { value, source = '' } = node;
     if (typeof value === 'number') return leafOf(this.#number(node, source));
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return leafOf(value);
-    throw this.#fault(node, 'it is no value that JSON has');
+    throw this.#fault(node, 'not a JSON value');
   }
 
   #number(node: YamlScalar.Parsed, source: string): JsonValue {
     const digits = jsonDigits(source);
-    if (digits === undefined) throw this.#fault(node, `${source.slice(0, 100)} is no number that JSON has`);
+    if (digits === undefined) throw this.#fault(node, `${source.slice(0, 100)} is not a JSON number`);
     const value = Number(digits);
     return String(value) === digits ? value : new NumberToken(digits);
   }

@@ -124,7 +124,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const failure = first === undefined ? undefined : badRowFailure(first, file);
   const where = failure === undefined ? '' : `: ${failure.message}`;
   return new Failure('usage', `${name}: ${count} of ${check.rows} cannot be sent${where}`, {
-    hint: 'nothing was sent; mend them, or send the others with --skip-invalid',
+    hint: 'nothing was sent; fix these rows, or pass --skip-invalid to send the others',
     outcome: 'not-sent',
     about: check.badCount === 1 ? failure?.details.about : undefined,
   });

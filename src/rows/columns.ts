@@ -40,15 +40,15 @@ export function unknownName(option: string, what: string, name: string, names: r
     .map((each) => (each.length > 100 ? `${each.slice(0, 100)}…` : each))
     .join(', ');
   const known = names.length > 10 ? `${shown}, … (${names.length})` : shown;
-  return new Failure('usage', `${option} ${name}: there is no ${what} ${quoted(name)}`, {
+  return new Failure('usage', `${option} ${name}: no ${what} ${quoted(name)}`, {
     hint: nearest === undefined ? `the ${what}s are: ${known}` : `did you mean ${quoted(nearest)}?`,
   });
 }
 
 /** The failure for two columns that would be sent as one field. */
 function sameField(one: string, other: string, field: string): Failure {
-  return new Failure('usage', `${quoted(one)} and ${quoted(other)} would both be the field ${quoted(field)}`, {
-    hint: 'give one of them another name with --rename, or leave it out with --only',
+  return new Failure('usage', `${quoted(one)} and ${quoted(other)} would both become field ${quoted(field)}`, {
+    hint: 'pass --rename to rename one, or --only to leave it out',
   });
 }
 
@@ -64,7 +64,7 @@ export function checkRename(rename: ReadonlyMap<string, string>): void {
 
 /** What is said once of ids that a create leaves out. */
 export function unsentIds(idColumn: string): string {
-  return `the service assigns ids: ${quoted(idColumn)} is not sent; --rename ${idColumn}=Name sends it under another name`;
+  return `${quoted(idColumn)} is not sent, because the service assigns ids; to send it as a field, pass --rename ${idColumn}=NAME`;
 }
 
 /** A column that becomes a field. */
@@ -94,7 +94,7 @@ export interface Header {
 export function readHeader({ line, source, fault }: RawRow, options: RowsOptions, file: string): Header {
   const wrong = (problem: string, column: number | undefined) => {
     const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
-    return new Failure('usage', `${file}, ${place}: in the header, ${problem}`, {
+    return new Failure('usage', `${file}, ${place}: invalid header: ${problem}`, {
       hint: 'nothing was sent',
       about: { line, column, reason: problem },
     });
@@ -143,9 +143,9 @@ function nameAndType(cell: string): NamedColumn {
 function checkNames(named: readonly NamedColumn[], wrong: (problem: string, column: number) => Failure): void {
   const places = new Map<string, number>();
   for (const [at, { name }] of named.entries()) {
-    if (name === '') throw wrong('the column has no name', at + 1);
+    if (name === '') throw wrong('empty column name', at + 1);
     const first = places.get(name);
-    if (first !== undefined) throw wrong(`${quoted(name)} is the name of column ${first} already`, at + 1);
+    if (first !== undefined) throw wrong(`duplicate column name ${quoted(name)} (see column ${first})`, at + 1);
     places.set(name, at + 1);
   }
 }
@@ -179,7 +179,7 @@ function cellValue(text: string, type: CellType, empty: EmptyCell): CellValue {
     case 'string':
       return { value: text };
     case 'number':
-      return number.test(text.trim()) ? { value: parseJson(text.trim()) } : isNo('a number, as JSON writes it', text);
+      return number.test(text.trim()) ? { value: parseJson(text.trim()) } : isNo('a JSON number', text);
     case 'boolean':
       return boolean(text);
     case 'json':
@@ -256,7 +256,7 @@ function fieldReader({ columns }: Header, { action, common, empty }: RowsOptions
 
 function ragged(cells: number, columns: number): RowFault {
   const count = cells === 1 ? '1 cell' : `${cells} cells`;
-  return { problem: `${count}, where the header has ${columns} columns`, column: undefined };
+  return { problem: `${count}, but the header has ${columns} columns`, column: undefined };
 }
 
 /** What rows of ids mean: the item, and for an update the common fields alone. */

@@ -143,7 +143,7 @@ class RecordSplitter implements CsvSplitter {
     } else if (code === carriageReturn && text.charCodeAt(this.#at + 1) !== lineFeed) {
       // What follows it is not here yet.
       if (this.#at + 1 === text.length && !isLast) return undefined;
-      this.#problem ??= 'a CR without LF, outside quotes';
+      this.#problem ??= 'CR without LF outside quotes';
       this.#state = inPlain;
       this.#hasText = true;
     } else if (code !== carriageReturn) {
@@ -260,8 +260,7 @@ function faultOf(error: CsvError): RowFault {
 
 /** csv-parse's sentences name lines of the part that it was given. */
 const problems: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote is never closed',
-  CSV_INVALID_CLOSING_QUOTE: 'something stands behind a closing quote (a quote inside quotes is written twice)',
-  INVALID_OPENING_QUOTE:
-    'a quote in a cell that does not begin with one (put the cell in quotes, and the quote in it twice)',
+  CSV_QUOTE_NOT_CLOSED: 'unclosed quote',
+  CSV_INVALID_CLOSING_QUOTE: 'unexpected text after a closing quote (double a quote inside quotes)',
+  INVALID_OPENING_QUOTE: 'quote inside an unquoted cell (quote the cell and double the quote)',
 };

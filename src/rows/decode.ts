@@ -80,8 +80,8 @@ function checkLabel(label: string): string {
   try {
     return new TextDecoder(label).encoding;
   } catch (error) {
-    throw new Failure('usage', `--encoding ${label} is no encoding that listctl knows`, {
-      hint: 'for instance utf-8, utf-16le, windows-1252, iso-8859-2, shift_jis',
+    throw new Failure('usage', `unknown encoding "${label}"`, {
+      hint: 'pass --encoding utf-8, utf-16le, windows-1252, iso-8859-2 or shift_jis, for example',
       cause: error,
     });
   }
@@ -91,7 +91,7 @@ function utf8Decoder({ name, markBytes }: Decoding): Decoder {
   let offset = markBytes;
   let held: Buffer = Buffer.alloc(0);
   const decode = (bytes: Buffer): string => {
-    if (!isUtf8(bytes)) throw notInIt(name, 'UTF-8', `its byte ${offset + firstBadByte(bytes)}`);
+    if (!isUtf8(bytes)) throw notInIt(name, 'UTF-8', `invalid byte at offset ${offset + firstBadByte(bytes)}`);
     offset += bytes.length;
     return bytes.toString();
   };
@@ -141,15 +141,15 @@ function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
       offset += bytes.length;
       return text;
     } catch (error) {
-      throw notInIt(name, encoding, `something after its byte ${Math.max(0, offset - 4)}`, error);
+      throw notInIt(name, encoding, `invalid byte after offset ${Math.max(0, offset - 4)}`, error);
     }
   };
   return { decode: (bytes) => decode(bytes, true), end: () => decode(new Uint8Array(), false) };
 }
 
 function notInIt(name: string, encoding: string, what: string, cause?: unknown): Failure {
-  return new Failure('usage', `${name} is not ${encoding} text: ${what} is not`, {
-    hint: `nothing was sent; say how it is written: --encoding ${encoding === 'UTF-8' ? 'windows-1252' : 'utf-8'}, for instance`,
+  return new Failure('usage', `${name} is not valid ${encoding}: ${what}`, {
+    hint: `nothing was sent; pass the encoding of the file, such as --encoding ${encoding === 'UTF-8' ? 'windows-1252' : 'utf-8'}`,
     cause,
   });
 }

@@ -50,7 +50,7 @@ export async function openInput(file: string, options: InputOptions): Promise<In
   const { host } = options;
   if (file === '-') {
     if (host.stdin.isTTY) {
-      throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the rows in, or name a file' });
+      throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the rows in, or pass a file' });
     }
     const { kind, stream } = host.stdin;
     if (kind === 'directory') throw isDirectory(nameOf(file));
@@ -147,7 +147,7 @@ function isDirectory(name: string): Failure {
 
 function closedStdin(): Failure {
   return new Failure('usage', 'cannot read standard input: it is closed', {
-    hint: 'pipe the rows in (a container may need -i), or name a file; nothing was sent',
+    hint: 'nothing was sent; pipe the rows in (a container may need -i), or pass a file',
   });
 }
 
@@ -184,8 +184,8 @@ async function* fileBytes(input: Input, { blockBytes = 65_536, onBytes }: ByteOp
     const length = Math.min(blockBytes, sizeBytes - position);
     const block = await readBlock(input, position, length);
     if (block.length < length || input.isUnchanged?.(position / blockBytes, block) === false) {
-      throw new Failure('local-file', `${nameOf(input.name)} changed while it was read`, {
-        hint: 'stop what writes to it before it is read again',
+      throw new Failure('local-file', `${nameOf(input.name)} changed while it was being read`, {
+        hint: 'stop the process that writes to it, then retry',
       });
     }
     onBytes?.(block);
@@ -230,7 +230,7 @@ export async function isGzip(input: Input): Promise<boolean> {
   const start = input.sizeBytes < 2 ? undefined : await readBlock(input, 0, 2);
   if (start?.[0] === 0x1f && start[1] === 0x8b) return true;
   if (!input.name.toLowerCase().endsWith('.gz')) return false;
-  throw damaged(input, 'it does not begin as such data does');
+  throw damaged(input, 'no gzip header');
 }
 
 async function* unpacked(bytes: AsyncIterable<Buffer>, input: Input): AsyncGenerator<Uint8Array> {
@@ -252,6 +252,6 @@ async function* unpacked(bytes: AsyncIterable<Buffer>, input: Input): AsyncGener
 
 function damaged(input: Input, reason: string): Failure {
   return new Failure('local-file', `${nameOf(input.name)} is damaged gzip data: ${reason}`, {
-    hint: 'nothing was sent; pack it again',
+    hint: 'nothing was sent; recompress the file',
   });
 }

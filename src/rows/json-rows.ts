@@ -60,15 +60,15 @@ class ArraySplitter {
   end(): readonly TextPart[] {
     this.#elements = [];
     if (this.#where === 'before') {
-      throw new Failure('usage', `cannot read ${this.#name}: it has no JSON array`, { hint: 'nothing was sent' });
+      throw new Failure('usage', `cannot read ${this.#name}: no JSON array found`, { hint: 'nothing was sent' });
     }
     if (this.#where === 'inside') {
       // Who parses an element that is itself cut short finds the place.
       const isCut = this.#depth > 0 || this.#isInString;
       this.#begun ??= this.#here();
-      this.#finish(isCut ? undefined : 'the array is not closed: the file ends before its ]');
+      this.#finish(isCut ? undefined : 'the array is not closed: the file ends before "]"');
     } else if (this.#begun !== undefined) {
-      this.#finish('something stands behind the array (JSON in lines of its own is jsonl)');
+      this.#finish('unexpected text after the array (for one JSON value per line use jsonl)');
     }
     return this.#elements;
   }
@@ -117,7 +117,7 @@ class ArraySplitter {
       this.#finish(undefined);
     } else if (isComma || this.#isAwaited) {
       this.#begun = this.#here();
-      this.#finish('an element is missing beside a comma');
+      this.#finish('missing element next to a comma');
     }
     this.#isAwaited = isComma;
     if (!isComma) this.#where = 'behind';
@@ -157,11 +157,15 @@ function isBlank(code: number): boolean {
 function noArray(name: string, code: number): Failure {
   const hint =
     code === 0x7b
-      ? 'one object: pass it with --fields; an object a line: --input-format jsonl'
-      : 'rows are objects between [ and ]; nothing was sent';
-  return new Failure('usage', `${name} is no JSON array: it begins with ${JSON.stringify(String.fromCharCode(code))}`, {
-    hint,
-  });
+      ? 'pass a single object with --fields; for one object per line, pass --input-format jsonl'
+      : 'put the rows between [ and ]; nothing was sent';
+  return new Failure(
+    'usage',
+    `${name} is not a JSON array: it begins with ${JSON.stringify(String.fromCharCode(code))}`,
+    {
+      hint,
+    },
+  );
 }
 
 export function createJsonParser(options: RowsOptions): RowParser {
@@ -186,15 +190,14 @@ function bareId(value: JsonValue, { action, common }: RowsOptions): ParsedRow | 
 
 /** What an object says, or what is wrong with it. */
 function objectMeaning(value: JsonValue, options: RowsOptions, found: Found): ParsedRow | string {
-  if (!isObject(value)) return options.action === 'create' ? 'no object' : 'no object, and no id';
-  if (Object.hasOwn(value, 'listctl:text'))
-    return 'a row that could not be read: mend its listctl:text, and put that here';
+  if (!isObject(value)) return options.action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
+  if (Object.hasOwn(value, 'listctl:text')) return 'this row could not be read: fix its listctl:text and put that here';
   const parts = partsOf(value, options);
-  if (parts === undefined) return 'no item: it has no object named "fields"';
+  if (parts === undefined) return 'not an item: no "fields" object';
   found.add(parts);
   const { id, hasId } = parts;
   if (hasId && id === undefined && options.action !== 'create') {
-    return `${quoted(options.idColumn)} is no text and no number`;
+    return `${quoted(options.idColumn)} is neither a string nor a number`;
   }
   return options.action === 'create' || options.action === 'update' ? sentFrom(parts, options) : { id, fields: {} };
 }
@@ -232,7 +235,7 @@ class Found {
     const names = [...this.#dropped].map(quoted).join(', ');
     return [
       ...(this.#hasUnsentId ? [unsentIds(this.#options.idColumn)] : []),
-      ...(names === '' ? [] : [`only the fields of items are sent, not ${names}`]),
+      ...(names === '' ? [] : [`only the fields of items are sent; ignored: ${names}`]),
     ];
   }
 
@@ -292,7 +295,7 @@ function sentFrom(
     if (!isWanted(name)) continue;
     // Inside an item a field may have the name of the id; it is another thing.
     const field = (name === idColumn ? undefined : rename.get(name)) ?? name;
-    if (fields.has(field)) return `two of its members would be the field ${quoted(field)}`;
+    if (fields.has(field)) return `two members would both become field ${quoted(field)}`;
     fields.set(field, value);
   }
   for (const [name, value] of Object.entries(common)) fields.set(name, value);

@@ -47,13 +47,13 @@ export function formatOfName(name: string): RowFormat | undefined {
 function formatOfStart(start: string, input: Input): RowFormat {
   if (start === '' || start.startsWith('{')) return 'jsonl';
   if (start.startsWith('[')) return 'json';
-  throw unknownFormat(input, 'what it begins with');
+  throw unknownFormat(input, 'its content');
 }
 
 /** The failure for a file whose format nothing tells. */
 function unknownFormat(input: Input, what = 'its name'): Failure {
-  return new Failure('usage', `${nameOf(input.name)}: ${what} does not tell the format of its rows`, {
-    hint: 'name it: --input-format ids for an id a line, else csv, tsv, jsonl or json',
+  return new Failure('usage', `cannot tell the format of ${nameOf(input.name)} from ${what}`, {
+    hint: 'pass --input-format csv, tsv, jsonl, json, or ids (one id per line)',
   });
 }
 
@@ -61,21 +61,21 @@ function unknownFormat(input: Input, what = 'its name'): Failure {
 export function checkOptions(format: RowFormat, options: RowsOptions): void {
   const hasCells = format === 'csv' || format === 'tsv';
   const refuse = (option: string, isGiven: boolean, what: string) => {
-    if (isGiven) throw new Failure('usage', `${option} is for ${what}, and these rows are ${format}`);
+    if (isGiven) throw new Failure('usage', `${option} requires ${what} input, not ${format}`);
   };
   if (!hasCells) {
     refuse('--delimiter', options.delimiter !== undefined, 'CSV');
-    refuse('--type', options.types.size > 0, 'CSV and TSV');
-    refuse('--empty', options.empty !== 'omit', 'CSV and TSV');
+    refuse('--type', options.types.size > 0, 'CSV or TSV');
+    refuse('--empty', options.empty !== 'omit', 'CSV or TSV');
   }
   if (format === 'ids') {
-    refuse('--only', options.only !== undefined, 'rows with names');
-    refuse('--rename', options.rename.size > 0, 'rows with names');
+    refuse('--only', options.only !== undefined, 'CSV, TSV or JSON');
+    refuse('--rename', options.rename.size > 0, 'CSV, TSV or JSON');
   }
   if (hasCells || format === 'ids') refuse('--rows', options.rows !== 'auto', 'JSON');
   if (format === 'ids' && options.action === 'create') {
-    throw new Failure('usage', 'a create needs fields, and these rows are ids alone', {
-      hint: 'the service assigns ids; if they are something else, name the format: --input-format csv',
+    throw new Failure('usage', 'items create needs fields, but the input holds only ids', {
+      hint: 'the service assigns ids; if the input is not a list of ids, pass its format, such as --input-format csv',
     });
   }
 }
@@ -104,8 +104,8 @@ function csvStart(start: string, format: RowFormat, option: string | undefined):
 function delimiterFrom(option: string): string {
   const character = option === 'tab' || option === '\\t' ? '\t' : option;
   if (character.length === 1 && !'"\r\n'.includes(character)) return character;
-  throw new Failure('usage', `--delimiter ${quoted(option)} is no single character that can divide cells`, {
-    hint: 'for instance , ; | or tab',
+  throw new Failure('usage', `invalid --delimiter ${quoted(option)}: must be a single character`, {
+    hint: 'pass a character such as "," or ";", or "tab"',
   });
 }
 
@@ -171,7 +171,7 @@ function parsed(text: string): Parsed {
     // JSON, but none that is taken: a name twice, too deep, too wide.
     if (at === undefined) return { problem: error.message, at };
     const rest = text.slice(at, at + 20);
-    return { problem: rest === '' ? 'no JSON: it ends too early' : `no JSON from ${quoted(rest)} on`, at };
+    return { problem: rest === '' ? 'invalid JSON: unexpected end' : `invalid JSON at ${quoted(rest)}`, at };
   }
 }
 
@@ -253,7 +253,7 @@ async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptio
   const raws = (pass: Pass) => cellRows(textOf(input, options, pass), start);
   const header = await firstOf(raws({}));
   if (header === undefined) {
-    throw new Failure('usage', `cannot read ${nameOf(input.name)}: it has no header`, { hint: 'nothing was sent' });
+    throw new Failure('usage', `cannot read ${nameOf(input.name)}: no header`, { hint: 'nothing was sent' });
   }
   const read: Header = readHeader(header, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
@@ -270,7 +270,7 @@ function emptyInput({ name }: Input, format: RowFormat): Failure {
     ids: 'an empty pipe',
   };
   return new Failure('usage', `cannot read ${nameOf(name)}: it is empty`, {
-    hint: `check the command that writes it (${none[format]} would mean no rows); nothing was sent`,
+    hint: `nothing was sent; check the command that writes it (for zero rows, pass ${none[format]})`,
   });
 }
 

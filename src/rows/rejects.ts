@@ -21,7 +21,7 @@ const textName = 'listctl:text';
  *
  * - CSV, TSV: the same columns and one more. A row with too few or too many cells keeps them, with the error behind
  *   them; one that could not be read has its text in the first cell.
- * - JSONL, JSON: the value with one member more; what is no object is the member `listctl:text`.
+ * - JSONL, JSON: the value with one member more; what is not an object is the member `listctl:text`.
  * - ids: behind the id a tab, `listctl:error: ` and the error. No id has a tab in it.
  */
 export function openRejects(file: RowsFile): Rejects {
@@ -51,7 +51,7 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
   const line = (cells: readonly string[]) => `${cells.map((text) => cell(text, delimiter)).join(delimiter)}\n`;
   /** With another number of cells than the header has, so that it is still no row. */
   const ragged = (cells: readonly string[]) => line(cells.length === columnCount ? [...cells, ''] : cells);
-  // Else the reader finds it in the header, or knows it by the format.
+  // Else the reader finds it invalid header: or knows it by the format.
   const isFound = format === 'tsv' ? delimiter === '\t' : ',;\t'.includes(delimiter);
   return {
     head: () => `${mark}${isFound ? '' : `sep=${delimiter}\n`}${line([...without(header), errorName])}`,

@@ -127,13 +127,11 @@ const sentMax = { members: 9_990, levels: 126, bytes: rowLengthMax - 4096 } as c
 function problemOfSize(fields: Fields): string | undefined {
   const size = { members: 0, length: 0 };
   if (!measure(fields, sentMax.levels, size)) {
-    return `it has more than ${sentMax.members} members, or nests deeper than ${sentMax.levels}`;
+    return `more than ${sentMax.members} members, or nested deeper than ${sentMax.levels} levels`;
   }
   // No character takes more than six bytes in JSON: few rows have to be printed to know.
   const mayBeLonger = 6 * size.length > sentMax.bytes;
-  return mayBeLonger && Buffer.byteLength(printJson(fields)) > sentMax.bytes
-    ? 'its JSON is longer than 8 MiB'
-    : undefined;
+  return mayBeLonger && Buffer.byteLength(printJson(fields)) > sentMax.bytes ? 'longer than 8 MiB as JSON' : undefined;
 }
 
 /** Adds up members and characters, at least as many as JSON has; false where there are too many members or levels. */
@@ -184,7 +182,7 @@ export function rowFrom(
   if ('problem' in row) return bad(row);
   const { id, fields } = row;
   if (action === 'create' || action === 'update') {
-    const unsendable = isEmpty(fields) ? 'no field to send' : problemOfSize(fields);
+    const unsendable = isEmpty(fields) ? 'no fields to send' : problemOfSize(fields);
     if (unsendable !== undefined) return bad({ problem: unsendable, column: undefined });
     if (action === 'create') return { number, line, id: undefined, fields, source };
   }

@@ -41,7 +41,7 @@ function fieldsOf(request: ServiceRequest): Fields {
   if (!isObject(body) || !isObject(fields)) throw new Refusal(400, 'the body must be {"fields": {…}}');
   const stranger = Object.keys(body).find((name) => name !== 'fields');
   if (stranger === undefined) return fields;
-  throw new Refusal(400, `the body has a member ${JSON.stringify(stranger.slice(0, 100))} beside "fields"`);
+  throw new Refusal(400, `unexpected member ${JSON.stringify(stranger.slice(0, 100))} in the body`);
 }
 
 /** The fields with `changes` made: those it names are set where they stand, new ones follow, null takes one away. */
@@ -176,13 +176,13 @@ function targetOf(address: string): Target {
   const [path = '', ...query] = address.split('?');
   const [root, sites, site, lists, list, items, id, ...more] = path.split('/');
   const isKnown = root === '' && sites === 'sites' && lists === 'lists' && items === 'items' && more.length === 0;
-  if (!isKnown || site === undefined || list === undefined) throw new Refusal(404, 'there is nothing at this path');
+  if (!isKnown || site === undefined || list === undefined) throw new Refusal(404, 'no such path');
   const target = {
     list: { site: idFrom(site, 'site'), list: idFrom(list, 'list') },
     id: id === undefined ? undefined : idFrom(id, 'item'),
     path,
   };
-  if (query.join('') !== '') throw new Refusal(400, 'there are no query parameters here');
+  if (query.join('') !== '') throw new Refusal(400, 'query parameters are not supported');
   return target;
 }
 
@@ -248,7 +248,7 @@ function methodFor(target: Target, name: string): Method {
   const method = methods.get(name);
   if (method !== undefined) return method;
   const allowed = [...methods.keys()].join(', ');
-  throw new Refusal(405, `only ${allowed} can be done here`, { allow: allowed });
+  throw new Refusal(405, `method not allowed: use ${allowed}`, { allow: allowed });
 }
 
 function createItem({ request, target, list, store, now }: Call): Promise<ServiceAnswer> {
@@ -262,7 +262,7 @@ function createItem({ request, target, list, store, now }: Call): Promise<Servic
     forgetOldReplays(transaction, at);
     const earlier = key === undefined ? undefined : findReplay(transaction, list, key, at);
     if (earlier !== undefined && earlier.digest !== digest) {
-      throw new Refusal(422, 'this Idempotency-Key was used for another body');
+      throw new Refusal(422, 'this Idempotency-Key was used with a different body');
     }
     // The same fields, so what is made of them now is the answer as it was then, whatever became of the item.
     if (earlier !== undefined) return created(earlier.id, { 'idempotent-replayed': 'true' });
@@ -303,7 +303,7 @@ function deleteItem({ request, target, list, store }: Call): Promise<ServiceAnsw
 
 function itemAt(from: Pick<Store, 'get'>, list: string, { id = '' }: Target): { id: string; item: StoredItem } {
   const item = findItem(from, list, id);
-  if (item === undefined) throw new Refusal(404, 'there is no such item in this list');
+  if (item === undefined) throw new Refusal(404, 'no such item in this list');
   return { id, item };
 }
 
@@ -323,7 +323,7 @@ function idempotencyKeyOf(request: ServiceRequest): string | undefined {
 }
 
 function refuseBody({ method, body }: ServiceRequest): void {
-  if (body.byteLength > 0) throw new Refusal(400, `a ${method} has no body`);
+  if (body.byteLength > 0) throw new Refusal(400, `${method} must not have a body`);
 }
 
 /** Runs `work` in a transaction. What it refuses is an answer too: others in the same transaction go on. */
@@ -344,7 +344,7 @@ async function answerFromWrite(
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'local-file') throw error;
     // Without the path of the store, which is none of a client's business.
-    const reason = error.cause instanceof Error ? error.cause.message : 'it cannot be written';
+    const reason = error.cause instanceof Error ? error.cause.message : 'the store cannot be written';
     throw new Refusal(507, `nothing was stored: ${reason}`);
   }
 }

@@ -85,13 +85,13 @@ export function serverGate(token: string, names: readonly string[]): ServerGate 
   return ({ headers, rawHeaders, socket }) => {
     // Node keeps the first of several; another program on the way may go by the last (RFC 9112, section 3.2).
     if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) {
-      throw new Refusal(400, 'there is more than one Host header');
+      throw new Refusal(400, 'more than one Host header');
     }
     const name = hostNameOf(headers.host);
     if (name === undefined || !(ourNames.has(name) || isLoopbackHost(name) || name === calledAddress(socket))) {
       throw new Refusal(403, 'the Host header does not name this server');
     }
-    if (headers.origin !== undefined) throw new Refusal(403, 'web pages may not use this service');
+    if (headers.origin !== undefined) throw new Refusal(403, 'requests from web pages are not allowed');
     // Of digests, which are of one length, so that the time says nothing about either token.
     if (!timingSafeEqual(digestOf(bearerOf(headers.authorization)), expected)) {
       throw new Refusal(401, 'the bearer token is missing or wrong', { 'www-authenticate': 'Bearer' });
@@ -159,7 +159,7 @@ async function answerTo(
   const { request, response, expects } = exchange;
   try {
     gate(request);
-    if (expects === 'other') throw new Refusal(417, 'the only expectation that is met is 100-continue');
+    if (expects === 'other') throw new Refusal(417, 'unsupported Expect header: only 100-continue is supported');
     refuseCoding(request);
     const path = pathOf(request.url ?? '');
     const body = await readBody(request, () => {
@@ -181,7 +181,7 @@ async function answerTo(
 function refuseCoding({ headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding'];
   if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return;
-  throw new Refusal(501, 'the only transfer coding that is understood is chunked');
+  throw new Refusal(501, 'unsupported transfer coding: only chunked is supported');
 }
 
 /** The path as the service knows it: without the version segment. */
@@ -189,7 +189,7 @@ function pathOf(address: string): string {
   // Bytes beyond ASCII would arrive as other letters than those that were meant.
   if (/[^\x21-\x7e]/.test(address)) throw new Refusal(400, 'the path must be percent-encoded');
   if (address.startsWith(`${versionPath}/`)) return address.slice(versionPath.length);
-  throw new Refusal(404, `there is nothing at this path: addresses begin with ${versionPath}/sites/`);
+  throw new Refusal(404, `no such path: paths begin with ${versionPath}/sites/`);
 }
 
 /** A socket on which nothing moves is cut; not while its client waits for us, only when it does not take the answer. */

@@ -91,7 +91,7 @@ function isAnswering(connection: Connection | undefined): boolean {
 }
 
 function refuseNow({ code }: { readonly code?: string }, socket: Duplex): void {
-  const [status, reason] = refusals[code ?? ''] ?? [400, 'this is no HTTP/1.1 request'];
+  const [status, reason] = refusals[code ?? ''] ?? [400, 'not an HTTP/1.1 request'];
   const body = JSON.stringify({ error: reason });
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -107,8 +107,8 @@ function refuseNow({ code }: { readonly code?: string }, socket: Duplex): void {
 const refusals: Readonly<Record<string, readonly [status: number, reason: string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'the head is over 16 KiB'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the chunk extensions are over 16 KiB'],
-  CONNECT: [405, 'this is no proxy'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
+  CONNECT: [405, 'this server is not a proxy'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request timeout'],
 };
 
 /** How long things may take, in milliseconds. */
@@ -235,8 +235,8 @@ function listenFailure(error: NodeJS.ErrnoException, host: string, port: number)
   const what = `cannot listen on ${host} port ${port}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return new Failure('local-file', `${what}: another program does`, {
-        hint: 'pass another --port, or --port 0 for one that is free',
+      return new Failure('local-file', `${what}: the port is in use`, {
+        hint: 'pass another --port, or --port 0 for any free port',
         cause: error,
       });
     case 'EACCES':
@@ -248,7 +248,7 @@ function listenFailure(error: NodeJS.ErrnoException, host: string, port: number)
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'EINVAL':
-      return new Failure('usage', `${what}: it is no address of this machine`, {
+      return new Failure('usage', `${what}: not an address of this machine`, {
         hint: 'pass another --host, such as 127.0.0.1',
         cause: error,
       });

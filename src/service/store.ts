@@ -68,16 +68,16 @@ function reasonAgainstData(file: string): string | undefined {
     if (size === 0) return undefined;
     const first = readMeta(descriptor, 0);
     if (first?.readUInt32LE(layout.magic32) === magicNumber) return undefined;
-    if (first?.readUInt32LE(layout.magic) !== magicNumber) return 'is not a store of listctl';
+    if (first?.readUInt32LE(layout.magic) !== magicNumber) return 'is not a listctl store';
     const pageSize = first.readUInt32LE(layout.pageSize);
     const second = readMeta(descriptor, pageSize);
-    if (second?.readUInt32LE(layout.magic) !== magicNumber) return 'is damaged: its head is cut short';
-    if (!areNeighbors(first, second)) return 'is damaged: its head contradicts itself';
+    if (second?.readUInt32LE(layout.magic) !== magicNumber) return 'is damaged: truncated header';
+    if (!areNeighbors(first, second)) return 'is damaged: inconsistent header';
     const [, newest] = [first, second].toSorted(byTransaction);
     // Not its last page: LMDB leaves pages at the end unwritten when they are free.
     const roots = [layout.freeRoot, layout.mainRoot].map((at) => newest?.readBigUInt64LE(at) ?? noPage);
     const isCut = roots.some((root) => root !== noPage && (root + 1n) * BigInt(pageSize) > BigInt(size));
-    return isCut ? 'is damaged: it is cut short' : undefined;
+    return isCut ? 'is damaged: truncated' : undefined;
   } finally {
     closeSync(descriptor);
   }
@@ -274,9 +274,9 @@ function loadLmdb(): typeof import('lmdb') {
     throw new Failure(
       'usage',
       isMissing
-        ? 'the embedded service needs the package lmdb, which is not installed'
-        : `the embedded service needs the package lmdb, which cannot be loaded: ${message.split('\n', 1)[0]}`,
-      { hint: 'add it with npm install -g lmdb, or install listctl again without --omit=optional', cause: error },
+        ? 'the built-in service needs the package lmdb, which is not installed'
+        : `the built-in service needs the package lmdb, which cannot be loaded: ${message.split('\n', 1)[0]}`,
+      { hint: 'run npm install -g lmdb, or reinstall listctl without --omit=optional', cause: error },
     );
   }
 }

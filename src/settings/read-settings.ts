@@ -123,7 +123,7 @@ function contentOf(text: string, file: string): StoredObject {
   const content = parsed(text, file);
   if (!isStoredObject(content)) throw damaged(file, 'it holds no JSON object');
   const { version = storedVersion } = content;
-  if (typeof version !== 'number') throw damaged(file, 'its version is no number');
+  if (typeof version !== 'number') throw damaged(file, 'its version is not a number');
   if (version > storedVersion) {
     throw new Failure('local-file', `${file} was written by a newer listctl (its version is ${version})`, {
       hint: 'update listctl, or name another directory in LISTCTL_CONFIG_DIR; the file was left as it is',
@@ -204,8 +204,8 @@ export function noSuchProfile(name: string, { byName }: Profiles, source?: strin
  */
 export function profilesFrom(content: StoredObject, file: string): Profiles {
   const { current, profiles = {} } = content;
-  if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current is no text');
-  if (!isStoredObject(profiles)) throw damaged(file, 'profiles is no object');
+  if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current is not a string');
+  if (!isStoredObject(profiles)) throw damaged(file, 'profiles is not an object');
   const byName = new Map(
     Object.entries(profiles).map(([name, values]) => [name, valuesOf(values, `profiles.${nameShown(name)}`, file)]),
   );
@@ -213,7 +213,7 @@ export function profilesFrom(content: StoredObject, file: string): Profiles {
 }
 
 function valuesOf(values: unknown, path: string, file: string): ProfileValues {
-  if (!isStoredObject(values)) throw damaged(file, `${path} is no object`);
+  if (!isStoredObject(values)) throw damaged(file, `${path} is not an object`);
   const members = (keys: readonly string[], read: (value: unknown) => string | boolean | undefined, what: string) =>
     keys
       .filter((key) => Object.hasOwn(values, key))
@@ -223,7 +223,7 @@ function valuesOf(values: unknown, path: string, file: string): ProfileValues {
         return [key, value];
       });
   return Object.fromEntries([
-    ...members(profileKeys.texts, textOf, 'no text'),
+    ...members(profileKeys.texts, textOf, 'not a string'),
     ...members(profileKeys.switches, switchOf, 'neither true nor false'),
   ]);
 }
@@ -254,7 +254,7 @@ export type Credentials = ReadonlyMap<string, Credential>;
  */
 export function credentialsFrom(content: StoredObject, file: string): Credentials {
   const { tokens = {} } = content;
-  if (!isStoredObject(tokens)) throw damaged(file, 'tokens is no object');
+  if (!isStoredObject(tokens)) throw damaged(file, 'tokens is not an object');
   return new Map(
     Object.entries(tokens).map(([name, entry]) => {
       const { origin, token } = isStoredObject(entry) ? entry : {};

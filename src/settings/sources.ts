@@ -64,7 +64,9 @@ function readProjectFile(file: string, uid: number | undefined): ProjectFile {
       });
     }
     if (typeof value !== 'string' || value === '') {
-      throw new Failure('usage', `${file}: ${name} is no text`, { hint: 'write it in quotes, as in {"site": "home"}' });
+      throw new Failure('usage', `${file}: ${name} is not a string`, {
+        hint: 'write it in quotes, as in {"site": "home"}',
+      });
     }
     values.push([name, value]);
   }

@@ -112,7 +112,7 @@ test.each([
   { words: ['GET', '/'], says: 'is empty' },
   { words: ['GET', '?a'], says: 'is empty' },
   { words: ['FETCH', 'x'], says: 'is not a method' },
-  { words: ['GET', 'x', '-f', 'a=1'], says: 'GET has no body' },
+  { words: ['GET', 'x', '-f', 'a=1'], says: 'has no body' },
   { words: ['POST', 'x', '-f', 'a=1', '--input', '-'], says: 'only one makes the body' },
   { words: ['GET', 'x', '--header', 'Authorization: Bearer verysecret'], says: "listctl's own" },
   { words: ['GET', 'x', '--header', 'HOST: elsewhere.example'], says: "listctl's own" },

@@ -257,9 +257,9 @@ describe('a text that is not taken is opened again', () => {
 
   test.each([
     { does: 'echo "- a" > "$1"', says: 'names and values' },
-    { does: 'echo "Title: again" >> "$1"', says: '"Title" stands here twice' },
+    { does: 'echo "Title: again" >> "$1"', says: 'duplicate key "Title"' },
     { does: 'printf \'Title: \\344\\n\' > "$1"', says: 'it is not UTF-8 text', isAsked: false },
-    { does: 'echo "a: .inf" >> "$1"', says: 'no value that JSON has|no number that JSON has' },
+    { does: 'echo "a: .inf" >> "$1"', says: 'not a JSON value|not a JSON number' },
   ])('$says: exit code 2 unless it is mended, and the text is kept', async ({ does, says, isAsked = true }) => {
     await using service = await scriptedService(read);
 

@@ -98,14 +98,14 @@ describe('rows that cannot be sent', () => {
           ...said,
           row: 2,
           line: 3,
-          reason: '1 cell, where the header has 2 columns',
+          reason: '1 cell, but the header has 2 columns',
           message: expect.any(String),
         },
       },
       {
         error: {
           ...{ ...said, row: 3, line: 4, column: 2, columnName: 'Count:number' },
-          reason: 'in "Count", "three" is not a number, as JSON writes it',
+          reason: 'in "Count", "three" is not a JSON number',
           message: expect.stringMatching(/a\.csv: line 4, column 2: in "Count"/),
         },
       },

@@ -116,7 +116,7 @@ export function created(
     const row = at + 1;
     return [
       intent(row, fields),
-      id === undefined ? ['U', row, 'no complete answer', 900] : done(row, id, etag ?? null),
+      id === undefined ? ['U', row, 'no complete response', 900] : done(row, id, etag ?? null),
     ];
   });
   return { header: { origin }, rows: items.length, groups };

@@ -182,7 +182,12 @@ describe('runs show', () => {
       rows: 9,
       groups: [
         [intent(1, title), intent(2, title), intent(3, title), intent(4, title)],
-        [done(2, 'b'), ['F', 1, 'refused', 400, 'bad', 3], ['U', 3, 'HTTP 500', 9], ['U', 4, 'no complete answer', 9]],
+        [
+          done(2, 'b'),
+          ['F', 1, 'refused', 400, 'bad', 3],
+          ['U', 3, 'HTTP 500', 9],
+          ['U', 4, 'no complete response', 9],
+        ],
         [
           ['X', 6],
           ['R', 3, 'applied', 'c'],
@@ -282,7 +287,13 @@ describe('runs show', () => {
     const hash = expect.stringMatching(/^[0-9a-f]{16}$/);
     expect(json.exitCode).toBe(0);
     expect(JSON.parse(json.stdout)).toEqual([
-      { row: 2, key: 'key-2', hash, since: '2026-11-20T10:15:30.001Z', cause: 'listctl ended before the answer came' },
+      {
+        row: 2,
+        key: 'key-2',
+        hash,
+        since: '2026-11-20T10:15:30.001Z',
+        cause: 'listctl ended before the response arrived',
+      },
       { row: 7, key: 'key-7', hash, since: '2026-11-20T10:15:30.001Z', cause: 'HTTP 500' },
     ]);
     expect((await world.run(['runs', 'show', 'last', '--in-doubt', '-o', 'id'])).stdout).toBe('2\n7\n');

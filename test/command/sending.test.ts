@@ -55,7 +55,7 @@ describe('trying again', () => {
 
     expect(kept).toMatchObject({ exitCode: 0, sleptMs: [30_500] });
     expect(given).toMatchObject({ exitCode: 6, requests: 1, sleptMs: [], stdout: '' });
-    expect(given.stderr).toContain('asks to wait for 30 s, and --max-wait is 29 s');
+    expect(given.stderr).toContain('asks to wait 30 s, longer than --max-wait (29 s)');
     expect(much).toMatchObject({ exitCode: 0, sleptMs: [500_500] });
   });
 });

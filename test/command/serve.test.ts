@@ -219,8 +219,8 @@ describe('it ends', () => {
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 10, stdout: '' });
     expect(stderr).toBe(
-      `listctl: cannot listen on 127.0.0.1 port ${port}: another program does\n` +
-        '  pass another --port, or --port 0 for one that is free\n',
+      `listctl: cannot listen on 127.0.0.1 port ${port}: the port is in use\n` +
+        '  pass another --port, or --port 0 for any free port\n',
     );
   });
 
@@ -233,7 +233,7 @@ describe('it ends', () => {
     const result = await run(['serve', '--port', '0', '--data', data]);
 
     expect(result).toMatchObject({ exitCode: 10, stdout: '' });
-    expect(result.stderr).toContain('is not a store of listctl');
+    expect(result.stderr).toContain('is not a listctl store');
   });
 });
 

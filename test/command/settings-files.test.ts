@@ -17,20 +17,20 @@ const damages = [
   { content: '\0\0\0\0', says: 'is damaged: it is not JSON' },
   { content: '[]', says: 'is damaged: it holds no JSON object' },
   { content: 'null', says: 'is damaged: it holds no JSON object' },
-  { content: '{"version":"1"}', says: 'is damaged: its version is no number' },
+  { content: '{"version":"1"}', says: 'is damaged: its version is not a number' },
   { content: '{"version":2}', says: 'was written by a newer listctl' },
 ];
 const configDamages = [
   ...damages,
-  { content: '{"profiles":[]}', says: 'is damaged: profiles is no object' },
-  { content: '{"profiles":{"a":1}}', says: 'is damaged: profiles.a is no object' },
-  { content: '{"profiles":{"a":{"site":{}}}}', says: 'is damaged: profiles.a.site is no text' },
+  { content: '{"profiles":[]}', says: 'is damaged: profiles is not an object' },
+  { content: '{"profiles":{"a":1}}', says: 'is damaged: profiles.a is not an object' },
+  { content: '{"profiles":{"a":{"site":{}}}}', says: 'is damaged: profiles.a.site is not a string' },
   { content: '{"profiles":{"a":{"protected":"no"}}}', says: 'is damaged: profiles.a.protected is neither' },
-  { content: '{"current":1}', says: 'is damaged: current is no text' },
+  { content: '{"current":1}', says: 'is damaged: current is not a string' },
 ];
 const credentialDamages = [
   ...damages,
-  { content: '{"tokens":[]}', says: 'is damaged: tokens is no object' },
+  { content: '{"tokens":[]}', says: 'is damaged: tokens is not an object' },
   { content: '{"tokens":{"prod":{"token":"canary"}}}', says: 'is damaged: tokens.prod has no origin and token' },
   { content: '{"tokens":{"prod":"canary"}}', says: 'is damaged: tokens.prod has no origin and token' },
 ];

@@ -23,7 +23,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** A whole answer: status line, headers, body. A body that is no text or bytes is sent as JSON, and says so. */
+/** A whole answer: status line, headers, body. A body that is not a string or bytes is sent as JSON, and says so. */
 export function answerBytes(
   status: number,
   { reason = reasons[status] ?? 'Whatever', headers = [], body, unframed = false }: AnswerParts = {},

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** An answer to give; a `body` that is no text or bytes is sent as JSON, one that is a function for what it makes of the request. */
+/** An answer to give; a `body` that is not a string or bytes is sent as JSON, one that is a function for what it makes of the request. */
 export interface ScriptedAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -86,7 +86,7 @@ describe('what others left behind', () => {
 
     await expect(takeLock(path, atOnce, { ...testHost(), processes })).rejects.toMatchObject({
       kind: 'locked',
-      details: { hint: expect.stringContaining('if that host is gone for good') },
+      details: { hint: expect.stringContaining('if that host is permanently gone') },
     });
     await takeLock(path, { waitMs: 0, breaksForeign: true }, { ...testHost(), processes });
   });
@@ -152,7 +152,7 @@ test.each(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', 
 
     await expect(takeLock(path, atOnce, testHost())).rejects.toMatchObject({
       kind: 'locked',
-      message: `${path} is held by process ${process.pid} on a host, since some time ago`,
+      message: `${path} is held by process ${process.pid} on another host, since an unknown time`,
     });
   },
 );

@@ -264,7 +264,7 @@ function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void
     for (const row of doubts()) {
       const doubt = doubtOf(row);
       if (doubt === undefined) continue;
-      const { key, hash, sentAt, cause = 'listctl ended before the answer came' } = doubt;
+      const { key, hash, sentAt, cause = 'listctl ended before the response arrived' } = doubt;
       await print({ row, key, hash, since: new Date(Math.min(sentAt, lastMs)).toISOString(), cause });
     }
   });

@@ -99,7 +99,7 @@ describe('a seed that cannot be used is 2: nothing sent, no state', () => {
     ['I15: a key that stands twice, with both lines', 'key: Title\nitems:\n- Title: a\n- Title: a\n', 'line 3 already'],
     ['I15: an empty key', 'key: Title\nitems:\n- Title: ""\n', 'is empty'],
     ['I15: no key', 'key: Title\nitems:\n- Name: a\n', 'it has no "Title"'],
-    ['I15: a key that is no text', 'key: Title\nitems:\n- Title: [a]\n', 'is no text'],
+    ['I15: a key that is not a string', 'key: Title\nitems:\n- Title: [a]\n', 'is no text'],
     ['nobody says which field the key is', 'items:\n- Title: a\n', '--key FIELD'],
     ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'no member "baseUrl"'],
     ['D: a token', 'token: abc\nkey: Title\nitems: []\n', 'no member "token"'],

@@ -38,7 +38,7 @@ describe.each(ways)('over $name', (way) => {
 
     expect(exits).toContain(exitCode);
     expect(server.heard().includes('Bearer canary')).toBe(exitCode === 0 && sees);
-    if (exitCode === 2) expect(stderr).toMatch(/leads to [0-9.]+, which is not this machine.*\n.*--allow-http/);
+    if (exitCode === 2) expect(stderr).toMatch(/resolves to [0-9.]+, which is not this machine.*\n.*--allow-http/);
   });
 });
 

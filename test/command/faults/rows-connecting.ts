@@ -195,7 +195,7 @@ row(
     const { exitCode, stderr } = await runTrustingAt(way, 'https://lists.invalid/v1.0', { HTTPS_PROXY: proxy.url });
 
     expect({ exitCode, attempts: server.log.length }).toEqual({ exitCode: 7, attempts: 0 });
-    expect(stderr).toContain('another name');
+    expect(stderr).toContain('another host name');
   },
 );
 
@@ -225,7 +225,7 @@ row('N40', 'a proxy that sends more than its response to CONNECT was sent nothin
   const { exitCode, stderr } = await runTrustingAt(way, 'https://lists.invalid/v1.0', { HTTPS_PROXY: proxy.url });
 
   expect(exitCode).toBe(7);
-  expect(stderr).toContain(`the proxy ${proxy.host} did not connect: it sent bytes before the request`);
+  expect(stderr).toContain(`cannot connect through proxy ${proxy.host}: the server sent data before the request`);
 });
 
 const exempt = [

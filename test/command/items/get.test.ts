@@ -140,7 +140,7 @@ test('a service that is not there, or says nothing in time, is told apart from o
   expect(unreachable).toMatchObject({ exitCode: 7, stdout: '' });
   expect(unreachable.stderr).toContain('connection refused');
   expect(late).toMatchObject({ exitCode: 7, stdout: '' });
-  expect(late.stderr).toContain('no complete answer within 0.2 s');
+  expect(late.stderr).toContain('no complete response within 0.2 s');
 });
 
 test('an id is one segment of the path, whatever is in it', async () => {

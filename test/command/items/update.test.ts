@@ -52,6 +52,6 @@ test.each([{ status: 500 }, { status: 504 }, { status: 200, cut: true }, { statu
     });
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 8, stdout: '' });
-    expect(stderr).toContain('may be run again');
+    expect(stderr).toContain('safe to run the same command again');
   },
 );

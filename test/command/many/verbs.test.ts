@@ -136,7 +136,7 @@ describe('a create', () => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file('ids.txt', '1\n2\n')));
 
     expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
-    expect(stderr).toContain('a create needs fields');
+    expect(stderr).toContain('items create needs fields');
   });
 });
 
@@ -263,7 +263,7 @@ test('ids and --from together, and neither, are wrong usage', async () => {
     const both = await world.run(['items', verb, '17', '--from', ids]);
     const neither = await world.run(['items', verb]);
     expect([both.exitCode, neither.exitCode]).toEqual([2, 2]);
-    expect(both.stderr).toContain('named twice');
+    expect(both.stderr).toContain('not both');
     expect(neither.stderr).toContain('--from');
   }
   const keyed = await world.run(create(world.file('a.csv', csv), '--idempotency-key', 'mine'));

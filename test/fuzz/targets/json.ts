@@ -21,7 +21,7 @@ export const jsonTarget: FuzzTarget = {
       try {
         const value = parseJson(text);
         mustHold(isJson, 'what is read is JSON');
-        mustHold(levelsOf(value) <= 128, 'nothing that is read nests deeper than 128 levels');
+        mustHold(levelsOf(value) <= 128, 'nothing that is read nested deeper than 128 levels');
         const printed = printJson(value);
         mustHold(printJson(parseJson(printed)) === printed, 'what is printed is read as the same');
         mustHold(printJson(parseJson(jsonText(value, 2))) === printed, 'and so is what is safe to show');

@@ -63,7 +63,7 @@ describe('a step', () => {
     const step = await client.startAttempts(operation(1)).attempt();
 
     expect(step).toMatchObject({ isDone: false, waitMs: undefined, isAsked: false, concerns: 'every' });
-    expect('failure' in step && step.failure()).toMatchObject({ message: expect.stringContaining('wait for 500 s') });
+    expect('failure' in step && step.failure()).toMatchObject({ message: expect.stringContaining('wait 500 s') });
   });
 });
 

@@ -16,7 +16,7 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
   // It holds no process.
   const held = setInterval(() => {}, 1000);
 
-  expect(await error).toMatchObject({ reason: expect.stringMatching(/^no complete answer/) });
+  expect(await error).toMatchObject({ reason: expect.stringMatching(/^no complete response/) });
   expect(delays.mock.calls.map(([, ms]) => ms)).toEqual([0]);
   clearInterval(held);
   delays.mockRestore();

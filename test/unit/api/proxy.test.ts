@@ -51,7 +51,7 @@ test.each(['http://ann:secret@', 'ftp://ann:secret@proxy.example', 'http://ann:s
   (text) => {
     const find = () => proxyFor(service, { HTTPS_PROXY: text });
 
-    expect(find).toThrow('HTTPS_PROXY: expected the address of a proxy');
+    expect(find).toThrow('invalid HTTPS_PROXY: expected a proxy URL');
     expect(find).not.toThrow('secret');
   },
 );

@@ -12,17 +12,17 @@ const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'not sent': [failed('unreachable', false), failed('timeout', false), failed('lost', false)],
   throttled: [answered(429), early408, answered(425), answered(503, { 'retry-after': '1' })],
   broken: [408, 500, 502, 503, 504].map((status) => answered(status)),
-  'no answer': [failed('lost'), failed('timeout'), failed('unusable')],
+  'no response': [failed('lost'), failed('timeout'), failed('unusable')],
   refused: [400, 401, 403, 404, 409, 412, 422, 501, 505, 301, 307].map((status) => answered(status)),
   hopeless: [failed('untrusted', false), failed('too-large'), failed('stopped')],
 };
 
 const again: Readonly<Record<string, string>> = {
-  GET: 'not sent, throttled, broken, no answer',
-  DELETE: 'not sent, throttled, broken, no answer',
-  PATCH: 'not sent, throttled, broken, no answer',
+  GET: 'not sent, throttled, broken, no response',
+  DELETE: 'not sent, throttled, broken, no response',
+  PATCH: 'not sent, throttled, broken, no response',
   POST: 'not sent, throttled',
-  'POST, key honored': 'not sent, throttled, broken, no answer',
+  'POST, key honored': 'not sent, throttled, broken, no response',
 };
 
 test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) => {

@@ -25,11 +25,11 @@ describe.each([
     const paused = await timed(open, pausing, { ...limits, phases });
 
     expect(late.attempt).toMatchObject({
-      error: { kind: 'timeout', reason: 'no answer within 0.08 s' },
+      error: { kind: 'timeout', reason: 'no response within 0.08 s' },
       wasSent: true,
     });
     expect(paused.attempt).toMatchObject({
-      error: { kind: 'timeout', reason: 'the answer stopped: no more of it within 0.08 s' },
+      error: { kind: 'timeout', reason: 'the response stalled: no data within 0.08 s' },
       wasSent: true,
       head: { status: 200 },
     });
@@ -78,7 +78,7 @@ describe.each([
     const attempt = await transport.send({ ...read, method: 'POST', body: '{}' }, limits);
     await transport.close();
 
-    const error = { kind: 'unreachable', reason: 'it sent bytes before the request' };
+    const error = { kind: 'unreachable', reason: 'the server sent data before the request' };
     expect(attempt).toMatchObject({ error, wasSent: false });
     expect(seen).toEqual([]);
   });

@@ -35,7 +35,7 @@ const everything: readonly (readonly JournalRecord[])[] = [
   [intentOf(4, 4, 2), intentOf(5, 5)],
   [
     ['U', 4, 'the connection was closed', 30],
-    ['U', 5, 'no answer', null],
+    ['U', 5, 'no response', null],
   ],
   [
     ['R', 4, 'applied', 'item-4'],
@@ -59,7 +59,7 @@ describe('a row', () => {
   });
 
   test('in doubt tells its key, its payload, when, and why if that is known', async () => {
-    const replay = await replayed([[[intentOf(1, 1), intentOf(2, 2)], [['U', 2, 'no answer', 31]]]]);
+    const replay = await replayed([[[intentOf(1, 1), intentOf(2, 2)], [['U', 2, 'no response', 31]]]]);
 
     const known = { attempt: 1, sentAt: startedAt + 1, session: sampleSession() };
     expect(replay.doubtOf(1)).toEqual({
@@ -68,7 +68,7 @@ describe('a row', () => {
     });
     expect(replay.doubtOf(2)).toEqual({
       ...{ ...known, key: 'key-2', hash: hashFor(2) },
-      ...{ cause: 'no answer', isOpen: false },
+      ...{ cause: 'no response', isOpen: false },
     });
     expect(replay.doubtOf(3)).toBeUndefined();
   });
@@ -135,20 +135,20 @@ describe('an open intent', () => {
 });
 
 describe('a doubt that is not over', () => {
-  const unknown: JournalRecord[][] = [[intentOf(1, 1)], [['U', 1, 'no answer', 30]]];
+  const unknown: JournalRecord[][] = [[intentOf(1, 1)], [['U', 1, 'no response', 30]]];
 
   test('outlives another attempt that cannot have been sent: that one says nothing of the first', async () => {
     const intents = [intentOf(2, 2), intentOf(3, 3), intentOf(1, 4, 2)];
 
     const replay = await replayed([[...unknown, intents]]);
 
-    expect(replay.doubtOf(1)).toMatchObject({ attempt: 1, cause: 'no answer', isOpen: false });
+    expect(replay.doubtOf(1)).toMatchObject({ attempt: 1, cause: 'no response', isOpen: false });
   });
 
   test('outlives one that was refused for now', async () => {
     const replay = await replayed([[...unknown, [intentOf(1, 2, 2)], [['N', 1]]]]);
 
-    expect(replay.doubtOf(1)).toMatchObject({ attempt: 1, cause: 'no answer' });
+    expect(replay.doubtOf(1)).toMatchObject({ attempt: 1, cause: 'no response' });
   });
 
   test('keeps the time of the first attempt with its key, since services forget keys', async () => {
@@ -310,7 +310,7 @@ describe('lines that are whole, and contradict each other, are damage', () => {
     ['row 1 was done', [[intentOf(1, 1)], [doneOf(1)], [['R', 1, 'not-applied']]]],
     ['row 1 was done', [[intentOf(1, 1)], [['U', 1, '', 1]], [['R', 1, 'applied', 'x'], doneOf(1)]]],
     ['row 21, of 20', [[intentOf(21, 1)]]],
-    ['that was not sent', [[['U', 1, 'no answer', 1]]]],
+    ['that was not sent', [[['U', 1, 'no response', 1]]]],
   ])('%s', async (reason, groups) => {
     const disk = await diskWith([groups]);
     const { lengthBytes = 0 } = (await historyOf(groups.slice(0, -1))).history.at(-1) ?? {};

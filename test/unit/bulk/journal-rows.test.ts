@@ -12,9 +12,9 @@ describe('a doubt', () => {
   test('is as old as the last attempt, where no key makes it one with those before', () => {
     const rows = runRows(5, false);
     rows.take(intended(1, 1), 100);
-    rows.take(['U', 1, 'no answer', 1], 200);
+    rows.take(['U', 1, 'no response', 1], 200);
     rows.take(intended(1, 2), 300);
-    rows.take(['U', 1, 'no answer', 1], 400);
+    rows.take(['U', 1, 'no response', 1], 400);
 
     expect(rows.doubtOf(1)).toMatchObject({ sentAt: 300 });
   });
@@ -22,9 +22,9 @@ describe('a doubt', () => {
   test('is as old as the first attempt with its key', () => {
     const rows = runRows(5, false);
     rows.take(intended(1, 1, 'k'), 100);
-    rows.take(['U', 1, 'no answer', 1], 200);
+    rows.take(['U', 1, 'no response', 1], 200);
     rows.take(intended(1, 2, 'k'), 300);
-    rows.take(['U', 1, 'no answer', 1], 400);
+    rows.take(['U', 1, 'no response', 1], 400);
 
     expect(rows.doubtOf(1)).toMatchObject({ sentAt: 100 });
   });
@@ -38,7 +38,7 @@ describe('the moment of a doubt by the clock of the service', () => {
     rows.begin(session(1000));
     rows.take(intended(1, 1, 'a'), 1001);
     rows.take(intended(2, 2, 'b'), 1002);
-    rows.take(['U', 2, 'no answer', 1], 1003);
+    rows.take(['U', 2, 'no response', 1], 1003);
     rows.hearService(-500);
     rows.take(intended(3, 3, 'c'), 1004);
     rows.hearService(90_000);

@@ -29,7 +29,7 @@ test('failures are told apart by kind, HTTP status and code, not by what was sai
     notFound('8'),
     notFound('9', 'itemNotFound'),
     new Failure('refused', 'no', { status: 422 }),
-    new Failure('in-doubt', 'no answer'),
+    new Failure('in-doubt', 'no response'),
   );
 
   expect(groups.map(({ count, kind, status, serviceCode, row }) => [count, kind, status, serviceCode, row])).toEqual([

@@ -56,51 +56,51 @@ describe.each([
 
   test('ragged', async () => {
     expect(await read('A,B\n1\n8,9\n1,2,3\n')).toEqual([
-      '2: 1 cell, where the header has 2 columns',
+      '2: 1 cell, but the header has 2 columns',
       good,
-      '4: 3 cells, where the header has 2 columns',
+      '4: 3 cells, but the header has 2 columns',
     ]);
   });
 
   test('a quote that is never closed runs to the end, from the row that opens it on', async () => {
-    expect(await read('A,B\n8,9\n1,"2\n8,9\n')).toEqual([good, '3:2 a quote is never closed']);
+    expect(await read('A,B\n8,9\n1,"2\n8,9\n')).toEqual([good, '3:2 unclosed quote']);
   });
 
   test('a quote in the middle of a cell, and something behind a closing one', async () => {
     expect(await read('A,B\n8,9\n1,2"x,y"\n8,9\n"1"x,2\n8,9\n')).toEqual([
       good,
-      '3:2 a quote in a cell that does not begin with one (put the cell in quotes, and the quote in it twice)',
+      '3:2 quote inside an unquoted cell (quote the cell and double the quote)',
       good,
-      '5:1 something stands behind a closing quote (a quote inside quotes is written twice)',
+      '5:1 unexpected text after a closing quote (double a quote inside quotes)',
       good,
     ]);
   });
 
   test('such a quote opens nothing: what follows its line is read', async () => {
     expect(await read('A,B\n1,2"x\n8,9\n"1"x",2\n8,9\n')).toEqual([
-      expect.stringMatching(/^2:2 a quote in a cell/),
+      expect.stringMatching(/^2:2 quote inside an unquoted cell/),
       good,
-      expect.stringMatching(/^4:1 something stands behind/),
+      expect.stringMatching(/^4:1 unexpected text after/),
       good,
     ]);
   });
 
   test('a lone CR, even as the last character; not in quotes', async () => {
     expect(await read('A,B\n1\r,2\n8,9\r\n"1"\r,2\n"\r",9\n8,9\r')).toEqual([
-      '2: a CR without LF, outside quotes',
+      '2: CR without LF outside quotes',
       good,
-      '4: a CR without LF, outside quotes',
+      '4: CR without LF outside quotes',
       { A: '\r', B: '9' },
-      '6: a CR without LF, outside quotes',
+      '6: CR without LF outside quotes',
     ]);
   });
 
   test.each([
-    ['A,,B\n8,9,10\n', 'line 1, column 2: in the header, the column has no name'],
-    ['\nA,B,A\n8,9,10\n', 'line 2, column 3: in the header, "A" is the name of column 1 already'],
-    ['A,B:number,B\n', 'line 1, column 3: in the header, "B" is the name of column 2 already'],
-    ['A,"B\n', 'line 1, column 2: in the header, a quote is never closed'],
-    ['A,B\r8,9\r', 'line 1: in the header, a CR without LF, outside quotes'],
+    ['A,,B\n8,9,10\n', 'line 1, column 2: invalid header: empty column name'],
+    ['\nA,B,A\n8,9,10\n', 'line 2, column 3: invalid header: duplicate column name "A" (see column 1)'],
+    ['A,B:number,B\n', 'line 1, column 3: invalid header: duplicate column name "B" (see column 2)'],
+    ['A,"B\n', 'line 1, column 2: invalid header: unclosed quote'],
+    ['A,B\r8,9\r', 'line 1: invalid header: CR without LF outside quotes'],
   ])('the header %j', async (text, message) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'usage', message: expect.stringContaining(message) });
   });
@@ -213,7 +213,7 @@ describe('how cells are divided', () => {
   });
 
   test("lines are counted from the file's first, sep= included", async () => {
-    expect(told(await rowsFrom('a.csv', 'sep=;\nA;B\n1\n'))).toEqual(['3: 1 cell, where the header has 2 columns']);
+    expect(told(await rowsFrom('a.csv', 'sep=;\nA;B\n1\n'))).toEqual(['3: 1 cell, but the header has 2 columns']);
   });
 });
 

@@ -30,7 +30,7 @@ test('an update of ids sends the common fields, and needs some; a create can sen
     { A: null },
     { A: null },
   ]);
-  expect(told(await rowsFrom('a.txt', '1\n', { action: 'update' }))).toEqual(['1: no field to send']);
+  expect(told(await rowsFrom('a.txt', '1\n', { action: 'update' }))).toEqual(['1: no fields to send']);
   await expect(rowsFrom('a.txt', '1\n', { common: { A: 1 } })).rejects.toMatchObject({ kind: 'usage' });
 });
 

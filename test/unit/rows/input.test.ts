@@ -104,7 +104,7 @@ describe('I14: a file that changes while a run reads it', () => {
 
     await expect(blocks.next()).rejects.toMatchObject({
       kind: 'local-file',
-      message: `${path} changed while it was read`,
+      message: `${path} changed while it was being read`,
     });
     input.close();
   });

@@ -28,14 +28,14 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
   test('I11: a malformed row in the middle spoils no other, and is named by line and character', async () => {
     const outcome = await rowsFrom(name, file('{"A":1}', '{"A":}', '{"A":2}'));
 
-    expect(told(outcome)).toEqual([{ A: 1 }, '2:6 no JSON from "}" on', { A: 2 }]);
+    expect(told(outcome)).toEqual([{ A: 1 }, '2:6 invalid JSON at "}"', { A: 2 }]);
     expect(outcome.check).toMatchObject({ rows: 3, badCount: 1 });
   });
 
   test('I11: a row that is cut short is named where it ends', async () => {
     const text = file('{"A":1}', '{"A":"x').replace(/\]$/, '');
 
-    expect(told(await rowsFrom(name, text))).toEqual([{ A: 1 }, '2:8 no JSON: it ends too early']);
+    expect(told(await rowsFrom(name, text))).toEqual([{ A: 1 }, '2:8 invalid JSON: unexpected end']);
   });
 
   test('I11: U+2028, U+2029, U+0085 and a lone CR end no row', async () => {
@@ -51,8 +51,8 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     const outcome = await rowsFrom(name, file(deep, wide, long, '{"A":2}'));
 
     expect(told(outcome)).toEqual([
-      '1: it nests deeper than 128 levels',
-      '2: it has more than 10000 members',
+      '1: nested deeper than 128 levels',
+      '2: more than 10000 members',
       '3: longer than 8 MiB',
       { A: 2 },
     ]);
@@ -68,9 +68,9 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
 
     expect((await rowsFrom(name, file(...fit))).check.badCount).toBe(0);
     expect(told(await rowsFrom(name, file(wide(9991), deep(127), long(4 * mebibytes))))).toEqual([
-      '1: it has more than 9990 members, or nests deeper than 126',
-      '2: it has more than 9990 members, or nests deeper than 126',
-      '3: its JSON is longer than 8 MiB',
+      '1: more than 9990 members, or nested deeper than 126 levels',
+      '2: more than 9990 members, or nested deeper than 126 levels',
+      '3: longer than 8 MiB as JSON',
     ]);
     expect((await rowsFrom(name, file(wide(9991)), { action: 'delete' })).check.badCount).toBe(1);
     const common = { B: 'x'.repeat(5000) };
@@ -105,8 +105,8 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
 
       expect(told(outcome)).toEqual([{ A: 1 }, { A: 2 }, { fields: { A: 3 }, B: 4 }, { fields: 5 }]);
       expect(outcome.check.notices).toEqual([
-        'the service assigns ids: "id" is not sent; --rename id=Name sends it under another name',
-        'only the fields of items are sent, not "etag"',
+        '"id" is not sent, because the service assigns ids; to send it as a field, pass --rename id=NAME',
+        'only the fields of items are sent; ignored: "etag"',
       ]);
     });
 
@@ -115,7 +115,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       expect(told(await rowsFrom(name, file(item, '{"fields":{"A":3},"B":4}', '{"A":1}'), { rows: 'items' }))).toEqual([
         { A: 1 },
         { A: 3 },
-        expect.stringContaining(': no item: it has no object named "fields"'),
+        expect.stringContaining(': not an item: no "fields" object'),
       ]);
     });
 
@@ -142,10 +142,10 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       expect(idsOf(outcome)).toEqual([
         '7',
         '12345678901234567890',
-        expect.stringMatching(/^3: "id" is no text and no number$/),
+        expect.stringMatching(/^3: "id" is neither a string nor a number$/),
         '4: no id',
-        '5: the item id is "..", which would address something else',
-        '6: no field to send',
+        '5: the item id is "..", which is not a path segment',
+        '6: no fields to send',
       ]);
       expect(told(outcome).slice(0, 2)).toEqual([{ A: 1 }, { A: 1 }]);
     });
@@ -161,9 +161,9 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
           {},
           {},
           {},
-          '4: no object, and no id',
-          '5: no object, and no id',
-          '6: no object, and no id',
+          '4: neither a JSON object nor an id',
+          '5: neither a JSON object nor an id',
+          '6: neither a JSON object nor an id',
         ]);
         expect(outcome.check.notices).toEqual([]);
       }
@@ -173,9 +173,9 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
         { A: 1, B: 2 },
       ]);
       expect(told(await rowsFrom(name, file('"a"', '{}', '1')))).toEqual([
-        '1: no object',
-        '2: no field to send',
-        '3: no object',
+        '1: not a JSON object',
+        '2: no fields to send',
+        '3: not a JSON object',
       ]);
     });
 
@@ -186,7 +186,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       expect(outcome.rows.map((row) => row.problem ?? row.fields)).toEqual([{ Name: 'a' }, { Count: 2 }]);
       await expect(rowsFrom(name, text, { only: ['Titel'] })).rejects.toMatchObject({
         kind: 'usage',
-        message: '--only Titel: there is no member "Titel"',
+        message: '--only Titel: no member "Titel"',
         details: { hint: 'did you mean "Title"?' },
       });
       await expect(rowsFrom(name, text, { rename: new Map([['Qwerty', 'X']]) })).rejects.toMatchObject({
@@ -200,7 +200,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
     test('two members that would be one field are bad, where they meet', async () => {
       const outcome = await rowsFrom(name, file('{"A":1}', '{"A":1,"B":2}'), { rename: new Map([['A', 'B']]) });
 
-      expect(told(outcome)).toEqual([{ B: 1 }, expect.stringContaining(': two of its members would be the field "B"')]);
+      expect(told(outcome)).toEqual([{ B: 1 }, expect.stringContaining(': two members would both become field "B"')]);
     });
   });
 });
@@ -209,21 +209,21 @@ describe('the array', () => {
   const read = async (text: string) => told(await rowsFrom('a.json', text));
 
   test.each([
-    ['{"A":1}', 'one object: pass it with --fields'],
-    ['"A"', 'rows are objects between [ and ]'],
-    ['\ufeff x', 'rows are objects between [ and ]'],
+    ['{"A":1}', 'pass a single object with --fields'],
+    ['"A"', 'put the rows between [ and ]'],
+    ['\ufeff x', 'put the rows between [ and ]'],
   ])('%j is none', async (text, hint) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'usage', details: { hint: expect.stringContaining(hint) } });
   });
 
   test('that is not closed, has nothing beside a comma, or something behind it', async () => {
-    expect(await read('[{"A":1}')).toEqual(['1:2 the array is not closed: the file ends before its ]']);
-    expect(await read('[{"A":1},')).toEqual([{ A: 1 }, '1:10 the array is not closed: the file ends before its ]']);
-    expect(await read('[{"A":1},]')).toEqual([{ A: 1 }, '1:10 an element is missing beside a comma']);
-    expect(await read('[,{"A":1}]')).toEqual(['1:2 an element is missing beside a comma', { A: 1 }]);
+    expect(await read('[{"A":1}')).toEqual(['1:2 the array is not closed: the file ends before "]"']);
+    expect(await read('[{"A":1},')).toEqual([{ A: 1 }, '1:10 the array is not closed: the file ends before "]"']);
+    expect(await read('[{"A":1},]')).toEqual([{ A: 1 }, '1:10 missing element next to a comma']);
+    expect(await read('[,{"A":1}]')).toEqual(['1:2 missing element next to a comma', { A: 1 }]);
     expect(await read('[{"A":1}]\n [{"A":2}]')).toEqual([
       { A: 1 },
-      '2:2 something stands behind the array (JSON in lines of its own is jsonl)',
+      '2:2 unexpected text after the array (for one JSON value per line use jsonl)',
     ]);
   });
 
@@ -231,10 +231,10 @@ describe('the array', () => {
     const text = '[\n  {"A": 1}},\n  {"A": 2},\n  {\n    "A": "x,\n    "B": 1\n  },\n  {"A": 3]},\n  {"A": 4}\n]\n';
 
     expect(await read(text)).toEqual([
-      '2:11 no JSON from "}" on',
+      '2:11 invalid JSON at "}"',
       { A: 2 },
-      '4:3 no JSON from "\\n    \\"B\\": 1\\n  }" on (its line 2, character 13)',
-      '8:10 no JSON from "]}" on',
+      '4:3 invalid JSON at "\\n    \\"B\\": 1\\n  }" (its line 2, character 13)',
+      '8:10 invalid JSON at "]}"',
       { A: 4 },
     ]);
   });
@@ -356,14 +356,14 @@ test('on stdin the first character tells which it is', async () => {
   expect(told(await rowsFrom('-', 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
   await expect(rowsFrom('-', 'A\n1\n')).rejects.toMatchObject({
     kind: 'usage',
-    details: { hint: expect.stringContaining('--input-format ids') },
+    details: { hint: expect.stringContaining('--input-format') },
   });
 });
 
 test.each([
   ['after characters of more bytes', '{"a":"é😀"}\n{"a":1,]}\n', 2, 15 + 7],
   ['behind a byte order mark', '\ufeff{"a":1,]}\n', 1, 3 + 7],
-  ['of a row that is no object', '{"a":1}\n\n17\n', 3, 9],
+  ['of a row that is not an object', '{"a":1}\n\n17\n', 3, 9],
 ])('I11: the byte of what is wrong is named, %s', async (_, text, line, byte) => {
   const { check } = await rowsFrom('a.jsonl', text);
 

@@ -30,7 +30,7 @@ describe('the type of a cell', () => {
     ]);
     expect(await cells('number', '007', '1,5', '+1', '0x10', 'NaN', ' ', '1 000')).toEqual(
       ['007', '1,5', '+1', '0x10', 'NaN', ' ', '1 000'].map(
-        (text, at) => `${at + 2}:1 in "A", "${text}" is not a number, as JSON writes it`,
+        (text, at) => `${at + 2}:1 in "A", "${text}" is not a JSON number`,
       ),
     );
   });
@@ -85,7 +85,7 @@ describe('the type of a cell', () => {
   test('a long text in a message is cut', async () => {
     const [said] = await cells('number', 'x'.repeat(5000));
 
-    expect(said).toBe(`2:1 in "A", "${'x'.repeat(100)}…" is not a number, as JSON writes it`);
+    expect(said).toBe(`2:1 in "A", "${'x'.repeat(100)}…" is not a JSON number`);
   });
 
   test('by --type, the header, and * for the others, in this order; the text behind another colon is name', async () => {
@@ -135,7 +135,7 @@ describe('which columns become fields', () => {
     for (const action of ['create', 'update'] as const) {
       await expect(rowsFrom('a.csv', text, { ...options, action })).rejects.toMatchObject({
         kind: 'usage',
-        message: `${option} Titel: there is no column "Titel"`,
+        message: `${option} Titel: no column "Titel"`,
         details: { hint: 'did you mean "Title"?' },
       });
     }
@@ -148,7 +148,7 @@ describe('which columns become fields', () => {
   });
 
   test.each([
-    [{ rename: new Map([['Title', 'Count']]) }, '"Title" and "Count" would both be the field "Count"'],
+    [{ rename: new Map([['Title', 'Count']]) }, '"Title" and "Count" would both become field "Count"'],
     [
       {
         rename: new Map([
@@ -156,7 +156,7 @@ describe('which columns become fields', () => {
           ['Count', 'X'],
         ]),
       },
-      '"Title" and "Count" would both be the field "X"',
+      '"Title" and "Count" would both become field "X"',
     ],
   ])('two columns that would be one field are refused', async (options, message) => {
     await expect(rowsFrom('a.csv', text, options)).rejects.toMatchObject({ kind: 'usage', message });
@@ -169,7 +169,7 @@ describe('which columns become fields', () => {
     // What a cell holds that is not sent cannot be wrong.
     expect(told(await rowsFrom('a.csv', 'Count:number,A\nx,1\n', { common }))).toEqual([{ A: '1', ...common }]);
     expect(told(await rowsFrom('a.csv', 'A\n""\n', { common }))).toEqual([common]);
-    expect(told(await rowsFrom('a.csv', 'A\n""\n'))).toEqual(['2: no field to send']);
+    expect(told(await rowsFrom('a.csv', 'A\n""\n'))).toEqual(['2: no fields to send']);
   });
 
   test('I06: a column with a name of the language is a field like any other', async () => {
@@ -194,7 +194,7 @@ describe('the id', () => {
     ]);
     expect(outcome.rows.map((row) => 'id' in row && row.id)).toEqual([undefined, undefined]);
     expect(outcome.check.notices).toEqual([
-      'the service assigns ids: "id" is not sent; --rename id=Name sends it under another name',
+      '"id" is not sent, because the service assigns ids; to send it as a field, pass --rename id=NAME',
     ]);
     const renamed = await rowsFrom('a.csv', text, { rename: new Map([['id', 'Old']]) });
     expect(told(renamed)).toEqual([{ Old: '7', Key: 'k', A: '1' }]);
@@ -217,7 +217,7 @@ describe('the id', () => {
 
     expect(idsOf(outcome)).toEqual([
       '2:2 no id',
-      '3:2 the item id is "..", which would address something else',
+      '3:2 the item id is "..", which is not a path segment',
       '4:2 the item id has control characters',
       '%2e%2e',
     ]);
@@ -226,14 +226,14 @@ describe('the id', () => {
   test('without its column nothing can be done but create', async () => {
     await expect(rowsFrom('a.csv', 'ID,A\n7,1\n', { action: 'update' })).rejects.toMatchObject({
       kind: 'usage',
-      message: '--id-column id: there is no column "id"',
+      message: '--id-column id: no column "id"',
       details: { hint: 'did you mean "ID"?' },
     });
   });
 
   test('alone is no update', async () => {
     expect(idsOf(await rowsFrom('a.csv', 'id,A\n7,\n8,1\n', { action: 'update' }))).toEqual([
-      '2: no field to send',
+      '2: no fields to send',
       '8',
     ]);
   });
@@ -270,7 +270,7 @@ describe('the format by name', () => {
     async (name) => {
       await expect(rowsFrom(name, 'A\n1\n')).rejects.toMatchObject({
         kind: 'usage',
-        details: { hint: expect.stringContaining('--input-format ids') },
+        details: { hint: expect.stringContaining('--input-format') },
       });
       expect(told(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
     },
@@ -301,7 +301,7 @@ test('each bad row is named with line, column and the name of that', async () =>
   const failures = check.bad.map((row) => badRowFailure(row, file));
 
   expect(failures).toHaveLength(22);
-  const reason = 'in "A", "x" is not a number, as JSON writes it';
+  const reason = 'in "A", "x" is not a JSON number';
   expect(failures[0]).toMatchObject({
     message: `line 2, column 1: ${reason}`,
     details: { outcome: 'not-sent', about: { row: 1, line: 2, column: 1, columnName: 'A:number', reason } },
@@ -309,7 +309,7 @@ test('each bad row is named with line, column and the name of that', async () =>
   expect(badRowsFailure(check, file)).toMatchObject({
     kind: 'usage',
     message: expect.stringMatching(
-      /a\.csv: 22 rows of 23 cannot be sent: line 2, column 1: in "A", "x" is not a number/,
+      /a\.csv: 22 rows of 23 cannot be sent: line 2, column 1: in "A", "x" is not a JSON number/,
     ),
     details: { hint: expect.stringContaining('--skip-invalid') },
   });

@@ -133,15 +133,15 @@ describe('what could not be read', () => {
     expect(ragged.rejects).toBe(
       [
         'A,B,C,listctl:error',
-        '1,"1 cell, where the header has 3 columns"',
-        '1,2,"2 cells, where the header has 3 columns"',
-        '1,2,3,4,"4 cells, where the header has 3 columns"',
-        '"1,""2\n3",a quote is never closed',
+        '1,"1 cell, but the header has 3 columns"',
+        '1,2,"2 cells, but the header has 3 columns"',
+        '1,2,3,4,"4 cells, but the header has 3 columns"',
+        '"1,""2\n3",unclosed quote',
         '',
       ].join('\n'),
     );
     expect(ragged.told).toEqual(
-      expect.arrayContaining([expect.stringMatching(/^\d: \d cells, where the header has 4 columns$/)]),
+      expect.arrayContaining([expect.stringMatching(/^\d: \d cells, but the header has 4 columns$/)]),
     );
     expect(ragged.told.every((one) => typeof one === 'string')).toBe(true);
     for (const text of ['A\n"1\n', 'A\n1,2\n', 'A,listctl:error\n1\n"1"x,y\n1,2,3\n']) {
@@ -156,15 +156,15 @@ describe('what could not be read', () => {
     const text = name === 'a.json' ? '[{"A":},\n{"A":1}},\nnull,\n"7"]' : '{"A":}\n{"A":1}}\nnull\n"7"\n';
     const { rejects, told: rows } = await again(name, text);
 
-    expect(rejects).toContain('{"listctl:text":"{\\"A\\":}","listctl:error":"no JSON from \\"}\\" on"}');
-    expect(rows.slice(0, 3)).toEqual([1, 2, 3].map(() => expect.stringContaining('mend its listctl:text')));
+    expect(rejects).toContain('{"listctl:text":"{\\"A\\":}","listctl:error":"invalid JSON at \\"}\\""}');
+    expect(rows.slice(0, 3)).toEqual([1, 2, 3].map(() => expect.stringContaining('fix its listctl:text')));
   });
 
   test('of ids is as it was', async () => {
     const { rejects } = await again('a.txt', '..\na\tb\n7\n', { action: 'delete' });
 
     expect(rejects.split('\n').slice(0, 3)).toEqual([
-      '..\tlistctl:error: the item id is "..", which would address something else',
+      '..\tlistctl:error: the item id is "..", which is not a path segment',
       'a\tb\tlistctl:error: the item id has control characters',
       '7\tlistctl:error: a "bad", day; not found',
     ]);

@@ -71,10 +71,10 @@ test('a plan is told from a seed by its first member', () => {
 });
 
 test.each([
-  ['"id":"17"', '"id":".."', 'id can be no id: the item id is ".."'],
-  ['"id":"17"', '"id":"a\\u0000"', 'id can be no id'],
+  ['"id":"17"', '"id":".."', 'id is not a valid id: the item id is ".."'],
+  ['"id":"17"', '"id":"a\\u0000"', 'id is not a valid id'],
   ['"id":"17",', '', 'id is missing'],
-  ['"site":"demo"', '"site":".."', 'site can be no id'],
+  ['"site":"demo"', '"site":".."', 'site is not a valid id'],
   ['"number":2', '"number":3', 'step 2 has another number'],
   ['"key":"b"', '"key":"a"', 'the key of that step is that of another one'],
   ['"delete":1', '"delete":0', 'counts say another number of deletes'],
@@ -86,8 +86,8 @@ test.each([
   ['"prune":false', '"prune":0', 'prune is not true or false'],
   ['"version":1', '"version":0', 'version is not 1'],
   ['"listctl":"plan"', '"listctl":"run"', 'listctl is not plan'],
-  ['"orphaned":["e"]', '"orphaned":[1]', 'a key is no text'],
-  ['"steps":[', '"token":1,"steps":[', 'there is a member "token"'],
+  ['"orphaned":["e"]', '"orphaned":[1]', 'a key is not a string'],
+  ['"steps":[', '"token":1,"steps":[', 'unexpected member "token"'],
 ])('D: a plan in which %s has become %s is refused: %s', (from, to, reason) => {
   const text = textOf(plan);
   expect(text).toContain(from);

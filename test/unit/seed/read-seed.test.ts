@@ -180,24 +180,24 @@ test.each([
   [
     'seed.yaml',
     'key: k\nitems:\n  - k: a\n    k: b\n',
-    'seed.yaml, line 4, column 5: no YAML that is taken: the name "k" stands here twice',
+    'seed.yaml, line 4, column 5: no YAML that is taken: duplicate key "k"',
   ],
   ['seed.yaml', 'key: k\n', 'seed.yaml: it has no items: for a list that is to be empty, write items: []'],
   ['seed.yaml', 'key: k\nitems:\n', 'seed.yaml, line 2: items is no list'],
-  ['seed.yaml', 'site: ..\nitems: []', 'seed.yaml, line 1: the site id is "..", which would address something else'],
+  ['seed.yaml', 'site: ..\nitems: []', 'seed.yaml, line 1: the site id is "..", which is not a path segment'],
   ['seed.yaml', 'list: [1]\nitems: []', 'seed.yaml, line 1: list is no text'],
   ['seed.yaml', '', 'seed.yaml: it is neither a list of items nor an object with site, list, key and items'],
   ['seed.yaml', 'just text', 'seed.yaml: it is neither a list of items nor an object with site, list, key and items'],
   [
     'seed.json',
     '{"items":[{"k":1},\n  {"k":}]}',
-    'seed.json: 1 item of 2 cannot be used: line 2, column 8: no JSON from "}" on',
+    'seed.json: 1 item of 2 cannot be used: line 2, column 8: invalid JSON at "}"',
   ],
-  ['seed.json', '{"items":[{"k":1}\n', 'seed.json, line 2, column 1: no JSON: it ends too early'],
-  ['seed.json', '{"items":[]}x', 'seed.json, line 1, column 13: no JSON from "x" on'],
+  ['seed.json', '{"items":[{"k":1}\n', 'seed.json, line 2, column 1: invalid JSON: unexpected end'],
+  ['seed.json', '{"items":[]}x', 'seed.json, line 1, column 13: invalid JSON at "x"'],
   ['seed.json', '{"items":{}}', 'seed.json, line 1, column 10: items is no list'],
-  ['seed.json', '{"items":[],"items":[]}', 'seed.json, line 1, column 13: the name "items" stands there twice'],
-  ['seed.yaml', '- 1\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: no object'],
+  ['seed.json', '{"items":[],"items":[]}', 'seed.json, line 1, column 13: duplicate member "items"'],
+  ['seed.yaml', '- 1\n', 'seed.yaml: 1 item of 1 cannot be used: line 1: not a JSON object'],
 ])('%s %j is refused: %s', async (name, content, message) => {
   expect(await failureOf(name, content, { key: 'k' })).toBe(message);
 });
@@ -215,7 +215,7 @@ test('what could not be read back of a state is refused in the seed', async () =
   const deep = `k,v:json\na,"${'['.repeat(127)}${']'.repeat(127)}"\n`;
 
   expect(await failureOf('seed.json', wide, { key: 'k' })).toMatch(/more than 9990 members/);
-  expect(await failureOf('seed.csv', deep, { key: 'k' })).toMatch(/nests deeper than 126/);
+  expect(await failureOf('seed.csv', deep, { key: 'k' })).toMatch(/nested deeper than 126/);
 });
 
 test('what is not sent of an item is said once', async () => {
@@ -230,6 +230,6 @@ test('what is not sent of an item is said once', async () => {
 
 test('flags for cells are refused beside YAML, as beside JSON', async () => {
   expect(await failureOf('seed.yaml', '[]', { key: 'k', rows: { ...usual, empty: 'null' } })).toMatch(
-    /^--empty is for CSV/,
+    /^--empty requires CSV/,
   );
 });

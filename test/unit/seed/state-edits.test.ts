@@ -29,7 +29,7 @@ test.each([
   ['c', '1', 'item "1" is that of "a" already'],
   ['a', '2', '"a" is item "1" already'],
   ['b', '2', 'the create of "b" is in doubt'],
-  ['c', '..', 'the item id is "..", which would address something else'],
+  ['c', '..', 'the item id is "..", which is not a path segment'],
 ])('%s=%s is not taken over: %s', (key, id, message) => {
   expect(messageOf(() => importItem(state, key, { id }, {}, 0))).toBe(message);
 });

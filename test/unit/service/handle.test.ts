@@ -50,7 +50,7 @@ describe('an item', () => {
       expect(await service.send(method, `${tasks}/1`)).toMatchObject({
         status: 404,
         headers: { 'content-type': 'application/json' },
-        json: { error: 'there is no such item in this list' },
+        json: { error: 'no such item in this list' },
       });
     }
     expect((await service.send('PATCH', `${tasks}/1`, aBody)).status).toBe(404);
@@ -149,7 +149,7 @@ describe('an address', () => {
 
     expect(await service.send('GET', path)).toMatchObject({
       status: 404,
-      json: { error: 'there is nothing at this path' },
+      json: { error: 'no such path' },
     });
   });
 
@@ -157,13 +157,13 @@ describe('an address', () => {
     ['/sites/%/lists/tasks/items', 'the site id is not percent-encoded UTF-8'],
     ['/sites/%ff/lists/tasks/items', 'the site id is not percent-encoded UTF-8'],
     ['/sites//lists/tasks/items', 'the site id is empty'],
-    ['/sites/../lists/tasks/items', 'the site id is "..", which would address something else'],
-    ['/sites/home/lists/%2e/items', 'the list id is ".", which would address something else'],
+    ['/sites/../lists/tasks/items', 'the site id is "..", which is not a path segment'],
+    ['/sites/home/lists/%2e/items', 'the list id is ".", which is not a path segment'],
     ['/sites/home/lists/a%00b/items', 'the list id has control characters'],
     ['/sites/home/lists/tasks/items/', 'the item id is empty'],
     ['/sites/home/lists/tasks/items/%7F', 'the item id has control characters'],
     [`/sites/${'x'.repeat(1025)}/lists/tasks/items`, 'the site id is longer than 1,024 bytes'],
-    ['/sites/home/lists/tasks/items?$expand=fields', 'there are no query parameters here'],
+    ['/sites/home/lists/tasks/items?$expand=fields', 'query parameters are not supported'],
   ])('that names no id is refused: %s', async (path, error) => {
     await using service = await serviceIn();
 
@@ -183,7 +183,7 @@ describe('an address', () => {
     expect(await service.send(method, path)).toMatchObject({
       status: 405,
       headers: { allow },
-      json: { error: `only ${allow} can be done here` },
+      json: { error: `method not allowed: use ${allow}` },
     });
   });
 });
@@ -193,7 +193,7 @@ describe('a body', () => {
     ['', 'the body is not JSON'],
     ['{"fields":{}', 'the body is not JSON'],
     ['{"fields":{"a":1,"a":2}}', 'the body is not JSON'],
-    [`{"fields":${'['.repeat(200)}${']'.repeat(200)}}`, 'the body is not JSON: it nests deeper than 128 levels'],
+    [`{"fields":${'['.repeat(200)}${']'.repeat(200)}}`, 'the body is not JSON: nested deeper than 128 levels'],
     ['null', 'the body must be {"fields": {…}}'],
     ['[]', 'the body must be {"fields": {…}}'],
     ['{}', 'the body must be {"fields": {…}}'],
@@ -202,8 +202,8 @@ describe('a body', () => {
     ['{"fields":"Title"}', 'the body must be {"fields": {…}}'],
     ['{"fields":1.10}', 'the body must be {"fields": {…}}'],
     ['{"Title":"Milk"}', 'the body must be {"fields": {…}}'],
-    ['{"fields":{},"id":"7"}', 'the body has a member "id" beside "fields"'],
-    ['{"fields":{},"__proto__":{}}', 'the body has a member "__proto__" beside "fields"'],
+    ['{"fields":{},"id":"7"}', 'unexpected member "id" in the body'],
+    ['{"fields":{},"__proto__":{}}', 'unexpected member "__proto__" in the body'],
   ])('that is not {"fields": {…}} is refused: %s', async (body, error) => {
     await using service = await serviceIn();
     await service.create({ Title: 'as it was' });

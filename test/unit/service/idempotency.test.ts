@@ -38,7 +38,7 @@ describe('a create under a key', () => {
     for (const fields of [{ Title: 'Buy bread' }, { Title: 'Buy milk', Done: false }, {}]) {
       expect(await service.send('POST', tasks, { fields }, key('k'))).toMatchObject({
         status: 422,
-        json: { error: 'this Idempotency-Key was used for another body' },
+        json: { error: 'this Idempotency-Key was used with a different body' },
       });
     }
     expect(await service.create({})).toBe('2');

@@ -414,8 +414,8 @@ describe('a server does not start', () => {
     expect(failure).toBeInstanceOf(Failure);
     expect(failure).toMatchObject({
       kind: 'local-file',
-      message: `cannot listen on 127.0.0.1 port ${port}: another program does`,
-      details: { hint: 'pass another --port, or --port 0 for one that is free' },
+      message: `cannot listen on 127.0.0.1 port ${port}: the port is in use`,
+      details: { hint: 'pass another --port, or --port 0 for any free port' },
     });
   });
 

@@ -13,7 +13,7 @@ export interface TestService extends AsyncDisposable {
   readonly directory: string;
   /** What the service takes for now, in milliseconds since 1970. */
   now: number;
-  /** Sends a request; a body that is no text is sent as JSON, and what has a body is `application/json`. */
+  /** Sends a request; a body that is not a string is sent as JSON, and what has a body is `application/json`. */
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ReadAnswer>;
   /** Creates an item and returns its id. */
   create(fields: unknown, list?: string): Promise<string>;

@@ -180,8 +180,8 @@ describe('a directory that cannot be used is named, with the reason', () => {
   });
 
   test.each([
-    ['text', Buffer.from('not a store'), 'data.mdb is not a store of listctl'],
-    ['noise', Buffer.alloc(40_000, 0x5a), 'data.mdb is not a store of listctl'],
+    ['text', Buffer.from('not a store'), 'data.mdb is not a listctl store'],
+    ['noise', Buffer.alloc(40_000, 0x5a), 'data.mdb is not a listctl store'],
   ])('%s in the place of the data', async (_, bytes, reason) => {
     await using directory = await temporaryDirectory();
     writeFileSync(join(directory.path, 'data.mdb'), bytes);
@@ -193,9 +193,9 @@ describe('a directory that cannot be used is named, with the reason', () => {
   });
 
   test.each([
-    [100, 'data.mdb is not a store of listctl'],
-    [4_200, 'data.mdb is damaged: its head is cut short'],
-    [20_000, 'data.mdb is damaged: it is cut short'],
+    [100, 'data.mdb is not a listctl store'],
+    [4_200, 'data.mdb is damaged: truncated header'],
+    [20_000, 'data.mdb is damaged: truncated'],
   ])('data cut short at %i bytes', async (bytes, reason) => {
     await using directory = await temporaryDirectory();
     const copy = join(directory.path, 'copy');
@@ -224,7 +224,7 @@ describe('a directory that cannot be used is named, with the reason', () => {
 
       expect(failureOf(() => openStore(directory.path))).toMatchObject({
         kind: 'local-file',
-        message: expect.stringContaining('data.mdb is damaged: its head contradicts itself'),
+        message: expect.stringContaining('data.mdb is damaged: inconsistent header'),
       });
     }
   });

@@ -32,8 +32,8 @@ test.each([
   { content: { tokenCommand: 'touch /tmp/owned' }, says: 'sets "tokenCommand"', kind: 'usage' },
   { content: { profile: 'prod' }, says: 'sets "profile"', kind: 'usage' },
   { content: JSON.parse('{"__proto__": "x"}'), says: 'sets "__proto__"', kind: 'usage' },
-  { content: { site: 17 }, says: 'site is no text', kind: 'usage' },
-  { content: { list: '' }, says: 'list is no text', kind: 'usage' },
+  { content: { site: 17 }, says: 'site is not a string', kind: 'usage' },
+  { content: { list: '' }, says: 'list is not a string', kind: 'usage' },
   { content: [], says: 'is damaged: it holds no JSON object', kind: 'local-file' },
 ])('$content is refused, and the file is named', async ({ content, says, kind }) => {
   await using directory = await temporaryDirectory();
