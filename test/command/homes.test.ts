@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { environmentFor } from '../support/scripted-service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
-import { listService } from './many/list-service.ts';
+import { listService } from './bulk/list-service.ts';
 
 test('without a home a run is recorded where --journal says, and all of its commands find it there', async () => {
   await using service = await listService();

@@ -10,7 +10,7 @@ import { checkId } from '../../src/core/item.ts';
 import { loneSurrogates, naughtyStrings } from '../corpora/naughty-strings.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { run } from '../support/test-host.ts';
-import { jsonLines, manyWorld } from './many/many-world.ts';
+import { jsonLines, manyWorld } from './bulk/bulk-world.ts';
 
 // Hundreds of command lines each: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 60_000 });

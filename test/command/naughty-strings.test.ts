@@ -3,7 +3,7 @@ import { parse as parseCsv } from 'csv-parse/sync';
 import { describe, expect, test, vi } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { loneSurrogates, naughtyStrings } from '../corpora/naughty-strings.ts';
-import { jsonLines, type ManyWorld, manyWorld } from './many/many-world.ts';
+import { jsonLines, type ManyWorld, manyWorld } from './bulk/bulk-world.ts';
 
 // Hundreds of command lines each: on a busy machine they take their time.
 vi.setConfig({ testTimeout: 60_000 });

@@ -7,7 +7,7 @@ import { runLock } from '../../src/bulk/runs.ts';
 import { takeLock } from '../../src/core/lock.ts';
 import { main } from '../../src/main.ts';
 import { testHost } from '../support/test-host.ts';
-import { jsonLines } from './many/many-world.ts';
+import { jsonLines } from './bulk/bulk-world.ts';
 import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
 
 const title = { Title: 'a' };

@@ -8,7 +8,7 @@ import { Job } from 'kubernetes-models/batch/v1';
 import { PersistentVolumeClaim } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { type ListService, listService } from '../command/many/list-service.ts';
+import { type ListService, listService } from '../command/bulk/list-service.ts';
 import { Forge, fencedBlock, type JobEnd } from './ci-runner.ts';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 /** An id that belongs to another item by now: it is named, and neither set back nor deleted. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { jsonLines } from '../many/many-world.ts';
+import { jsonLines } from '../bulk/bulk-world.ts';
 import { applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';
 

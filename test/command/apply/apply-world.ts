@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { main } from '../../../src/main.ts';
 import { type Run, testHost, type World } from '../../support/test-host.ts';
-import { type ManyWorld, manyWorld } from '../many/many-world.ts';
+import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
 import type { JsonFields } from './item-service.ts';
 
 /** Such a directory. */

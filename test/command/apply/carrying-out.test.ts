@@ -1,7 +1,7 @@
 /** A plan is carried out as `--from` sends rows: pace, retries, rejects, and a stop that loses nothing. */
 import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../../src/core/errors.ts';
-import { jsonLines } from '../many/many-world.ts';
+import { jsonLines } from '../bulk/bulk-world.ts';
 import { applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';
 

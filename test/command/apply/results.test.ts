@@ -1,7 +1,7 @@
 /** What `apply` prints on stdout for programs: what came of each step. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { jsonLines } from '../many/many-world.ts';
+import { jsonLines } from '../bulk/bulk-world.ts';
 import { applyWorld } from './apply-world.ts';
 import { itemService } from './item-service.ts';
 

@@ -194,7 +194,7 @@ row(
   },
 );
 
-rowElsewhere('N41', 'that it is probed once in five seconds at most is seen in test/command/many/outage.test.ts');
+rowElsewhere('N41', 'that it is probed once in five seconds at most is seen in test/command/bulk/outage.test.ts');
 
 function framedTwice(): Buffer {
   return answerBytes(200, {

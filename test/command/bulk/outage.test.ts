@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
-import { manyWorld, titles } from './many-world.ts';
+import { manyWorld, titles } from './bulk-world.ts';
 
 /** How long nobody is there. */
 const goneMs = 60_000;

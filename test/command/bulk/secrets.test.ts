@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesWith, newCanary } from '../../support/canary.ts';
 import { listService } from './list-service.ts';
-import { create, manyWorld, titles } from './many-world.ts';
+import { create, manyWorld, titles } from './bulk-world.ts';
 
 test.each(['pretty', 'jsonl', 'csv'])(
   'the token is in no journal, rejects file, result or summary (%s), whatever the service repeats',

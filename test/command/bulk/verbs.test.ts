@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listService } from './list-service.ts';
-import { create, jsonLines, manyWorld } from './many-world.ts';
+import { create, jsonLines, manyWorld } from './bulk-world.ts';
 
 const created = [
   { Title: 't1', Note: 'a,b' },

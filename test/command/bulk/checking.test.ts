@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
-import { create, jsonLines, manyWorld, titles } from './many-world.ts';
+import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 
 /** A file with a good row before and behind the bad one. */
 interface BadFile {

@@ -4,7 +4,7 @@ import { main } from '../../../src/main.ts';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 
 const ids = '1\n2\n3\n';
 

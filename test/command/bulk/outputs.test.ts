@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 
 const isPosix = process.platform !== 'win32';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listService } from './list-service.ts';
-import { create, jsonLines, manyWorld, titles } from './many-world.ts';
+import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 
 /** Refuses what has not been mended. */
 const picky = () =>

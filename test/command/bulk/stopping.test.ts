@@ -5,7 +5,7 @@ import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { type ListRequest, listService } from './list-service.ts';
-import { create, jsonLines, type ManyWorld, manyWorld, titles } from './many-world.ts';
+import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 
 describe('a stop', () => {
   test.each([

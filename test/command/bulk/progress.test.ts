@@ -6,7 +6,7 @@ import { main } from '../../../src/main.ts';
 import '../../../src/output/progress-bar.ts';
 import { type TestHost, testHost } from '../../support/test-host.ts';
 import { listService } from './list-service.ts';
-import { create, type ManyWorld, manyWorld, titles } from './many-world.ts';
+import { create, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
 
 const onTerminal = { terminal: 80, env: { TERM: 'xterm' } };
 const reading = create('-', '--input-format', 'csv', '-o', 'none');

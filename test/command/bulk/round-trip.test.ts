@@ -1,7 +1,7 @@
 /** What get printed goes back in (cli.md, issue 5: "Round trip"), over the embedded service. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { jsonLines, type ManyWorld, manyWorld } from './many-world.ts';
+import { jsonLines, type ManyWorld, manyWorld } from './bulk-world.ts';
 
 async function seeded(): Promise<ManyWorld> {
   const world = await manyWorld({ url: 'local:' });
