@@ -1,7 +1,7 @@
 /** Making a list match a seed: read, compare, show, ask, do. To be loaded late. */
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
-import { type PaceFlags, readPaceFlags } from '../bulk/flags.ts';
+import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import { presentMoment, refuseSameFile } from '../bulk/record.ts';
 import { openRejectsOutput } from '../bulk/rejects-file.ts';
@@ -137,7 +137,7 @@ export interface ApplyFlags extends SeedFlags {
 /** How a plan is made and carried out. */
 interface Applying {
   readonly named: NamedSeed;
-  readonly pace: PaceFlags;
+  readonly pace: RunLimits;
   /** How many items may be deleted; undefined where nobody said. */
   readonly maxDelete: number | undefined;
   readonly prunes: boolean;
@@ -171,7 +171,7 @@ interface Planned {
  * @throws {Stopped} when it was told to stop
  */
 export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
-  const pace = readPaceFlags(flags);
+  const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
   if (flags.detailedExitcode && !flags.dryRun && flags.out === undefined) {
     throw new Failure(

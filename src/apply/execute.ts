@@ -1,17 +1,17 @@
 /** The steps of a plan, through the same runner as the rows of a file. */
 import type { Client, Operation } from '../api/client.ts';
 import { createOperation, updateOperation } from '../api/items.ts';
-import type { PaceFlags } from '../bulk/flags.ts';
+import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import type { Sender, Task } from '../bulk/outcome.ts';
-import type { KnownBefore, RowsPlan } from '../bulk/plan.ts';
-import { bootId, type Recorded } from '../bulk/record.ts';
+import type { KnownResults, RunPlan } from '../bulk/plan.ts';
+import { bootId, type RunRecording } from '../bulk/record.ts';
 import { openRejectsFile } from '../bulk/rejects-file.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
-import { deletionOf, doneIfMissing, type SentResult } from '../bulk/senders.ts';
+import { deleteById, doneIfMissing, type SentResult } from '../bulk/senders.ts';
 import type { Summary } from '../bulk/summary.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import type { Session } from '../cli/session.ts';
@@ -81,7 +81,7 @@ export interface CarriedOut {
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
   /** The present, by which the keys of steps in doubt are old or not. */
   readonly present: (() => PresentMoment) | undefined;
-  readonly pace: PaceFlags;
+  readonly pace: RunLimits;
   readonly summary: Summary;
   /** For what was not done. */
   readonly rejects: OutputFile | undefined;
@@ -106,7 +106,7 @@ interface StepRow {
  */
 export async function carryOut(work: CarriedOut, session: Session): Promise<void> {
   let begun: State | undefined;
-  const begin = (): Recorded | undefined => {
+  const openRecord = (): RunRecording | undefined => {
     const { host } = session;
     const { state, plan } = work;
     const nowMs = host.clock.now();
@@ -125,7 +125,7 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
     return { run, word: run, journal };
   };
   try {
-    await sendRows(rowsPlan(work, begin, session), session);
+    await sendRows(rowsPlan(work, openRecord, session), session);
   } finally {
     if (begun !== undefined) await foldRun(work.named.statePath, begun);
   }
@@ -151,9 +151,9 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
 
 function rowsPlan(
   { named, state, plan, present, pace, rejects, summary }: CarriedOut,
-  begin: () => Recorded | undefined,
+  openRecord: () => RunRecording | undefined,
   session: Session,
-): RowsPlan<StepRow> {
+): RunPlan<StepRow> {
   const { steps } = plan;
   const { sendsKeys } = session;
   // There is a state now.
@@ -161,12 +161,12 @@ function rowsPlan(
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   const resolving = `listctl state resolve ${named.words}`;
   return {
-    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', begin, pace, nextSeq: 1 } as const),
+    ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
     known: knownBefore(plan, named),
     summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    senderOver: (client) => stepSender(state, steps, client, sendsKeys),
+    createSender: (client) => stepSender(state, steps, client, sendsKeys),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
@@ -176,7 +176,7 @@ function rowsPlan(
 }
 
 /** What the plan sends nothing for. */
-function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSeed): KnownBefore<StepRow> {
+function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSeed): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
   return {
@@ -235,7 +235,7 @@ function stepSender(
       if (step.action !== 'delete') return exchange;
       return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };
     },
-    keptOf: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
+    toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
   };
 }
 
@@ -246,7 +246,7 @@ function questionOf(step: Step, { site, list }: ListRef, key: string | undefined
     case 'update':
       return updateOperation({ site, list, id: step.id }, step.fields, step.etag);
     case 'delete':
-      return deletionOf({ site, list, id: step.id }, step.etag);
+      return deleteById({ site, list, id: step.id }, step.etag);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The seed that a command line names: read, and whose list and which state it is. */
 import { existsSync } from 'node:fs';
 import { reportBadRows } from '../bulk/check-input.ts';
-import { type ManyFlags, type PaceFlags, readReadingFlags } from '../bulk/flags.ts';
+import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags.ts';
 import { whileShown } from '../bulk/progress.ts';
 import { bootId, type RecordFile, runOrigin } from '../bulk/record.ts';
 import { removeRun } from '../bulk/runs.ts';
@@ -19,7 +19,7 @@ import type { State, Target } from './state.ts';
 import { backupOf, readState, versionAt, writeState } from './state-file.ts';
 
 /** The flags that name a seed, as they were typed. */
-export interface SeedFlags extends ManyFlags {
+export interface SeedFlags extends BulkFlags {
   readonly key?: string;
   readonly state?: string;
 }
@@ -48,7 +48,7 @@ export async function openSeed(name: string, flags: SeedFlags, session: Session)
   const { host } = session;
   const { inputFormat, ...others } = flags;
   const isYaml = inputFormat === 'yaml';
-  const reading = readReadingFlags(isYaml ? others : flags);
+  const reading = parseReadingFlags(isYaml ? others : flags);
   let problems: Parameters<NonNullable<SeedOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   try {
@@ -101,7 +101,7 @@ export function stateFiles(path: string): RecordFile {
 }
 
 /** How its lock is asked for. */
-export type StateLock = Pick<PaceFlags, 'lockWaitMs' | 'breaksLock'>;
+export type StateLock = Pick<RunLimits, 'lockWaitMs' | 'breakLock'>;
 
 /**
  * Works with a state under its lock.
@@ -112,7 +112,7 @@ export type StateLock = Pick<PaceFlags, 'lockWaitMs' | 'breaksLock'>;
  */
 export async function withState<T>(
   path: string,
-  { lockWaitMs: waitMs, breaksLock: breaksForeign }: StateLock,
+  { lockWaitMs: waitMs, breakLock: breaksForeign }: StateLock,
   session: Session,
   work: (state: State | undefined) => Promise<T>,
 ): Promise<T> {

@@ -1,14 +1,14 @@
 /** What the service has now of the items that a state knows. */
 import type { Client } from '../api/client.ts';
 import { getOperation } from '../api/items.ts';
-import type { PaceFlags } from '../bulk/flags.ts';
+import type { RunLimits } from '../bulk/flags.ts';
 import { noJournal } from '../bulk/journal.ts';
 import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
 import { startPace } from '../bulk/pace.ts';
 import { openProgress } from '../bulk/progress.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { startRun } from '../bulk/runner.ts';
-import { twoStageStop } from '../bulk/send.ts';
+import { startGracefulStop } from '../bulk/send.ts';
 import { doneIfMissing } from '../bulk/senders.ts';
 import type { Session } from '../cli/session.ts';
 import type { Failure } from '../core/errors.ts';
@@ -29,12 +29,12 @@ interface KnownRow {
  * @throws {Failure} what the first read ended in that says neither that the item is there nor that it is gone
  * @throws {Stopped} when it was told to stop
  */
-export async function observe(state: State, pace: PaceFlags, session: Session): Promise<ReadonlyMap<string, Observed>> {
+export async function observe(state: State, pace: RunLimits, session: Session): Promise<ReadonlyMap<string, Observed>> {
   const rows = knownRows(state);
   const observed = new Map<string, Observed>();
   if (rows.length === 0) return observed;
   const { host } = session;
-  const stops = twoStageStop(host, true);
+  const stops = startGracefulStop(host, true);
   const report = { settled: 0, failed: 0, inDoubt: 0 };
   let refused: Failure | undefined;
   const take = (result: RowResult<KnownRow, Item | undefined>) => {
@@ -44,14 +44,14 @@ export async function observe(state: State, pace: PaceFlags, session: Session): 
     return undefined;
   };
   try {
-    const client = await session.client('many', { signal: stops.cut, stopGraceMs: 0 });
+    const client = await session.client('many', { signal: stops.abort, stopGraceMs: 0 });
     const { retries, maxWaitMs } = session.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
     const found = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({
       ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
-      ...{ clock: host.clock, signal: stops.signal, onResult: take, tellsLeft: false },
+      ...{ clock: host.clock, signal: stops.signal, onResult: take, reportLeft: false },
     });
     const progress = openProgress({ running, pace: found, report, toDo: rows.length }, session);
     const { stoppedBy } = await running.ended.finally(() => progress.end());
@@ -85,7 +85,7 @@ function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item 
       const exchange = client.startAttempts(getOperation({ site, list, id }));
       return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
     },
-    keptOf: ({ id }) => ({ id, etag: undefined }),
+    toRecord: ({ id }) => ({ id, etag: undefined }),
   };
 }
 

@@ -27,7 +27,7 @@ export function openShown(from: string, session: Session): Promise<Input> {
  *
  * @throws {Failure} usage, where rows cannot be sent, unless they are to be skipped
  */
-export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: Session): Promise<Check> {
+export async function checkFile(file: RowsFile, skipInvalid: boolean, session: Session): Promise<Check> {
   const check = await checkShown(file, session);
   if (check.rows > rowsMax) {
     throw new Failure('usage', `${nameOf(file.input.name)} has ${check.rows} rows, more than ${rowsMax}`, {
@@ -35,7 +35,7 @@ export async function checkFile(file: RowsFile, skipsInvalid: boolean, session: 
     });
   }
   for (const notice of check.notices) await session.say(`listctl: ${notice}`);
-  if (check.badCount === 0 || skipsInvalid) return check;
+  if (check.badCount === 0 || skipInvalid) return check;
   const name = nameOf(file.input.name);
   const failures = check.bad.map((row) => badRowFailure(row, file));
   await reportBadRows(name, failures, check.badCount, session);

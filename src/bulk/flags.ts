@@ -9,7 +9,7 @@ import { parseNames } from '../settings/setting.ts';
 import { type KeySource, parseKeySource } from './keys.ts';
 
 /** The flags as they were typed. */
-export interface ManyFlags extends MaxDeleteFlag {
+export interface BulkFlags extends MaxDeleteFlag {
   readonly inputFormat?: string;
   readonly delimiter?: string;
   readonly encoding?: string;
@@ -50,7 +50,7 @@ export interface ReadingOptions {
 }
 
 /** How fast, and for how long, a run sends. */
-export interface PaceFlags {
+export interface RunLimits {
   readonly concurrency: number;
   readonly ratePerSecond: number | undefined;
   readonly maxErrors: number;
@@ -58,17 +58,17 @@ export interface PaceFlags {
   /** The file for the summary; `-` is stdout. */
   readonly summaryJson: string | undefined;
   readonly lockWaitMs: number;
-  readonly breaksLock: boolean;
+  readonly breakLock: boolean;
 }
 
 /** What a run over a file was asked to do: checked, with every default filled in. */
-export interface ManyOptions extends ReadingOptions, PaceFlags {
-  readonly skipsInvalid: boolean;
-  readonly resumes: boolean;
-  readonly restarts: boolean;
+export interface BulkOptions extends ReadingOptions, RunLimits {
+  readonly skipInvalid: boolean;
+  readonly resume: boolean;
+  readonly restart: boolean;
   readonly journal: string | undefined;
   /** False for `--journal none`. */
-  readonly keepsRecord: boolean;
+  readonly hasJournal: boolean;
   /** What is done about rows in doubt; undefined for what suits the verb. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: Shard | undefined;
@@ -79,7 +79,7 @@ export interface ManyOptions extends ReadingOptions, PaceFlags {
 }
 
 /** Declares the flags that `--from` brings. */
-export function addManyOptions(command: Command, action: RowAction): void {
+export function addBulkOptions(command: Command, action: RowAction): void {
   command.optionsGroup('Bulk flags (with --from):').option('--skip-invalid', 'skip invalid rows and send the rest');
   if (action === 'delete') addMaxDeleteOption(command);
   addPaceOptions(command);
@@ -138,30 +138,30 @@ const doubts = ['hold', 'retry', 'skip'] as const;
  *
  * @throws {Failure} usage, naming the first one that is wrong
  */
-export function readManyFlags(flags: ManyFlags): ManyOptions {
+export function parseBulkFlags(flags: BulkFlags): BulkOptions {
   if (flags.resume && flags.restart) throw new Failure('usage', '--resume and --restart: pass one of them');
-  const keepsRecord = flags.journal !== 'none';
+  const hasJournal = flags.journal !== 'none';
   const continues = flags.resume ? '--resume' : flags.restart && '--restart';
-  if (!keepsRecord && continues) {
+  if (!hasJournal && continues) {
     throw new Failure('usage', `${continues} cannot be used with --journal none: there is no record of a run`);
   }
   return {
-    ...readReadingFlags(flags),
-    ...readPaceFlags(flags),
-    skipsInvalid: flags.skipInvalid === true,
-    resumes: flags.resume === true,
-    restarts: flags.restart === true,
-    journal: keepsRecord ? flags.journal : undefined,
-    keepsRecord,
+    ...parseReadingFlags(flags),
+    ...parsePaceFlags(flags),
+    skipInvalid: flags.skipInvalid === true,
+    resume: flags.resume === true,
+    restart: flags.restart === true,
+    journal: hasJournal ? flags.journal : undefined,
+    hasJournal,
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
-    shard: flags.shard === undefined ? undefined : readShard(flags.shard),
+    shard: flags.shard === undefined ? undefined : parseShard(flags.shard),
     keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),
     maxDelete: readMaxDelete(flags),
   };
 }
 
-/** As `readManyFlags`, of how the file is read. */
-export function readReadingFlags(flags: ManyFlags): ReadingOptions {
+/** As `parseBulkFlags`, of how the file is read. */
+export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
   const { inputFormat, only, idColumn = 'id' } = flags;
   if (idColumn === '') throw new Failure('usage', '--id-column: expected a name, not ""');
   return {
@@ -177,17 +177,17 @@ export function readReadingFlags(flags: ManyFlags): ReadingOptions {
   };
 }
 
-/** As `readManyFlags`, of how fast to go. */
-export function readPaceFlags(flags: ManyFlags): PaceFlags {
+/** As `parseBulkFlags`, of how fast to go. */
+export function parsePaceFlags(flags: BulkFlags): RunLimits {
   const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson } = flags;
   const errorsMax = maxErrors === undefined ? Number.POSITIVE_INFINITY : whole('--max-errors', maxErrors, 1e9);
   return {
     concurrency: concurrency === undefined ? 32 : whole('--concurrency', concurrency, 1024),
-    ratePerSecond: rate === undefined ? undefined : readRate(rate),
+    ratePerSecond: rate === undefined ? undefined : parseRate(rate),
     maxErrors: flags.failFast ? 1 : errorsMax,
     ...{ rejects, summaryJson },
     lockWaitMs: lockTimeout === undefined ? 0 : seconds('--lock-timeout', lockTimeout),
-    breaksLock: flags.breakLock === true,
+    breakLock: flags.breakLock === true,
   };
 }
 
@@ -231,14 +231,14 @@ function seconds(flag: string, text: string): number {
   throw new Failure('usage', `${flag}: expected seconds, not "${text}"`);
 }
 
-function readRate(text: string): number {
+function parseRate(text: string): number {
   const value = perSecond(text);
   if (value !== undefined) return value;
   throw new Failure('usage', `--rate: expected ${rateExpected}, not "${text}"`);
 }
 
 /** A lone share is every row: the run is the one without shares. */
-function readShard(text: string): Shard | undefined {
+function parseShard(text: string): Shard | undefined {
   const [, index = '', count = ''] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard.count === 1 ? undefined : shard;

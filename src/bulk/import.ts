@@ -22,7 +22,7 @@ import { openRejects } from '../rows/rejects.ts';
 import type { BadRow, Row, RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
-import type { ManyOptions } from './flags.ts';
+import type { BulkOptions } from './flags.ts';
 import type { Replay } from './journal-read.ts';
 import {
   formatKeySource,
@@ -33,7 +33,7 @@ import {
   payloadHash,
   refusingTwins,
 } from './keys.ts';
-import type { RowsPlan } from './plan.ts';
+import type { RunPlan } from './plan.ts';
 import {
   type CommandFiles,
   checkJournalPath,
@@ -41,15 +41,14 @@ import {
   journalFiles,
   openRecord,
   presentMoment,
-  type Recorded,
   type RunRecord,
+  type RunRecording,
   refuseSameFile,
   runOrigin,
 } from './record.ts';
 import { openRejectsFile, openRejectsOutput, type RejectsFormat } from './rejects-file.ts';
 import {
-  type Beginning,
-  beginningOf,
+  decideResume,
   doubtPolicy,
   findChangedRow,
   findEditedRun,
@@ -59,13 +58,14 @@ import {
   newCounts,
   nothingToResume,
   overlap,
+  type ResumeDecision,
   type RunInput,
   runIdentity,
   skipDoubts,
   tasksOf,
 } from './resume.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
-import { rowSender } from './senders.ts';
+import { createRowSender } from './senders.ts';
 import { noSummary, openSummary, refuseSummary, type Summary } from './summary.ts';
 
 /** A person is shown so many requests; a program all of them. */
@@ -76,7 +76,7 @@ const shownMax = 10;
  *
  * @param keyOf derives the key of a row; undefined where one would be drawn
  */
-async function showManyDryRun(
+async function showDryRun(
   file: RowsFile,
   check: Check,
   keyOf: ((row: Row) => string) | undefined,
@@ -134,7 +134,7 @@ function requestOf(
 }
 
 /** What is done with each row, beside what the flags of `--from` say. */
-export interface ManyVerb {
+export interface ImportCommand {
   readonly action: RowAction;
   /** `created` */
   readonly done: string;
@@ -142,17 +142,17 @@ export interface ManyVerb {
   readonly from: string;
   /** Laid over the fields of every row. */
   readonly common: Fields;
-  readonly ignoresMissing?: boolean | undefined;
+  readonly ignoreMissing?: boolean | undefined;
   readonly isDryRun?: boolean | undefined;
   /** Whether it needs to be confirmed before anything is sent. */
-  readonly asks?: boolean | undefined;
+  readonly needsConfirmation?: boolean | undefined;
 }
 
 /** A run over a file, before anything is sent. */
 interface FileRun {
-  readonly verb: ManyVerb;
+  readonly verb: ImportCommand;
   readonly summary: Summary;
-  readonly many: ManyOptions;
+  readonly many: BulkOptions;
   readonly file: RowsFile;
   readonly check: Check;
   /** A hash of what makes fields of the columns. */
@@ -169,7 +169,7 @@ interface FileRun {
  *   ended in, in the order of the rulings
  * @throws {Stopped} when it was told to stop
  */
-export async function runMany(verb: ManyVerb, many: ManyOptions, session: Session): Promise<void> {
+export async function runImport(verb: ImportCommand, many: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
   const { action, from } = verb;
   session.list();
@@ -189,8 +189,8 @@ export async function runMany(verb: ManyVerb, many: ManyOptions, session: Sessio
 }
 
 async function runInput(
-  verb: ManyVerb,
-  many: ManyOptions,
+  verb: ImportCommand,
+  many: BulkOptions,
   outputs: Pick<FileRun, 'summary' | 'rejects'>,
   session: Session,
 ): Promise<void> {
@@ -200,14 +200,14 @@ async function runInput(
     const file = await openRows(input, { ...many, action, common });
     const keyOf = keyOfRows(file, many, session);
     const checked = keyOf && many.keysFrom ? refusingTwins(file, many.keysFrom, keyOf) : file;
-    const check = await checkFile(checked, many.skipsInvalid, session);
+    const check = await checkFile(checked, many.skipInvalid, session);
     const run = { verb, many, file, check, mapping: mappingOf(file), keyOf, ...outputs };
     // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
-    const isRecorded = many.keepsRecord && (action !== 'get' || many.journal !== undefined || many.resumes);
-    if (!many.keepsRecord && !verb.isDryRun && action !== 'get') await session.say(noRecordNotice);
+    const isRecorded = many.hasJournal && (action !== 'get' || many.journal !== undefined || many.resume);
+    if (!many.hasJournal && !verb.isDryRun && action !== 'get') await session.say(noRecordNotice);
     if (verb.isDryRun) {
       checkMaxDelete(check.ofShard, many.maxDelete);
-      await showManyDryRun(file, check, keyOf, session);
+      await showDryRun(file, check, keyOf, session);
     } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
   } finally {
@@ -216,16 +216,16 @@ async function runInput(
 }
 
 /** @throws {Failure} usage */
-function refuseContradictions({ isDryRun }: ManyVerb, { resumes, restarts, summaryJson }: ManyOptions): void {
+function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, summaryJson }: BulkOptions): void {
   if (isDryRun) refuseSummary(summaryJson);
-  if (!isDryRun || !(resumes || restarts)) return;
-  throw new Failure('usage', `--dry-run and --${resumes ? 'resume' : 'restart'}: a dry run knows of no run before`, {
+  if (!isDryRun || !(resume || restart)) return;
+  throw new Failure('usage', `--dry-run and --${resume ? 'resume' : 'restart'}: a dry run knows of no run before`, {
     hint: 'listctl runs show last tells what is left of it; nothing was sent',
   });
 }
 
 /** @throws {Failure} usage, when there is no such column, or no key is sent at all */
-function keyOfRows(file: RowsFile, { keysFrom }: ManyOptions, session: Session): FileRun['keyOf'] {
+function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
   if (session.sendsKeys) return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.list() });
   throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none: no key is sent then');
@@ -233,7 +233,7 @@ function keyOfRows(file: RowsFile, { keysFrom }: ManyOptions, session: Session):
 
 const noRecordNotice = 'no record is kept: this run cannot be resumed or undone, and nothing tells which rows are done';
 
-function filesOf(from: string, { rejects, journal, summaryJson }: ManyOptions): CommandFiles {
+function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): CommandFiles {
   return {
     inputs: { '--from': from === '-' ? undefined : from },
     records: { '--journal': journal === undefined ? undefined : journalFiles(journal) },
@@ -241,11 +241,11 @@ function filesOf(from: string, { rejects, journal, summaryJson }: ManyOptions): 
   };
 }
 
-function summarized({ action }: ManyVerb, many: ManyOptions, session: Session): SummarizedRun {
+function summarized({ action }: ImportCommand, many: BulkOptions, session: Session): SummarizedRun {
   return { action, service: runOrigin(session), ...session.list(), shard: shardText(many) };
 }
 
-function shardText({ shard }: ManyOptions): string | null {
+function shardText({ shard }: BulkOptions): string | null {
   return shard === undefined ? null : `${shard.index}/${shard.count}`;
 }
 
@@ -264,13 +264,13 @@ function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInp
 
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
   const { host, version: tool, say: warn } = session;
-  const { lockWaitMs, breaksLock, restarts, resumes } = run.many;
+  const { lockWaitMs, breakLock, restart, resume } = run.many;
   const journal = run.many.journal === undefined ? undefined : resolveLinks(absolutePath(run.many.journal, host));
   const input = inputOf(run, session);
-  let notIt: Failure | undefined;
+  let failure: Failure | undefined;
   const findOther = async (directory: string) => {
     const edited = await findEditedRun(directory, input);
-    ({ notIt } = edited);
+    ({ failure } = edited);
     return edited.run;
   };
   const place = {
@@ -279,12 +279,12 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
     typedJournal: run.many.journal,
     findOther,
   };
-  const record = await openRecord(place, { lockWaitMs, breaksLock, restarts, tool, warn }, host);
+  const record = await openRecord(place, { lockWaitMs, breakLock, restart, tool, warn }, host);
   try {
     const { before } = record;
-    if (before !== undefined && !isSameTarget(before.header, input.target)) throw ofAnother(run.many, before);
-    if (before === undefined && resumes) {
-      throw notIt ?? (await nothingToResume(findRunsDirectory(host), input, run.many.journal));
+    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(run.many, before);
+    if (before === undefined && resume) {
+      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, run.many.journal));
     }
     await work(record);
   } finally {
@@ -292,7 +292,7 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   }
 }
 
-function ofAnother({ journal }: ManyOptions, { header }: Replay): Failure {
+function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure {
   const { action, list, site, origin, shard } = header;
   const share = shard === null ? '' : ` (shard ${shard})`;
   const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
@@ -310,7 +310,10 @@ function mappingOf({ options, format, delimiter }: RowsFile): string {
 
 async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
   const { verb, check } = run;
-  const beginning = await chosen((await overlapOf(run, record, session)) ?? (await beginningFor(run, record)), session);
+  const beginning = await confirmResume(
+    (await overlapOf(run, record, session)) ?? (await decideResumeOf(run, record)),
+    session,
+  );
   if (beginning.kind === 'nothing') {
     const { run: name, startedAt } = beginning.before.header;
     const { skipped } = beginning.before.counts;
@@ -321,8 +324,8 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;
   checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.many.maxDelete);
   await warnOfExpiry(session);
-  if (beginning.kind === 'new' && (run.many.restarts || record?.before)) await warnOfSameKeys(run, session);
-  if (verb.asks) await askBefore(run, session);
+  if (beginning.kind === 'new' && (run.many.restart || record?.before)) await warnOfSameKeys(run, session);
+  if (verb.needsConfirmation) await confirmDelete(run, session);
   const { site, list } = session.list();
   if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
   const present = await presentFor(run, beginning, session);
@@ -338,7 +341,7 @@ async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<voi
 }
 
 /** The present, where the age of keys decides about rows in doubt. */
-async function presentFor({ verb, many }: FileRun, beginning: Beginning, session: Session) {
+async function presentFor({ verb, many }: FileRun, beginning: ResumeDecision, session: Session) {
   const doubts = { inDoubt: many.inDoubt, isCreate: verb.action === 'create' };
   if (beginning.kind !== 'go-on' || session.idempotency !== 'honored') return undefined;
   if (!needsKeyAge(beginning.before, doubts)) return undefined;
@@ -347,24 +350,27 @@ async function presentFor({ verb, many }: FileRun, beginning: Beginning, session
 
 /** The choice where another run created these rows; undefined where there is none, or a run of their own decides. */
 async function overlapOf(run: FileRun, record: RunRecord | undefined, session: Session) {
-  const { restarts, journal } = run.many;
+  const { restart, journal } = run.many;
   const directory = findRunsDirectory(session.host);
-  const isAsked = run.verb.action === 'create' && record !== undefined && record.before === undefined && !restarts;
+  const isAsked = run.verb.action === 'create' && record !== undefined && record.before === undefined && !restart;
   if (!isAsked || directory === undefined) return undefined;
   const input = inputOf(run, session);
   const other = await findOverlappingRun(directory, input);
   return other && overlap(other, input, journal);
 }
 
-function beginningFor({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
+function decideResumeOf({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
   const keysFrom = many.keysFrom && formatKeySource(many.keysFrom);
   const changedRow = (before: Replay) => findChangedRow(before, file, hashOf);
   const facts = { action: verb.action, name: nameOf(file.input.name), check, mapping, keysFrom, changedRow };
-  return beginningOf(record?.before, many, facts);
+  return decideResume(record?.before, many, facts);
 }
 
 /** Asks where there is a choice, and somebody to make it. */
-async function chosen(beginning: Beginning, session: Session): Promise<Exclude<Beginning, { kind: 'choice' }>> {
+async function confirmResume(
+  beginning: ResumeDecision,
+  session: Session,
+): Promise<Exclude<ResumeDecision, { kind: 'choice' }>> {
   if (beginning.kind !== 'choice') return beginning;
   const { question, yes, refusal } = beginning;
   if (session.mayPrompt() && (await confirm(question, session))) return yes;
@@ -380,7 +386,7 @@ function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
 
-async function askBefore({ check, verb, file }: FileRun, session: Session): Promise<void> {
+async function confirmDelete({ check, verb, file }: FileRun, session: Session): Promise<void> {
   const { site, list } = session.list();
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
   const from = nameOf(file.input.name);
@@ -393,10 +399,10 @@ async function askBefore({ check, verb, file }: FileRun, session: Session): Prom
 
 function beginRecord(
   { verb, many, check, mapping, file }: FileRun,
-  beginning: Beginning,
+  beginning: ResumeDecision,
   record: RunRecord | undefined,
   session: Session,
-): Recorded | undefined {
+): RunRecording | undefined {
   if (record === undefined) return undefined;
   const { concurrency } = many;
   if (beginning.kind === 'go-on') return record.reopen(concurrency);
@@ -422,13 +428,13 @@ function beginRecord(
 
 function planOf(
   run: FileRun,
-  beginning: Beginning,
+  beginning: ResumeDecision,
   record: RunRecord | undefined,
   present: (() => PresentMoment) | undefined,
   session: Session,
-): RowsPlan<Row | BadRow> {
+): RunPlan<Row | BadRow> {
   const { verb, many, file, check, summary, keyOf } = run;
-  const { action, done, ignoresMissing = false } = verb;
+  const { action, done, ignoreMissing = false } = verb;
   const before = beginning.kind === 'go-on' ? beginning.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
@@ -436,19 +442,19 @@ function planOf(
   const isCreate = action === 'create';
   const policy =
     before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: many.inDoubt, isCreate, present });
-  const skipsDoubts = many.inDoubt === 'skip';
+  const skip = many.inDoubt === 'skip';
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: many, summary },
     prints: action === 'get' ? 'items' : 'results',
-    begin: () => {
+    openRecord: () => {
       const recorded = beginRecord(run, beginning, record, session);
-      if (before !== undefined && recorded !== undefined && skipsDoubts) skipDoubts(before, recorded.journal, counts);
+      if (before !== undefined && recorded !== undefined && skip) skipDoubts(before, recorded.journal, counts);
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, skipsDoubts, policy, hashOf }),
-    senderOver: (client) =>
-      rowSender({ action, list: session.list(), client, sendsKeys, ignoresMissing, given, keyOf }),
+    tasks: tasksOf(file, { before, skipDoubts: skip, policy, hashOf }),
+    createSender: (client) =>
+      createRowSender({ action, list: session.list(), client, sendsKeys, ignoreMissing, given, keyOf }),
     rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
     nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honored'),
   };

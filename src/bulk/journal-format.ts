@@ -101,7 +101,7 @@ export type BeginRecord = readonly ['B', SessionStart];
 /**
  * Row, seq, attempt, key, hash, ifMatch: the row's request may be sent as soon as this is on disk.
  *
- * `seq` counts the sends of the whole run, from 1, in the order in which they go to the wire; `attempt` those of the
+ * `seq` counts the sends of the whole run, from 1, in the order in which they go to the client; `attempt` those of the
  * row, from 1; `hash` is the first 16 hex digits of the SHA-256 of the row's canonical payload.
  */
 export type IntentRecord =

@@ -250,13 +250,13 @@ export const gatherMs = { usual: 4, most: 50 } as const;
  * The way of records to the disk, in groups: what is said in one turn of the event loop is one line of the journal, and
  * one sync serves all lines that were written before it began (reliability, C7).
  */
-export class Commits<E> {
+export class GroupCommit<E> {
   readonly #journal: RunJournal;
   readonly #onDurable: (entries: readonly E[]) => void;
   readonly #onFailure: (error: unknown) => void;
   #records: JournalRecord[] = [];
   /** What waits for the sync of what was said of it. */
-  #said: E[] = [];
+  #pending: E[] = [];
   #written: E[] = [];
   #writtenAtMs = 0;
   #isDirty = false;
@@ -286,7 +286,7 @@ export class Commits<E> {
   /** Says something, of an entry that waits for it to be on disk where one is named. */
   add(record: JournalRecord, entry?: E): void {
     this.#records.push(record);
-    if (entry !== undefined) this.#said.push(entry);
+    if (entry !== undefined) this.#pending.push(entry);
   }
 
   /** Writes what was said: a process that is killed after this does not lose it. */
@@ -302,8 +302,8 @@ export class Commits<E> {
     }
     if (!this.#isDirty) this.#writtenAtMs = nowMs;
     this.#isDirty = true;
-    for (const entry of this.#said) this.#written.push(entry);
-    this.#said = [];
+    for (const entry of this.#pending) this.#written.push(entry);
+    this.#pending = [];
   }
 
   /**

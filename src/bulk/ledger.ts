@@ -1,9 +1,10 @@
 /** What is said of the rows of a run: on disk first, then to whoever waits for results. */
+import type { RequestAttempts } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
-import { Commits, type RunJournal } from './journal.ts';
+import { GroupCommit, type RunJournal } from './journal.ts';
 import type { JournalRecord } from './journal-format.ts';
-import type { Numbered, RowResult, RowStep, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
-import { Fifo } from './queues.ts';
+import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
+import { Queue } from './queues.ts';
 
 /** A place in the order of the input, and the result that comes to stand there. */
 export interface Place<V> {
@@ -14,11 +15,11 @@ export interface Place<V> {
  * Hands results on in the order in which their places were taken, each once it is there, and one after the other: the
  * next one waits until the one before was taken.
  */
-export class ResultsInOrder<V> {
-  readonly #places = new Fifo<Place<V>>();
-  readonly #hand: (value: V) => Promise<void> | undefined;
+export class OrderedResults<V> {
+  readonly #places = new Queue<Place<V>>();
+  readonly #deliver: (value: V) => Promise<void> | undefined;
   readonly #onRoom: (error: unknown) => void;
-  #isHanding = false;
+  #isDelivering = false;
   #hasFailed = false;
 
   /**
@@ -27,7 +28,7 @@ export class ResultsInOrder<V> {
    *   nothing more is handed on
    */
   constructor(hand: (value: V) => Promise<void> | undefined, onRoom: (error: unknown) => void) {
-    this.#hand = hand;
+    this.#deliver = hand;
     this.#onRoom = onRoom;
   }
 
@@ -43,7 +44,7 @@ export class ResultsInOrder<V> {
 
   /** Whether nothing waits any more that can be handed on. */
   get isIdle(): boolean {
-    return !this.#isHanding && (this.#hasFailed || this.#places.size === 0);
+    return !this.#isDelivering && (this.#hasFailed || this.#places.size === 0);
   }
 
   /** Takes the next place. */
@@ -55,16 +56,16 @@ export class ResultsInOrder<V> {
 
   /** Hands on what stands at the front; true where there is room now that there was not. */
   pump(): boolean {
-    if (this.#isHanding || this.#hasFailed) return false;
+    if (this.#isDelivering || this.#hasFailed) return false;
     const before = this.#places.size;
     for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
       this.#places.shift();
-      const taking = this.#tryToHand(first.value);
+      const taking = this.#tryToDeliver(first.value);
       if (taking === undefined) continue;
-      this.#isHanding = true;
+      this.#isDelivering = true;
       taking.then(
-        () => this.#taken(undefined),
-        (error: unknown) => this.#taken({ error }),
+        () => this.#delivered(undefined),
+        (error: unknown) => this.#delivered({ error }),
       );
       break;
     }
@@ -72,16 +73,16 @@ export class ResultsInOrder<V> {
   }
 
   /** What throws at once has failed as what rejects has: who is told of it must not be who asked. */
-  #tryToHand(value: V): Promise<void> | undefined {
+  #tryToDeliver(value: V): Promise<void> | undefined {
     try {
-      return this.#hand(value);
+      return this.#deliver(value);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  #taken(failed: { readonly error: unknown } | undefined): void {
-    this.#isHanding = false;
+  #delivered(failed: { readonly error: unknown } | undefined): void {
+    this.#isDelivering = false;
     this.#hasFailed = failed !== undefined;
     this.pump();
     this.#onRoom(failed?.error);
@@ -98,7 +99,7 @@ export interface Entry<R, T> {
   tries: number;
   /** Whether it may have had an effect already. */
   isDoubtful: boolean;
-  exchange: { attempt(): Promise<RowStep<T>> } | undefined;
+  exchange: RequestAttempts<T> | undefined;
   /** What the last attempt came to, if it was no success. */
   failure: (() => unknown) | undefined;
   readonly place: Place<RowResult<R, T>>;
@@ -108,7 +109,7 @@ export interface Entry<R, T> {
 }
 
 /** What a ledger is made of. */
-export interface LedgerOptions<R extends Numbered, T> {
+export interface LedgerOptions<R extends NumberedRow, T> {
   readonly sender: Sender<R, T>;
   readonly journal: RunJournal;
   readonly counts: RunningCounts;
@@ -120,7 +121,7 @@ export interface LedgerOptions<R extends Numbered, T> {
 /** Whom a ledger tells. */
 export interface LedgerListener<R, T> {
   /** The intents of these rows are on disk. */
-  onIntended(entries: readonly Entry<R, T>[]): void;
+  onReady(entries: readonly Entry<R, T>[]): void;
   /** Something can go on: results were taken, records are on disk. */
   onProgress(): void;
   /** A result could not be handed on; or, of the journal, nothing can be said any more. */
@@ -128,28 +129,28 @@ export interface LedgerListener<R, T> {
 }
 
 /** The state of each row, as the journal and the counts have it; results leave it in the order of the input. */
-export class Ledger<R extends Numbered, T> {
+export class Ledger<R extends NumberedRow, T> {
   readonly counts: RunningCounts;
   readonly #sender: Sender<R, T>;
-  readonly #commits: Commits<Entry<R, T>>;
-  readonly #results: ResultsInOrder<RowResult<R, T>>;
+  readonly #commit: GroupCommit<Entry<R, T>>;
+  readonly #results: OrderedResults<RowResult<R, T>>;
   readonly #listener: LedgerListener<R, T>;
   #seq: number;
   #intended = 0;
   /** Rows whose outcome is known and not on disk, by the state that they are in until then. */
-  readonly #untold: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+  readonly #unsynced: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
   constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
     this.counts = counts;
     this.#sender = sender;
     this.#seq = nextSeq;
     this.#listener = listener;
-    this.#commits = new Commits(
+    this.#commit = new GroupCommit(
       journal,
       (entries) => this.#durable(entries),
       (error) => listener.onFailure(error, true),
     );
-    this.#results = new ResultsInOrder(onResult, (error) => {
+    this.#results = new OrderedResults(onResult, (error) => {
       if (error !== undefined) listener.onFailure(error, false);
       listener.onProgress();
     });
@@ -167,31 +168,31 @@ export class Ledger<R extends Numbered, T> {
 
   /** Whether all that was said is on disk, and all that can be told is told. */
   get isIdle(): boolean {
-    return this.#commits.isIdle && this.#results.isIdle;
+    return this.#commit.isIdle && this.#results.isIdle;
   }
 
   /** Whether results cannot be handed on any more. */
-  get hasFailedToTell(): boolean {
+  get hasResultError(): boolean {
     return this.#results.hasFailed;
   }
 
   get syncMs(): number {
-    return this.#commits.syncMs;
+    return this.#commit.syncMs;
   }
 
   /** Says something of the whole run. */
   add(record: JournalRecord): void {
-    this.#commits.add(record);
+    this.#commit.add(record);
   }
 
   /** Writes what was said: a process that is killed after this does not lose it. */
   write(nowMs: number, timeMs: number): void {
-    this.#commits.write(nowMs, timeMs);
+    this.#commit.write(nowMs, timeMs);
   }
 
   /** As `Commits.sync`. */
   sync(nowMs: number, clockMs: () => number, enough: number, isStarving: boolean): number {
-    return this.#commits.sync(nowMs, clockMs, enough, isStarving);
+    return this.#commit.sync(nowMs, clockMs, enough, isStarving);
   }
 
   /** Hands on results whose turn it is; true where there is room now that there was not. */
@@ -223,65 +224,65 @@ export class Ledger<R extends Numbered, T> {
   intend(entry: Entry<R, T>): void {
     const { key, hash, task, attempts } = entry;
     this.#intended += 1;
-    this.#commits.add(['I', task.row.number, this.#seq, attempts + 1, key, hash], entry);
+    this.#commit.add(['I', task.row.number, this.#seq, attempts + 1, key, hash], entry);
     this.#seq += 1;
   }
 
   /** What comes of a row without a request. */
-  tell(task: Exclude<Task<R>, SendTask<R>>): void {
+  recordUnsent(task: Exclude<Task<R>, SendTask<R>>): void {
     const { row, failure } = task;
-    this.#results.next().value = { status: task.kind === 'held' ? 'in-doubt' : 'failed', row, failure };
-    if (task.kind === 'held') return;
+    this.#results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
+    if (task.kind === 'in-doubt') return;
     // Nothing was sent, so its record need not be on disk before it is told.
-    this.#commits.add(['X', row.number]);
+    this.#commit.add(['X', row.number]);
     this.counts[task.was] -= 1;
     this.counts.invalid += 1;
   }
 
   /** What comes of a row that the run never gets to. */
-  tellLeft(row: R): void {
+  recordLeft(row: R): void {
     this.#results.next().value = { status: 'left', row };
   }
 
   done(entry: Entry<R, T>, value: T, tookMs: number): void {
     const { row } = entry.task;
-    const { id, etag } = this.#sender.keptOf(row, value);
-    this.#commits.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
+    const { id, etag } = this.#sender.toRecord(row, value);
+    this.#commit.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
     this.#result(entry, { status: 'done', row, value });
   }
 
   fail(entry: Entry<R, T>, failure: Failure, tookMs: number): void {
     const { row } = entry.task;
     const { status = null, serviceCode = null } = failure.details;
-    this.#commits.add(['F', row.number, failure.kind, status, serviceCode, Math.round(tookMs)], entry);
+    this.#commit.add(['F', row.number, failure.kind, status, serviceCode, Math.round(tookMs)], entry);
     this.#result(entry, { status: 'failed', row, failure });
   }
 
   doubt(entry: Entry<R, T>, failure: Failure, tookMs: number | null): void {
     const { row } = entry.task;
-    this.#commits.add(['U', row.number, causeOf(failure), tookMs === null ? null : Math.round(tookMs)], entry);
+    this.#commit.add(['U', row.number, causeOf(failure), tookMs === null ? null : Math.round(tookMs)], entry);
     this.#result(entry, { status: 'in-doubt', row, failure });
   }
 
   /** The row is as it was before its intent, or in doubt if it was sent before: it will be tried again. */
-  takeBack(entry: Entry<R, T>): void {
+  requeue(entry: Entry<R, T>): void {
     const { row } = entry.task;
-    if (entry.isDoubtful) this.#commits.add(['U', row.number, 'it was to be sent again', null]);
-    else this.#commits.add(['N', row.number]);
+    if (entry.isDoubtful) this.#commit.add(['U', row.number, 'it was to be sent again', null]);
+    else this.#commit.add(['N', row.number]);
     this.#move(entry, entry.isDoubtful ? 'inDoubt' : 'left');
   }
 
   /** The run ends before the row is done: it stays to be done, or in doubt if it was sent. */
-  leave(entry: Entry<R, T>): void {
+  abandon(entry: Entry<R, T>): void {
     if (entry.isDoubtful) this.doubt(entry, unknownFailure(entry), null);
     else {
-      this.takeBack(entry);
+      this.requeue(entry);
       entry.place.value = { status: 'left', row: entry.task.row };
     }
   }
 
   /** As `leave`, of a row that was taken back before. */
-  leaveTaken(entry: Entry<R, T>): void {
+  abandonRequeued(entry: Entry<R, T>): void {
     const { row } = entry.task;
     entry.place.value = entry.isDoubtful
       ? { status: 'in-doubt', row, failure: unknownFailure(entry) }
@@ -289,17 +290,17 @@ export class Ledger<R extends Numbered, T> {
   }
 
   /** The journal cannot be written: whether the last records are on disk cannot be known. */
-  giveUp(): void {
-    for (const state of Object.keys(this.#untold) as (keyof RunningCounts)[]) {
-      this.counts[state] -= this.#untold[state];
-      this.counts.inDoubt += this.#untold[state];
+  markUnsyncedInDoubt(): void {
+    for (const state of Object.keys(this.#unsynced) as (keyof RunningCounts)[]) {
+      this.counts[state] -= this.#unsynced[state];
+      this.counts.inDoubt += this.#unsynced[state];
     }
   }
 
   /** The row's result waits for its record to be on disk. */
   #result(entry: Entry<R, T>, result: RowResult<R, T>): void {
     entry.result = result;
-    this.#untold[entry.state] += 1;
+    this.#unsynced[entry.state] += 1;
   }
 
   #durable(entries: readonly Entry<R, T>[]): void {
@@ -308,11 +309,11 @@ export class Ledger<R extends Numbered, T> {
     for (const entry of entries) {
       const { result } = entry;
       if (result === undefined) continue;
-      this.#untold[entry.state] -= 1;
+      this.#unsynced[entry.state] -= 1;
       this.#move(entry, states[result.status]);
       entry.place.value = result;
     }
-    this.#listener.onIntended(intended);
+    this.#listener.onReady(intended);
     this.#listener.onProgress();
   }
 
@@ -325,7 +326,10 @@ export class Ledger<R extends Numbered, T> {
 
 const states = { done: 'done', failed: 'failed', 'in-doubt': 'inDoubt', left: 'left' } as const;
 
-function unknownFailure<R extends Numbered>({ failure, task }: Pick<Entry<R, unknown>, 'failure' | 'task'>): Failure {
+function unknownFailure<R extends NumberedRow>({
+  failure,
+  task,
+}: Pick<Entry<R, unknown>, 'failure' | 'task'>): Failure {
   const known = failure?.();
   if (known instanceof Failure && known.kind === 'in-doubt') return known;
   const message = `in doubt what became of row ${task.row.number}: it was sent, and its answer never came`;

@@ -1,14 +1,15 @@
 /** What a run is made of: rows to do, how one is sent, and what came of each. */
-import { Failure, type Outcome } from '../core/errors.ts';
+import type { AttemptResult, NotDone, RequestAttempts } from '../api/client.ts';
+import { Failure } from '../core/errors.ts';
 import type { RowCounts } from './journal-format.ts';
 
 /** A row as the runner knows it: by its number in the input, from 1. */
-export interface Numbered {
+export interface NumberedRow {
   readonly number: number;
 }
 
 /** What is to be done about one row. Rows that were done before are none. */
-export type Task<R extends Numbered> = SendTask<R> | HeldTask<R> | InvalidTask<R>;
+export type Task<R extends NumberedRow> = SendTask<R> | InDoubtTask<R> | InvalidTask<R>;
 
 /** A row to send. */
 export interface SendTask<R> {
@@ -24,8 +25,8 @@ export interface SendTask<R> {
 }
 
 /** A row whose outcome is unknown, and that stays so. */
-export interface HeldTask<R> {
-  readonly kind: 'held';
+export interface InDoubtTask<R> {
+  readonly kind: 'in-doubt';
   readonly row: R;
   readonly failure: Failure;
 }
@@ -38,30 +39,8 @@ export interface InvalidTask<R> {
   readonly failure: Failure;
 }
 
-/** What one attempt came to. The api's own steps have this shape. */
-export type RowStep<T> = RowDone<T> | RowNotDone;
-
-interface RowTold {
-  readonly outcome: Outcome;
-  readonly sign: 'answered' | 'throttled' | 'silent';
-  readonly tookMs: number;
-}
-
-interface RowDone<T> extends RowTold {
-  readonly isDone: true;
-  readonly value: T;
-}
-
-interface RowNotDone extends RowTold {
-  readonly isDone: false;
-  readonly waitMs: number | undefined;
-  readonly isAsked: boolean;
-  readonly concerns: 'itself' | 'every' | 'every-until-done';
-  readonly failure: () => unknown;
-}
-
 /** How a run sends its rows: it is handed an api, and makes none. */
-export interface Sender<R extends Numbered, T> {
+export interface Sender<R extends NumberedRow, T> {
   /** Whether it only reads: then nothing is ever in doubt. */
   readonly isRead: boolean;
   /** The key that a row is sent with for the first time; null where none is sent. */
@@ -69,9 +48,9 @@ export interface Sender<R extends Numbered, T> {
   /** 16 hex digits that tell the row's payload from another one. */
   hashOf(row: R): string;
   /** The way of one row to its outcome; nothing is sent yet. */
-  begin(row: R, key: string | null, sentMsAgo: number | undefined): { attempt(): Promise<RowStep<T>> };
+  begin(row: R, key: string | null, sentMsAgo: number | undefined): RequestAttempts<T>;
   /** What the journal keeps of what was done. */
-  keptOf(row: R, value: T): { readonly id: string; readonly etag: string | undefined };
+  toRecord(row: R, value: T): { readonly id: string; readonly etag: string | undefined };
 }
 
 /** What came of one row. `left` is a row that was not sent, since the run stopped before. */
@@ -84,31 +63,29 @@ export type RowResult<R, T> =
 export type RunningCounts = { -readonly [State in keyof RowCounts]: RowCounts[State] };
 
 /** What is known of the run when an attempt has ended without success. */
-export interface RunSoFar {
+export interface RunContext {
   /** Whether any row of the run has been done. */
   readonly hasDone: boolean;
   /** Whether the service has answered anything in this session. */
-  readonly hasAnswered: boolean;
+  readonly hasResponded: boolean;
   /** Whether the run is to end: nothing is sent any more. */
   readonly isStopping: boolean;
   /** Whether the service is known to be gone: then attempts ask for it, and count against no row. */
-  readonly isGone: boolean;
+  readonly isOutage: boolean;
   /** How many attempts of the row count already, this one left out, and how many may. */
   readonly tries: number;
   readonly triesMax: number;
 }
 
 /** What becomes of a row after an attempt without success. */
-export interface Verdict {
+export interface RetryDecision {
   /** It is tried again; its outcome is unknown for good; it failed; or it is left as it was, still to do. */
   readonly row: 'again' | 'in-doubt' | 'failed' | 'left';
   /** Why the whole run stops, where it does. */
-  readonly stopsFor?: unknown;
+  readonly stopReason?: unknown;
   /** Whether the attempt counts against the row's tries. */
   readonly counts: boolean;
 }
-
-type NotDone = RowStep<unknown> & { readonly isDone: false };
 
 /**
  * What becomes of a row, and of the run, after an attempt that was no success (cli.md, "Many items"; reliability, C3).
@@ -117,32 +94,32 @@ type NotDone = RowStep<unknown> & { readonly isDone: false };
  * one that was never sent once the service has answered: that a service is gone is judged over all rows. Where nothing
  * has answered yet it is as for one item: the first row that is out of tries ends the run.
  */
-export function verdictOf(step: NotDone, run: RunSoFar): Verdict {
+export function decideRetry(step: NotDone, run: RunContext): RetryDecision {
   const concernsAll = step.concerns === 'every' || (step.concerns === 'every-until-done' && !run.hasDone);
-  if (concernsAll) return ended(step, 'left', { stopsFor: step.failure() });
+  if (concernsAll) return ended(step, 'left', { stopReason: step.failure() });
   const counts = countsAgainst(step, run);
   const mayRepeat = step.waitMs !== undefined && (!counts || run.tries + 1 <= run.triesMax);
   if (mayRepeat) return run.isStopping ? ended(step, 'left', {}) : { row: 'again', counts };
-  if (step.sign === 'silent' && !run.hasAnswered) return ended(step, 'left', { stopsFor: step.failure() });
+  if (step.sign === 'silent' && !run.hasResponded) return ended(step, 'left', { stopReason: step.failure() });
   return ended(step, run.isStopping && step.sign === 'silent' ? 'left' : 'failed', {});
 }
 
-function countsAgainst({ sign, outcome }: NotDone, { hasAnswered, isGone }: RunSoFar): boolean {
+function countsAgainst({ sign, outcome }: NotDone, { hasResponded, isOutage }: RunContext): boolean {
   if (sign === 'throttled') return false;
-  return !(sign === 'silent' && (isGone || (outcome === 'not-sent' && hasAnswered)));
+  return !(sign === 'silent' && (isOutage || (outcome === 'not-sent' && hasResponded)));
 }
 
 /** What may have happened is in doubt, whatever else is to be said. */
-function ended(step: NotDone, otherwise: 'left' | 'failed', more: Pick<Verdict, 'stopsFor'>): Verdict {
+function ended(step: NotDone, otherwise: 'left' | 'failed', more: Pick<RetryDecision, 'stopReason'>): RetryDecision {
   const failure = step.failure();
   if (!(failure instanceof Failure)) return { row: 'left', counts: true, ...more };
   return { row: failure.kind === 'in-doubt' ? 'in-doubt' : otherwise, counts: true, ...more };
 }
 
 /** What a run has seen of its service: whether it is there at all, and whether it does anything but throttle. */
-export class ServiceSigns {
+export class ServiceHealth {
   readonly #maxWaitMs: number;
-  #hasAnswered = false;
+  #hasResponded = false;
   /** What the last attempt without a sign of the service came to. */
   #silence: (() => unknown) | undefined;
   /** Since when it has done nothing but throttle. */
@@ -154,8 +131,8 @@ export class ServiceSigns {
   }
 
   /** Whether anything has answered since the run began. */
-  get hasAnswered(): boolean {
-    return this.#hasAnswered;
+  get hasResponded(): boolean {
+    return this.#hasResponded;
   }
 
   /**
@@ -163,12 +140,12 @@ export class ServiceSigns {
    *
    * @returns whether the service is given up: it has only throttled for as long as may be waited (reliability, C3)
    */
-  take(step: RowStep<unknown>, nowMs: number): boolean {
+  observe(step: AttemptResult<unknown>, nowMs: number): boolean {
     if (step.sign === 'silent') {
       if (!step.isDone) this.#silence = step.failure;
       return false;
     }
-    this.#hasAnswered = true;
+    this.#hasResponded = true;
     if (step.sign === 'answered') this.#throttledSinceMs = undefined;
     if (step.sign !== 'throttled' || step.isDone) return false;
     this.#throttledSinceMs ??= nowMs;
@@ -176,7 +153,7 @@ export class ServiceSigns {
   }
 
   /** Why a run ends whose service was gone for as long as may be waited. */
-  goneFailure(): Failure {
+  outageFailure(): Failure {
     const failure = this.#silence?.();
     const isUnavailable = failure instanceof Failure && failure.kind === 'unavailable';
     const last = failure instanceof Failure ? ` (last: ${failure.message})` : '';

@@ -13,11 +13,11 @@ const probeDelaysMs: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40
  * Whether the service is gone. Before the first answer of a run it never is: then the rows' own retries decide. All
  * times are those that the caller tells.
  */
-class Outage {
+class CircuitBreaker {
   /** 'probing' while one probe at a time asks for the service; 'gave-up' is for good. */
   state: 'none' | 'probing' | 'gave-up' = 'none';
   readonly #maxWaitMs: number;
-  #wasAnswered = false;
+  #hasSucceeded = false;
   #failures = 0;
   // The first of the failures: when its request started, and ended.
   #firstStamp = 0;
@@ -55,8 +55,8 @@ class Outage {
    * failed, it may be the last thing that the service did: a slow answer would else let every row fail that is sent
    * while it comes in.
    */
-  answered(stamp: number, nowMs: number): void {
-    this.#wasAnswered = true;
+  succeeded(stamp: number, nowMs: number): void {
+    this.#hasSucceeded = true;
     if (this.#failures === 0 || stamp < this.#firstStamp || this.state === 'gave-up') return;
     this.#failures = 0;
     if (this.state === 'none') return;
@@ -79,7 +79,7 @@ class Outage {
 
   #countFailure(stamp: number, nowMs: number): void {
     // What was sent before the last outage ended says nothing of the service as it is now.
-    if (!this.#wasAnswered || stamp < this.#resumedMs) return;
+    if (!this.#hasSucceeded || stamp < this.#resumedMs) return;
     if (this.#failures === 0) {
       this.#firstStamp = stamp;
       this.#firstFailureMs = nowMs;
@@ -116,7 +116,7 @@ const inRowMs = 2000;
 const shortestMs = 100;
 
 /** When a run is paused. All times are those that the caller tells. */
-class Pause {
+class ThrottlePause {
   /** How many pauses there were. */
   episodes = 0;
   /** What they took in all, the rest of the present one included. */
@@ -132,7 +132,7 @@ class Pause {
   }
 
   /** Whether a request that started at `stamp` was under way when the last pause began: it says nothing new. */
-  foresaw(stamp: number): boolean {
+  hadStarted(stamp: number): boolean {
     return stamp <= this.#beganMs;
   }
 
@@ -165,7 +165,7 @@ const latenessMs = 2;
  * Spaces requests evenly (a leaky bucket): never more than the rate, but for what is due in 20 ms, or one request. All
  * times are those that the caller tells.
  */
-class Spacing {
+class RateLimiter {
   /** When the next one would be due if none had been early. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #intervalMs = 0;
@@ -251,7 +251,7 @@ export interface Pace {
   /** 'probing' while the service is gone and one probe at a time asks for it; 'gave-up' is for good. */
   readonly outage: 'none' | 'probing' | 'gave-up';
   /** Since when the service is gone, in the time of `nowMs`; undefined when it is not. */
-  readonly goneSinceMs: number | undefined;
+  readonly outageSinceMs: number | undefined;
 }
 
 /**
@@ -271,21 +271,21 @@ class RunPace implements Pace {
   readonly #concurrency: ConcurrencySearch;
   #search: RateSearch;
   readonly #throttles = new ThrottleShare();
-  readonly #spacing = new Spacing();
-  readonly #pause: Pause;
-  readonly #outage: Outage;
+  readonly #limiter = new RateLimiter();
+  readonly #pause: ThrottlePause;
+  readonly #breaker: CircuitBreaker;
   readonly #rateMax: number;
   #rate = Number.POSITIVE_INFINITY;
-  #underWay = 0;
+  #inFlight = 0;
   #isPaused = false;
 
   constructor({ limitMax, ratePerSecond = Number.POSITIVE_INFINITY, maxWaitMs }: PaceOptions, random: () => number) {
     this.#concurrency = new ConcurrencySearch(limitMax);
     this.#search = new RateSearch(ratePerSecond);
-    this.#pause = new Pause(random);
-    this.#outage = new Outage(maxWaitMs);
+    this.#pause = new ThrottlePause(random);
+    this.#breaker = new CircuitBreaker(maxWaitMs);
     this.#rateMax = ratePerSecond;
-    this.#space(0);
+    this.#applyRate(0);
   }
 
   get limit(): number {
@@ -309,47 +309,47 @@ class RunPace implements Pace {
   }
 
   get outage(): Pace['outage'] {
-    return this.#outage.state;
+    return this.#breaker.state;
   }
 
-  get goneSinceMs(): number | undefined {
-    return this.#outage.sinceMs;
+  get outageSinceMs(): number | undefined {
+    return this.#breaker.sinceMs;
   }
 
   waitMs(nowMs: number): number {
-    const ms = this.#spacing.waitMs(nowMs);
-    const closedMs = this.#isPaused || this.#outage.state !== 'none' ? this.#closedMs(nowMs) : 0;
+    const ms = this.#limiter.waitMs(nowMs);
+    const closedMs = this.#isPaused || this.#breaker.state !== 'none' ? this.#blockedMs(nowMs) : 0;
     if (closedMs > 0) this.#concurrency.heldBack();
     return ms > noWaitMs || closedMs > 0 ? Math.max(ms, closedMs) : 0;
   }
 
   started(nowMs: number): number {
-    this.#underWay += 1;
-    this.#spacing.started(nowMs);
+    this.#inFlight += 1;
+    this.#limiter.started(nowMs);
     this.#search.started(nowMs);
     this.#throttles.started();
-    this.#concurrency.started(this.#underWay, nowMs);
-    this.#outage.started(nowMs);
+    this.#concurrency.started(this.#inFlight, nowMs);
+    this.#breaker.started(nowMs);
     return nowMs;
   }
 
   ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void {
-    this.#underWay -= 1;
+    this.#inFlight -= 1;
     switch (end) {
       case 'accepted':
-        this.#outage.answered(stamp, nowMs);
+        this.#breaker.succeeded(stamp, nowMs);
         this.#concurrency.accepted(nowMs, this.#rate);
         this.#accepted(stamp, nowMs);
         break;
       case 'throttled':
-        this.#outage.answered(stamp, nowMs);
+        this.#breaker.succeeded(stamp, nowMs);
         this.#throttled(stamp, nowMs, askedMs);
         break;
       case 'no-answer':
-        this.#outage.failed(stamp, nowMs);
+        this.#breaker.failed(stamp, nowMs);
         break;
       case 'aborted':
-        this.#outage.aborted(stamp);
+        this.#breaker.aborted(stamp);
     }
   }
 
@@ -359,11 +359,11 @@ class RunPace implements Pace {
     if (!this.#search.accepted(stamp, nowMs)) return;
     // A single check may miss rare strays that others have seen.
     if (isChecking && !this.#search.isChecking) this.#throttles.stray = Math.max(share, this.#throttles.stray / 2);
-    this.#space(nowMs);
+    this.#applyRate(nowMs);
   }
 
   #throttled(stamp: number, nowMs: number, askedMs: number | undefined): void {
-    if (this.#pause.foresaw(stamp)) {
+    if (this.#pause.hadStarted(stamp)) {
       if (askedMs === undefined || !this.#pause.extend(nowMs, askedMs)) return;
       this.#isPaused = true;
       return;
@@ -384,7 +384,7 @@ class RunPace implements Pace {
     const borne = this.#concurrency.stepBack(nowMs);
     if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
     else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();
-    this.#space(nowMs);
+    this.#applyRate(nowMs);
     this.#throttles.begin(this.#pause.endMs);
     this.#isPaused = true;
   }
@@ -392,7 +392,7 @@ class RunPace implements Pace {
   #check(nowMs: number): void {
     this.#concurrency.stepBack(nowMs);
     this.#search.check(this.#throttles.excess(nowMs), this.#throttles.sentPerSecond(nowMs), nowMs);
-    this.#space(nowMs);
+    this.#applyRate(nowMs);
   }
 
   /** A check has shown the throttles to be strays: searches anew. */
@@ -400,22 +400,22 @@ class RunPace implements Pace {
     this.#throttles.stray = this.#search.share;
     this.#search = new RateSearch(this.#rateMax);
     this.#concurrency.resume(nowMs);
-    this.#space(nowMs);
+    this.#applyRate(nowMs);
   }
 
-  #closedMs(nowMs: number): number {
+  #blockedMs(nowMs: number): number {
     const pausedMs = this.#pause.endMs - nowMs;
     this.#isPaused &&= pausedMs > noWaitMs;
-    const ms = Math.max(this.#isPaused ? pausedMs : 0, this.#outage.waitMs(nowMs));
+    const ms = Math.max(this.#isPaused ? pausedMs : 0, this.#breaker.waitMs(nowMs));
     return ms > noWaitMs ? ms : 0;
   }
 
-  #space(nowMs: number): void {
+  #applyRate(nowMs: number): void {
     const rate = Math.min(this.#rateMax, this.#search.rate);
     if (rate !== this.#rate) this.#throttles.begin(nowMs);
     this.#rate = rate;
     this.#search.stray = this.#throttles.stray;
     this.#throttles.isChecking = this.#search.isChecking;
-    this.#spacing.setRate(this.#rate, nowMs);
+    this.#limiter.setRate(this.#rate, nowMs);
   }
 }

@@ -4,7 +4,7 @@ import { countOf, timeText } from '../core/text.ts';
 import type { ProgressDisplay } from '../output/progress-bar.ts';
 import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
 import type { Pace } from './pace.ts';
-import type { Settled } from './plan.ts';
+import type { SettledCounts } from './plan.ts';
 import type { RunningRun } from './runner.ts';
 
 /** A line that is drawn by itself. */
@@ -96,7 +96,7 @@ export interface Progress {
 export interface Watched {
   readonly running: RunningRun;
   readonly pace: Pace;
-  readonly report: Settled;
+  readonly report: SettledCounts;
   /** How many rows this session has to do. */
   readonly toDo: number;
 }
@@ -126,7 +126,7 @@ function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunPr
   return {
     ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
     leftMs: foretells ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
-    reason: running.isStopping ? stoppingText(running.underWay) : reasonOf(pace, nowMs),
+    reason: running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs),
   };
 }
 
@@ -137,9 +137,9 @@ function stoppingText(underWay: number): string {
 
 /** Why it does not go on. */
 function reasonOf(pace: Pace, nowMs: number): string | undefined {
-  const { pausedUntilMs, goneSinceMs } = pace;
-  if (pace.outage === 'probing' && goneSinceMs !== undefined)
-    return `the service is gone for ${timeText(nowMs - goneSinceMs)}`;
+  const { pausedUntilMs, outageSinceMs } = pace;
+  if (pace.outage === 'probing' && outageSinceMs !== undefined)
+    return `the service is gone for ${timeText(nowMs - outageSinceMs)}`;
   if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
   return `throttled for ${timeText(pausedUntilMs - nowMs)}`;
 }

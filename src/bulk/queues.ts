@@ -1,8 +1,8 @@
 import type { Clock } from '../core/host.ts';
-import type { Numbered, Task } from './outcome.ts';
+import type { NumberedRow, Task } from './outcome.ts';
 
 /** A queue whose ends cost nothing, however long it is. */
-export class Fifo<T> {
+export class Queue<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
 
@@ -33,7 +33,7 @@ export class Fifo<T> {
 }
 
 /** Things that wait for their moment, the soonest first. */
-export class WaitingRows<T> {
+export class DelayQueue<T> {
   readonly #all: { readonly atMs: number; readonly value: T }[] = [];
 
   get size(): number {
@@ -68,7 +68,7 @@ export class WaitingRows<T> {
 }
 
 /** Wakes at a moment, one sleep at a time: the earliest that was asked for since it last did. */
-export class Alarm {
+export class WakeTimer {
   readonly #clock: Clock;
   readonly #onWake: () => void;
   #atMs = Number.POSITIVE_INFINITY;
@@ -103,7 +103,7 @@ export class Alarm {
 }
 
 /** The tasks of a run, read ahead a block at a time, so that a turn of its loop never waits for one. */
-export class TaskReader<R extends Numbered> {
+export class TaskReader<R extends NumberedRow> {
   readonly #tasks: AsyncIterator<readonly Task<R>[]>;
   readonly #onRead: () => void;
   readonly #onFailure: (error: unknown) => void;

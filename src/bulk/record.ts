@@ -18,6 +18,7 @@ import { beginsAsJournal, fileIo } from './journal-lines.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { IdSet, type PresentMoment } from './keys.ts';
 import {
+  compactOldRuns,
   findRun,
   isRunName,
   newestRun,
@@ -27,7 +28,6 @@ import {
   renameRun,
   runLock,
   runPath,
-  shrinkOldRuns,
 } from './runs.ts';
 
 /** The files of a command line: what named each, and its path as it was typed; undefined where it was not. */
@@ -140,15 +140,15 @@ export interface RunRecord {
   /** The ids that its creates were given. */
   readonly given: IdSet;
   /** Makes a new journal, in the place of the one before if that is the user's own file. */
-  create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): Recorded;
+  create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): RunRecording;
   /** Goes on with the journal of the run before, which has this identity from now on. */
-  reopen(limit: number): Recorded;
+  reopen(limit: number): RunRecording;
   /** Lets others at it. */
   release(): void;
 }
 
 /** A run that is being recorded. */
-export interface Recorded {
+export interface RunRecording {
   readonly run: string;
   /** The run on a command line, quoted for a shell: its id, or the path of a journal of the user's own. */
   readonly word: string;
@@ -218,11 +218,11 @@ export function bootId(): string {
 /** How a record is opened. */
 export interface RecordOptions {
   readonly lockWaitMs: number;
-  readonly breaksLock: boolean;
+  readonly breakLock: boolean;
   /** The version of listctl. */
   readonly tool: string;
   /** Forgets the run before. */
-  readonly restarts?: boolean;
+  readonly restart?: boolean;
   /** Told that a lock of another host was taken. */
   readonly warn: (text: string) => Promise<void>;
 }
@@ -237,19 +237,19 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
   const { identity, journal } = place;
   const directory = journal === undefined ? runsDirectory(host) : dirname(journal);
   makeDirectory(directory);
-  const { restarts = false, tool } = options;
+  const { restart = false, tool } = options;
   const locks = new Map<string, Lock>();
   const lock = async (path: string) => {
     if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, host));
   };
   try {
     await lock(journal === undefined ? runLock(directory, identity) : journalLock(journal, host));
-    const last = journal === undefined ? await lastRun(directory, place, restarts, lock, host) : undefined;
-    if (restarts && journal !== undefined) refuseOtherFiles(journal);
+    const last = journal === undefined ? await lastRun(directory, place, restart, lock, host) : undefined;
+    if (restart && journal !== undefined) refuseOtherFiles(journal);
     const boot = bootId();
     const path = journal ?? last?.path;
     const given = new IdSet();
-    const before = path === undefined || restarts ? undefined : await readJournal(path, { boot, given });
+    const before = path === undefined || restart ? undefined : await readJournal(path, { boot, given });
     const { clock } = host;
     const begin = (limit: number) => ({ boot, limit, tool, at: clock.now(), monotonicMs: clock.monotonicMs() });
     const next = newRunId(
@@ -266,8 +266,8 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
   }
 }
 
-async function takeRunLock(path: string, { lockWaitMs, breaksLock, warn }: RecordOptions, host: Host): Promise<Lock> {
-  const lock = await takeLock(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host);
+async function takeRunLock(path: string, { lockWaitMs, breakLock, warn }: RecordOptions, host: Host): Promise<Lock> {
+  const lock = await takeLock(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host);
   for (const holder of lock.broken)
     await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
   return lock;
@@ -282,7 +282,7 @@ async function lastRun(
   host: Host,
 ): Promise<RunFile | undefined> {
   // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
-  await shrinkOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
+  await compactOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
   const last = findRun(directory, identity);
   if (last !== undefined || restarts) return last;
   for (let other = await findOther?.(directory); other !== undefined; ) {

@@ -5,7 +5,7 @@ import { countOf } from '../core/text.ts';
 import { badRowFailure, type Check } from '../rows/check.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row, RowAction } from '../rows/types.ts';
-import type { ManyOptions } from './flags.ts';
+import type { BulkOptions } from './flags.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader, JournalRecord, RowCounts } from './journal-format.ts';
 import { type Replay, readJournal } from './journal-read.ts';
@@ -15,7 +15,7 @@ import { bootId, identityOf } from './record.ts';
 import { type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
 /** What the run before leaves to do. */
-export type Beginning =
+export type ResumeDecision =
   | { readonly kind: 'new' }
   | { readonly kind: 'go-on'; readonly before: Replay }
   /** It did every row of the same input. */
@@ -24,7 +24,7 @@ export type Beginning =
   | {
       readonly kind: 'choice';
       readonly question: string;
-      readonly yes: Exclude<Beginning, { readonly kind: 'choice' }>;
+      readonly yes: Exclude<ResumeDecision, { readonly kind: 'choice' }>;
       readonly refusal: Failure;
     };
 
@@ -49,18 +49,18 @@ export interface InputFacts {
  * @throws {Failure} usage, with --resume where that run is of another input; without it where the journal that was named
  *   records one
  */
-export async function beginningOf(
+export async function decideResume(
   before: Replay | undefined,
-  { resumes, restarts, journal }: Pick<ManyOptions, 'resumes' | 'restarts' | 'journal'>,
+  { resume, restart, journal }: Pick<BulkOptions, 'resume' | 'restart' | 'journal'>,
   input: InputFacts,
-): Promise<Beginning> {
-  if (before === undefined || restarts) return { kind: 'new' };
-  const isWhole = isWhollyDone(before.counts);
+): Promise<ResumeDecision> {
+  if (before === undefined || restart) return { kind: 'new' };
+  const isWhole = isComplete(before.counts);
   const difference = await differenceOf(before, input);
-  if (resumes && difference !== undefined) throw difference;
+  if (resume && difference !== undefined) throw difference;
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
   if (!isWhole && before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
-  if (resumes) return { kind: isWhole ? 'nothing' : 'go-on', before };
+  if (resume) return { kind: isWhole ? 'nothing' : 'go-on', before };
   if (!isWhole) return { kind: 'choice', yes: { kind: 'go-on', before }, ...unfinished(before, input) };
   // What was updated or deleted is so again. A second record in the same file would be the loss of the first.
   const mayDouble = input.action === 'create' && before.header.rows > 0;
@@ -73,12 +73,12 @@ async function differenceOf(before: Replay, input: InputFacts): Promise<Failure 
   const { header, counts } = before;
   if (header.input.sha256 === input.check.sha256 && header.mapping === input.mapping) return undefined;
   const changed = await input.changedRow(before);
-  if (changed !== undefined && !isWhollyDone(counts)) return rowChanged(before, changed);
+  if (changed !== undefined && !isComplete(counts)) return rowChanged(before, changed);
   return changed === undefined && header.input.rows === input.check.rows ? undefined : otherInput(before, input);
 }
 
 /** Whether nothing of a run is left to be done. */
-export function isWhollyDone({ failed, invalid, inDoubt, left }: RowCounts): boolean {
+export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boolean {
   return failed + invalid + inDoubt + left === 0;
 }
 
@@ -192,7 +192,7 @@ export type DoubtPolicy = (row: number, hash: string) => (() => number) | undefi
 
 /** What decides about rows in doubt. */
 export interface DoubtOptions {
-  readonly inDoubt: ManyOptions['inDoubt'];
+  readonly inDoubt: BulkOptions['inDoubt'];
   /** A create may make a second item; anything else leads to the same one. */
   readonly isCreate: boolean;
   /** The present, where the service is known to honor keys and their age matters. */
@@ -231,7 +231,7 @@ export function skipDoubts(before: Replay, journal: Journal, counts: RunningCoun
 /** What tasks are made with. */
 export interface TaskOptions {
   readonly before: Replay | undefined;
-  readonly skipsDoubts: boolean;
+  readonly skipDoubts: boolean;
   readonly policy: DoubtPolicy;
   readonly hashOf: (row: Row) => string;
 }
@@ -249,9 +249,9 @@ export async function* tasksOf(file: RowsFile, options: TaskOptions): AsyncGener
 }
 
 function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<Row | BadRow> | undefined {
-  const { before, skipsDoubts } = options;
+  const { before, skipDoubts } = options;
   const state = before?.stateOf(row.number) ?? 'pending';
-  if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && skipsDoubts)) return undefined;
+  if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && skipDoubts)) return undefined;
   const was = states[state];
   if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: badRowFailure(row, file) };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
@@ -268,7 +268,7 @@ const states = {
 function doubtfulTask(row: Row, { before, policy, hashOf }: TaskOptions): Task<Row | BadRow> {
   const key = before?.doubtOf(row.number)?.key ?? null;
   const msAgo = policy(row.number, hashOf(row));
-  if (msAgo === undefined) return { kind: 'held', row, failure: heldFailure(row, key) };
+  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: heldFailure(row, key) };
   return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
 }
 
@@ -312,7 +312,7 @@ function isSameList(one: RunTarget, other: RunTarget): boolean {
 /** The run of an input that was changed where it was not done; and the first one that turned out to be of other rows. */
 export interface EditedRun {
   readonly run: RunFile | undefined;
-  readonly notIt: Failure | undefined;
+  readonly failure: Failure | undefined;
 }
 
 /**
@@ -326,19 +326,19 @@ export async function findEditedRun(
 ): Promise<EditedRun> {
   const boot = bootId();
   const isAtPath = (header: JournalHeader) => header.file === path && isSameTarget(header, target);
-  let notIt: Failure | undefined;
-  if (path === undefined) return { run: undefined, notIt };
+  let failure: Failure | undefined;
+  if (path === undefined) return { run: undefined, failure };
   for (const run of runsWith(directory, isAtPath)) {
     const { header, counts } = (await readRunFile(run, { boot })) ?? {};
-    const isWhole = counts !== undefined && isWhollyDone(counts);
+    const isWhole = counts !== undefined && isComplete(counts);
     if (isWhole && (header?.isShrunk || header?.input.rows !== rows)) continue;
     const before = await readJournal(run.path, { boot });
     if (before === undefined) continue;
     const changed = await changedRow(before);
-    if (changed === undefined) return { run, notIt };
-    if (!isWhole) notIt ??= rowChanged(before, changed);
+    if (changed === undefined) return { run, failure };
+    if (!isWhole) failure ??= rowChanged(before, changed);
   }
-  return { run: undefined, notIt };
+  return { run: undefined, failure };
 }
 
 /**
@@ -358,7 +358,7 @@ export async function nothingToResume(
     for (const file of runsElsewhere(directory, isOfRows)) {
       // A damaged one is told of by who names it.
       const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
-      if (run !== undefined && !isWhollyDone(run.counts) && found.length < elsewhereMax) found.push(run);
+      if (run !== undefined && !isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
     }
   }
   const where = journal === undefined ? '' : `${journal} is not there, and `;
@@ -426,12 +426,12 @@ export function overlap(
   { header, counts }: ReadRun,
   { target, name }: RunInput,
   journal: string | undefined,
-): Beginning {
+): ResumeDecision {
   const { run, startedAt, shard } = header;
   const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
   const created = `created ${countOf(counts.done, 'row')} of ${name} in this list already`;
   const what = `run ${run}, started ${startedAt}, ${where}, ${created}`;
-  const resuming = isWhollyDone(counts) ? [] : [`${adviceFor(header, target, journal)} and pass --resume`];
+  const resuming = isComplete(counts) ? [] : [`${adviceFor(header, target, journal)} and pass --resume`];
   return {
     kind: 'choice',
     yes: { kind: 'new' },

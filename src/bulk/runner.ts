@@ -1,15 +1,16 @@
 /** Many rows, each up to its outcome: the loop of a run (bulk.md, "Recommended design of a run"). */
+import type { AttemptResult, NotDone } from '../api/client.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import { gatherMs } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
-import { type Numbered, type RowStep, ServiceSigns, type Task, verdictOf } from './outcome.ts';
+import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './outcome.ts';
 import type { Pace } from './pace.ts';
-import { Alarm, Fifo, TaskReader, WaitingRows } from './queues.ts';
+import { DelayQueue, Queue, TaskReader, WakeTimer } from './queues.ts';
 
 /** What a run is made of. */
-export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
+export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {
   /** What is to be done, in the order of the input. */
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly pace: Pace;
@@ -23,7 +24,7 @@ export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
   /** Tells to stop: nothing new is sent, what is under way is waited for. */
   readonly signal: AbortSignal;
   /** Whether rows that are not sent, since the run stopped, are results too. */
-  readonly tellsLeft: boolean;
+  readonly reportLeft: boolean;
   /** The time of the service, once a response has said it: milliseconds since the Unix epoch. */
   readonly serviceMs?: (() => number | undefined) | undefined;
   /** A service that does nothing but throttle is given up after this time; undefined for never. */
@@ -34,7 +35,7 @@ export interface RunOptions<R extends Numbered, T> extends LedgerOptions<R, T> {
 export interface RunningRun {
   readonly sent: number;
   readonly retries: number;
-  readonly underWay: number;
+  readonly inFlight: number;
   /** Whether nothing new is sent any more. */
   readonly isStopping: boolean;
   readonly elapsedMs: number;
@@ -48,14 +49,14 @@ export interface RunEnd {
   /** Why it ended before all of its rows were done: a `Failure`, or a `Stopped`. */
   readonly stoppedBy: unknown;
   /** Whether what came of every row was told: not where that could not be handed on, or not be recorded. */
-  readonly hasTold: boolean;
+  readonly hasAllResults: boolean;
 }
 
 /** So many results may wait for their turn; when they do, no new row is taken. */
 const windowMax = 4096;
 
 /** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
-const aheadRows = { min: 64, max: 1024 } as const;
+const writeAheadRows = { min: 64, max: 1024 } as const;
 
 /** A sync is worth so many entries for each request that may be under way; a row is two, its intent and its outcome. */
 const syncedEach = 4;
@@ -67,26 +68,26 @@ const serviceDriftMs = 60_000;
 const slackMs = 10;
 
 /** Starts a run. */
-export function startRun<R extends Numbered, T>(options: RunOptions<R, T>): RunningRun {
+export function startRun<R extends NumberedRow, T>(options: RunOptions<R, T>): RunningRun {
   return new Run(options);
 }
 
-class Run<R extends Numbered, T> implements RunningRun {
+class Run<R extends NumberedRow, T> implements RunningRun {
   readonly ended: Promise<RunEnd>;
-  readonly #the: RunOptions<R, T>;
+  readonly #options: RunOptions<R, T>;
   readonly #tasks: TaskReader<R>;
   readonly #ledger: Ledger<R, T>;
-  readonly #signs: ServiceSigns;
-  readonly #alarm: Alarm;
+  readonly #health: ServiceHealth;
+  readonly #timer: WakeTimer;
   /** Their intents are on disk: they may be sent, in this order. */
-  readonly #ready = new Fifo<Entry<R, T>>();
-  readonly #waiting = new WaitingRows<Entry<R, T>>();
+  readonly #ready = new Queue<Entry<R, T>>();
+  readonly #waiting = new DelayQueue<Entry<R, T>>();
   readonly #ended = new AbortController();
   readonly #startedAtMs: number;
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
   readonly #startedWallMs: number;
   #serviceAheadMs: number | undefined;
-  #underWay = 0;
+  #inFlight = 0;
   #sent = 0;
   #retries = 0;
   #failed = 0;
@@ -95,19 +96,19 @@ class Run<R extends Numbered, T> implements RunningRun {
   #stop: { readonly by: unknown; readonly isJournals: boolean } | undefined;
 
   constructor(options: RunOptions<R, T>) {
-    this.#the = options;
+    this.#options = options;
     this.#hasDone = options.counts.done > 0;
     this.#startedAtMs = options.clock.monotonicMs();
     this.#startedWallMs = options.clock.now();
-    this.#signs = new ServiceSigns(options.maxWaitMs ?? Number.POSITIVE_INFINITY);
-    this.#alarm = new Alarm(options.clock, () => this.#schedule());
+    this.#health = new ServiceHealth(options.maxWaitMs ?? Number.POSITIVE_INFINITY);
+    this.#timer = new WakeTimer(options.clock, () => this.#schedule());
     this.#tasks = new TaskReader(
       options.tasks,
       () => this.#schedule(),
       (error) => this.#stopFor(error),
     );
     this.#ledger = new Ledger(options, {
-      onIntended: (entries) => this.#intended(entries),
+      onReady: (entries) => this.#onReady(entries),
       onProgress: () => this.#schedule(),
       onFailure: (error, isJournals) => this.#stopFor(error, isJournals),
     });
@@ -130,8 +131,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     return this.#retries;
   }
 
-  get underWay(): number {
-    return this.#underWay;
+  get inFlight(): number {
+    return this.#inFlight;
   }
 
   get isStopping(): boolean {
@@ -139,7 +140,7 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   get elapsedMs(): number {
-    return this.#the.clock.monotonicMs() - this.#startedAtMs;
+    return this.#options.clock.monotonicMs() - this.#startedAtMs;
   }
 
   /** Once a turn of the event loop, however much happened in it. */
@@ -157,53 +158,53 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   #turn(): void {
-    const { pace, clock } = this.#the;
+    const { pace, clock } = this.#options;
     const nowMs = clock.monotonicMs();
-    if (pace.outage === 'gave-up') this.#stopFor(this.#signs.goneFailure());
+    if (pace.outage === 'gave-up') this.#stopFor(this.#health.outageFailure());
     if (this.#stop === undefined) this.#take(nowMs);
-    else this.#letGo();
+    else this.#abandonQueued();
     // An outcome is written before its slot is used again: so, of the intents that a killed process leaves open, only
     // the first ones, as many as may be under way, can have been sent (reliability, C5).
     if (!this.#stop?.isJournals) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
     const hasSent = this.#stop === undefined && this.#send(nowMs);
     // What was handed on made room, and so did the last row that was ready, for rows that nothing else would ask for.
-    if (this.#ledger.pump() || (hasSent && this.#ahead === 0)) this.#schedule();
+    if (this.#ledger.pump() || (hasSent && this.#writtenAhead === 0)) this.#schedule();
     this.#waitOrEnd(nowMs);
   }
 
   #waitOrEnd(nowMs: number): void {
-    const { clock, limitMax } = this.#the;
+    const { clock, limitMax } = this.#options;
     const isBroken = this.#stop?.isJournals === true;
     if (!isBroken) {
       const enough = syncedEach * limitMax;
-      this.#alarm.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
+      this.#timer.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
     }
     // What is due already waits for something else: a free place, or the end of a pause.
-    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#alarm.set(this.#waiting.dueAtMs);
-    if (this.#underWay > 0) return;
-    if (isBroken) this.#endBroken();
-    else if (this.#isAllTold()) this.#endWell();
+    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
+    if (this.#inFlight > 0) return;
+    if (isBroken) this.#endWithoutJournal();
+    else if (this.#isComplete()) this.#endWithTotals();
   }
 
   /** Whether every row that was taken, and every one that will be, has been told. */
-  #isAllTold(): boolean {
+  #isComplete(): boolean {
     if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
-    if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#tellsLeft;
+    if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#reportLeft;
     return this.#tasks.isAtEnd && this.#waiting.size === 0 && this.#ready.size === 0;
   }
 
-  get #tellsLeft(): boolean {
-    return this.#the.tellsLeft && !this.#ledger.hasFailedToTell;
+  get #reportLeft(): boolean {
+    return this.#options.reportLeft && !this.#ledger.hasResultError;
   }
 
-  #endBroken(): void {
-    this.#ledger.giveUp();
-    this.#end()?.resolve(this.#ending());
+  #endWithoutJournal(): void {
+    this.#ledger.markUnsyncedInDoubt();
+    this.#end()?.resolve(this.#summarize());
   }
 
-  #endWell(): void {
-    const { journal } = this.#the;
-    const ending = this.#ending();
+  #endWithTotals(): void {
+    const { journal } = this.#options;
+    const ending = this.#summarize();
     const settle = this.#end();
     const write = async () => {
       journal.write([['E', ending.totals]], this.elapsedMs);
@@ -211,7 +212,7 @@ class Run<R extends Numbered, T> implements RunningRun {
     };
     write().then(
       () => settle?.resolve(ending),
-      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error, hasTold: false }),
+      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error, hasAllResults: false }),
     );
   }
 
@@ -219,39 +220,39 @@ class Run<R extends Numbered, T> implements RunningRun {
     const settle = this.#settle;
     this.#settle = undefined;
     this.#ended.abort();
-    this.#alarm.cancel();
+    this.#timer.cancel();
     return settle;
   }
 
-  #ending(): RunEnd {
-    const { counts, pace } = this.#the;
+  #summarize(): RunEnd {
+    const { counts, pace } = this.#options;
     const by = this.#stop?.by;
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
     const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
     const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
-    const hasTold = !this.#ledger.hasFailedToTell && this.#stop?.isJournals !== true;
-    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasTold };
+    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournals !== true;
+    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
   }
 
   /** Takes rows, and says that they are to be sent. */
   #take(nowMs: number): void {
-    const { pace } = this.#the;
+    const { pace } = this.#options;
     const isHeldBack = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
-    if (isHeldBack) this.#holdBack(nowMs);
-    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#aheadMax() - this.#ahead;
+    if (isHeldBack) this.#requeueReady(nowMs);
+    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#writeAheadMax() - this.#writtenAhead;
     // The first row goes alone: until something has answered, nobody knows that it is there.
-    if (!this.#signs.hasAnswered) room = Math.min(room, 1 - this.#ahead - this.#underWay);
+    if (!this.#health.hasResponded) room = Math.min(room, 1 - this.#writtenAhead - this.#inFlight);
     while (room > 0) {
       const again = this.#waiting.take(nowMs);
       if (again !== undefined) this.#ledger.intend(again);
-      else if (!this.#signs.hasAnswered && this.#waiting.size > 0) return;
+      else if (!this.#health.hasResponded && this.#waiting.size > 0) return;
       else if (!this.#takeNext()) return;
       room -= 1;
     }
   }
 
   /** How many rows wait to be sent, their intents said: none of them has been. */
-  get #ahead(): number {
+  get #writtenAhead(): number {
     return this.#ledger.intended + this.#ready.size;
   }
 
@@ -259,30 +260,30 @@ class Run<R extends Numbered, T> implements RunningRun {
    * How many may: so many that the wait for a sync, and its time, are hidden, and no more where the pace is what holds rows back, since
    * whoever is killed has that many more rows that might have been sent.
    */
-  #aheadMax(): number {
-    const { pace, limitMax } = this.#the;
+  #writeAheadMax(): number {
+    const { pace, limitMax } = this.#options;
     // One at a time stays one at a time, also on disk: order and doubt are of one row then.
-    if (limitMax === 1) return this.#underWay === 0 ? 1 : 0;
+    if (limitMax === 1) return this.#inFlight === 0 ? 1 : 0;
     const { syncMs } = this.#ledger;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
     const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * ratePerMs);
-    const most = Math.min(aheadRows.max, Math.max(aheadRows.min, 2 * pace.limit, hidden));
+    const most = Math.min(writeAheadRows.max, Math.max(writeAheadRows.min, 2 * pace.limit, hidden));
     return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
   }
 
   /** While nothing else may be sent, a probe is: the first row that there is. */
   #roomForProbe(nowMs: number): number {
-    if (this.#ahead + this.#underWay > 0) return 0;
-    const waitMs = this.#the.pace.waitMs(nowMs);
-    if (waitMs > 0) this.#alarm.set(nowMs + waitMs);
+    if (this.#writtenAhead + this.#inFlight > 0) return 0;
+    const waitMs = this.#options.pace.waitMs(nowMs);
+    if (waitMs > 0) this.#timer.set(nowMs + waitMs);
     return waitMs === 0 ? 1 : 0;
   }
 
   /** Takes back the intents of rows that will not be sent for a while: a crash meanwhile leaves none of them in doubt. */
-  #holdBack(nowMs: number): void {
-    if (this.#the.pace.waitMs(nowMs) === 0) return;
+  #requeueReady(nowMs: number): void {
+    if (this.#options.pace.waitMs(nowMs) === 0) return;
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
-      this.#ledger.takeBack(entry);
+      this.#ledger.requeue(entry);
       this.#waiting.add(entry, nowMs);
     }
   }
@@ -296,27 +297,27 @@ class Run<R extends Numbered, T> implements RunningRun {
         this.#ledger.open(task);
         return true;
       }
-      this.#ledger.tell(task);
+      this.#ledger.recordUnsent(task);
       if (task.kind === 'invalid') this.#countFailure();
     }
     return false;
   }
 
-  #intended(entries: readonly Entry<R, T>[]): void {
+  #onReady(entries: readonly Entry<R, T>[]): void {
     for (const entry of entries) {
       if (this.#stop === undefined) this.#ready.push(entry);
-      else this.#ledger.leave(entry);
+      else this.#ledger.abandon(entry);
     }
   }
 
   /** Sends what is ready, as far as the pace allows; whether it sent anything. */
   #send(nowMs: number): boolean {
-    const { pace } = this.#the;
+    const { pace } = this.#options;
     const sentBefore = this.#sent;
-    while (this.#underWay < pace.limit && this.#ready.size > 0) {
+    while (this.#inFlight < pace.limit && this.#ready.size > 0) {
       const waitMs = pace.waitMs(nowMs);
       if (waitMs > 0) {
-        this.#alarm.set(nowMs + waitMs);
+        this.#timer.set(nowMs + waitMs);
         break;
       }
       const entry = this.#ready.shift();
@@ -326,11 +327,11 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   #attempt(entry: Entry<R, T>, nowMs: number): void {
-    const { pace, sender } = this.#the;
+    const { pace, sender } = this.#options;
     const { task, key } = entry;
     entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo());
     const stamp = pace.started(nowMs);
-    this.#underWay += 1;
+    this.#inFlight += 1;
     this.#sent += 1;
     if (entry.attempts > 0) this.#retries += 1;
     entry.attempts += 1;
@@ -340,12 +341,12 @@ class Run<R extends Numbered, T> implements RunningRun {
     );
   }
 
-  #attempted(entry: Entry<R, T>, stamp: number, step: RowStep<T>): void {
-    this.#underWay -= 1;
-    const nowMs = this.#the.clock.monotonicMs();
-    this.#tellPace(stamp, step, nowMs);
-    this.#tellServiceClock();
-    const isGivenUp = this.#signs.take(step, nowMs);
+  #attempted(entry: Entry<R, T>, stamp: number, step: AttemptResult<T>): void {
+    this.#inFlight -= 1;
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#updatePace(stamp, step, nowMs);
+    this.#recordServiceClock();
+    const isGivenUp = this.#health.observe(step, nowMs);
     if (step.isDone) {
       this.#hasDone = true;
       this.#ledger.done(entry, step.value, step.tookMs);
@@ -358,8 +359,8 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   /** By which clock a service counts the age of keys: whoever resumes the run may have another one. */
-  #tellServiceClock(): void {
-    const ms = this.#the.serviceMs?.();
+  #recordServiceClock(): void {
+    const ms = this.#options.serviceMs?.();
     if (ms === undefined) return;
     const aheadMs = Math.round(ms - this.#startedWallMs - this.elapsedMs);
     if (Math.abs(aheadMs - (this.#serviceAheadMs ?? Number.POSITIVE_INFINITY)) < serviceDriftMs) return;
@@ -367,8 +368,8 @@ class Run<R extends Numbered, T> implements RunningRun {
     this.#ledger.add(['S', aheadMs]);
   }
 
-  #tellPace(stamp: number, step: RowStep<T>, nowMs: number): void {
-    const { pace } = this.#the;
+  #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
+    const { pace } = this.#options;
     if (step.sign !== 'throttled') {
       pace.ended(stamp, step.sign === 'silent' ? 'no-answer' : 'accepted', nowMs);
       return;
@@ -379,26 +380,26 @@ class Run<R extends Numbered, T> implements RunningRun {
     if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
   }
 
-  #notDone(entry: Entry<R, T>, step: RowStep<T> & { readonly isDone: false }, nowMs: number): void {
-    const { pace, sender, retries } = this.#the;
+  #notDone(entry: Entry<R, T>, step: NotDone, nowMs: number): void {
+    const { pace, sender, retries } = this.#options;
     if (step.outcome === 'unknown' && !sender.isRead) entry.isDoubtful = true;
-    const { row, stopsFor, counts } = verdictOf(step, {
+    const { row, stopReason, counts } = decideRetry(step, {
       hasDone: this.#hasDone,
-      hasAnswered: this.#signs.hasAnswered,
+      hasResponded: this.#health.hasResponded,
       isStopping: this.#stop !== undefined,
-      isGone: pace.outage !== 'none',
+      isOutage: pace.outage !== 'none',
       tries: entry.tries,
       triesMax: retries,
     });
     if (counts) entry.tries += 1;
-    if (stopsFor !== undefined) this.#stopFor(stopsFor);
+    if (stopReason !== undefined) this.#stopFor(stopReason);
     if (row === 'again') {
-      this.#ledger.takeBack(entry);
+      this.#ledger.requeue(entry);
       this.#waiting.add(entry, nowMs + (step.waitMs ?? 0));
       return;
     }
     const failure = step.failure();
-    if (row === 'left' || !(failure instanceof Failure)) this.#ledger.leave(entry);
+    if (row === 'left' || !(failure instanceof Failure)) this.#ledger.abandon(entry);
     else if (row === 'in-doubt') this.#ledger.doubt(entry, failure, step.tookMs);
     else {
       this.#ledger.fail(entry, failure, step.tookMs);
@@ -408,7 +409,7 @@ class Run<R extends Numbered, T> implements RunningRun {
 
   #countFailure(): void {
     this.#failed += 1;
-    const { maxErrors } = this.#the;
+    const { maxErrors } = this.#options;
     if (this.#failed < maxErrors) return;
     const rows = maxErrors === 1 ? 'the first row that failed' : `${maxErrors} rows that failed`;
     this.#stopFor(new Failure('incomplete', `stopped after ${rows}`));
@@ -421,14 +422,14 @@ class Run<R extends Numbered, T> implements RunningRun {
   }
 
   /** Lets go of what is not sent any more; where that is wanted, of every row that was never taken, too. */
-  #letGo(): void {
-    for (const entry of this.#waiting.takeAll()) this.#ledger.leaveTaken(entry);
-    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.leave(entry);
-    while (this.#tellsLeft && this.#ledger.waiting < windowMax) {
+  #abandonQueued(): void {
+    for (const entry of this.#waiting.takeAll()) this.#ledger.abandonRequeued(entry);
+    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.abandon(entry);
+    while (this.#reportLeft && this.#ledger.waiting < windowMax) {
       const task = this.#tasks.next();
       if (task === undefined) return;
-      if (task.kind === 'send') this.#ledger.tellLeft(task.row);
-      else this.#ledger.tell(task);
+      if (task.kind === 'send') this.#ledger.recordLeft(task.row);
+      else this.#ledger.recordUnsent(task);
     }
   }
 }

@@ -6,11 +6,11 @@ import { encodeLine, type JournalHeader, type RowCounts } from './journal-format
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { readJournal } from './journal-read.ts';
 
-const keptWholeMs = 30 * 24 * 3_600_000;
+const compactAfterMs = 30 * 24 * 3_600_000;
 
 /** Whether what happened then is so long ago. */
 function isOldEnough(thenMs: number, nowMs: number): boolean {
-  return nowMs - thenMs >= keptWholeMs;
+  return nowMs - thenMs >= compactAfterMs;
 }
 
 /**
@@ -19,9 +19,9 @@ function isOldEnough(thenMs: number, nowMs: number): boolean {
  *
  * @returns whether it was shrunk now; false too where that cannot be done
  */
-async function shrinkJournal(path: string, nowMs: number, io: JournalIo = fileIo): Promise<boolean> {
+async function compactJournal(path: string, nowMs: number, io: JournalIo = fileIo): Promise<boolean> {
   try {
-    const small = await shrunkBytes(path, nowMs, io);
+    const small = await compactBytes(path, nowMs, io);
     if (small === undefined) return false;
     replaceWhole(path, [small], io);
     return true;
@@ -31,7 +31,7 @@ async function shrinkJournal(path: string, nowMs: number, io: JournalIo = fileIo
   }
 }
 
-async function shrunkBytes(path: string, nowMs: number, io: JournalIo): Promise<Buffer | undefined> {
+async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise<Buffer | undefined> {
   if (readHeader(path, io)?.header.isShrunk === true) return undefined;
   const replay = await readJournal(path, { boot: '', io });
   const session = replay?.sessions.at(-1);
@@ -242,7 +242,7 @@ export function removeRun(path: string, io: JournalIo = fileIo): void {
  *
  * @returns the runs that were shrunk
  */
-export async function shrinkOldRuns(
+export async function compactOldRuns(
   directory: string,
   nowMs: number,
   io: JournalIo = fileIo,
@@ -253,7 +253,7 @@ export async function shrinkOldRuns(
     // Somebody is at work on it.
     if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
     if (!isOldEnough(io.modifiedMs(path), nowMs)) continue;
-    if (await shrinkJournal(path, nowMs, io)) shrunk.push(run);
+    if (await compactJournal(path, nowMs, io)) shrunk.push(run);
   }
   return shrunk;
 }

@@ -14,21 +14,21 @@ import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import type { RowResult } from './outcome.ts';
 import { startPace } from './pace.ts';
-import type { KnownBefore, PlannedRow, RowsPlan, Settled } from './plan.ts';
+import type { KnownResults, PlannedRow, RunPlan, SettledCounts } from './plan.ts';
 import { openProgress, type Progress } from './progress.ts';
-import type { Recorded } from './record.ts';
+import type { RunRecording } from './record.ts';
 import { type RunEnd, startRun } from './runner.ts';
 import type { SentResult } from './senders.ts';
 
 /** Takes the results of a run. */
-export interface RowReport<R> extends Settled {
+export interface RowReport<R> extends SettledCounts {
   /** Prints the results that `work` leads to. */
-  printing(work: () => Promise<void>): Promise<void>;
+  print(work: () => Promise<void>): Promise<void>;
   /** Takes one result. */
   readonly take: (result: RowResult<R, SentResult>) => Promise<void> | undefined;
   groups(): readonly FailureGroup[];
   /** The names of rows in doubt, where rows have names; the first ten. */
-  readonly doubtful: readonly string[];
+  readonly inDoubtNames: readonly string[];
   /**
    * From now on the progress is taken away before anything is printed beside it.
    *
@@ -59,7 +59,7 @@ function itemIn({ item, id = '' }: Printed): Item {
 }
 
 /** Makes the report of a run. */
-function openRowReport<R extends PlannedRow>(plan: RowsPlan<R>, session: Session): RowReport<R> {
+function openRowReport<R extends PlannedRow>(plan: RunPlan<R>, session: Session): RowReport<R> {
   return new Report(plan, session);
 }
 
@@ -67,12 +67,12 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   settled = 0;
   failed = 0;
   inDoubt = 0;
-  readonly doubtful: string[] = [];
-  readonly #plan: RowsPlan<R>;
+  readonly inDoubtNames: string[] = [];
+  readonly #plan: RunPlan<R>;
   readonly #session: Session;
   readonly #groups = openFailureGroups();
   /** Whether failures are for a person on stderr; else they are results like any other. */
-  readonly #tellsFailures: boolean;
+  readonly #reportsFailures: boolean;
   /** Whether what was done is seen in the summary alone. */
   readonly #isSilent: boolean;
   #print: Print<Printed> = () => undefined;
@@ -80,16 +80,16 @@ class Report<R extends PlannedRow> implements RowReport<R> {
   #word: string | undefined;
   #shown = 0;
 
-  constructor(plan: RowsPlan<R>, session: Session) {
+  constructor(plan: RunPlan<R>, session: Session) {
     this.#plan = plan;
     this.#session = session;
     const format = session.format(true);
     const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.hasQuery);
-    this.#tellsFailures = !isResult;
+    this.#reportsFailures = !isResult;
     this.#isSilent = !isResult && plan.prints !== 'items';
   }
 
-  async printing(work: () => Promise<void>): Promise<void> {
+  async print(work: () => Promise<void>): Promise<void> {
     const printAll = async (print: Print<Printed>) => {
       this.#print = print;
       await work();
@@ -135,11 +135,11 @@ class Report<R extends PlannedRow> implements RowReport<R> {
       this.#plan.rejects?.add(row, failure.message);
     } else {
       this.inDoubt += 1;
-      if (row.name !== undefined && this.doubtful.length < 10) this.doubtful.push(row.name);
+      if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
     }
-    if (!this.#tellsFailures) return this.#print(shown);
+    if (!this.#reportsFailures) return this.#print(shown);
     this.#shown += 1;
-    return this.#shown > shownMax && !this.#session.isJsonWanted ? undefined : this.#tell(row, failure);
+    return this.#shown > shownMax && !this.#session.isJsonWanted ? undefined : this.#report(row, failure);
   }
 
   /** What to do about a row is not what to do about a single item. */
@@ -153,7 +153,7 @@ class Report<R extends PlannedRow> implements RowReport<R> {
     return new Failure('in-doubt', message, { ...details, hint });
   }
 
-  async #tell({ number, line, name }: R, failure: Failure): Promise<void> {
+  async #report({ number, line, name }: R, failure: Failure): Promise<void> {
     this.#progress?.clear();
     const { message } = failure;
     const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
@@ -182,7 +182,7 @@ export function resumeCommand(words: readonly string[]): string {
  * @param goOn the command that goes on with it
  * @param holdsDoubt whether that leaves alone what is in doubt
  */
-export function nextSteps(goOn: string, holdsDoubt: boolean): RowsPlan<never>['nextSteps'] {
+export function nextSteps(goOn: string, holdsDoubt: boolean): RunPlan<never>['nextSteps'] {
   return (word, { left, failed, invalid, inDoubt }) => {
     const looking = `rows in doubt: listctl runs show ${word} --in-doubt`;
     const isLeft = left + failed + invalid > 0;
@@ -197,7 +197,7 @@ export function nextSteps(goOn: string, holdsDoubt: boolean): RowsPlan<never>['n
  *
  * @param doubtful where the rows are steps of a plan: the keys of those in doubt, the first ones at least
  */
-export function runFailure(
+export function findRunFailure(
   totals: RunTotals,
   stoppedBy: unknown,
   done: string,
@@ -251,11 +251,11 @@ function namesText(names: readonly string[], count: number): string {
 }
 
 /** How a run is told to stop. */
-export interface Stops {
+export interface GracefulStop {
   /** Nothing new is to be sent. */
   readonly signal: AbortSignal;
   /** What is under way is not waited for any more. */
-  readonly cut: AbortSignal;
+  readonly abort: AbortSignal;
   /** To be called at the end of the run. */
   end(): void;
 }
@@ -267,7 +267,7 @@ const graceMs = { SIGINT: 60_000, SIGTERM: 10_000, SIGHUP: 10_000 } as const;
  * The two stages of a stop: the first time what is under way is waited for, the second time not. A run that only reads
  * has nothing to wait for.
  */
-export function twoStageStop(host: Host, isRead: boolean): Stops {
+export function startGracefulStop(host: Host, isRead: boolean): GracefulStop {
   const { signal, forceStop, clock } = host;
   const cutting = new AbortController();
   const ended = new AbortController();
@@ -287,7 +287,7 @@ export function twoStageStop(host: Host, isRead: boolean): Stops {
   if (signal.aborted) wait();
   return {
     signal,
-    cut: cutting.signal,
+    abort: cutting.signal,
     end: () => {
       ended.abort();
       signal.removeEventListener('abort', wait);
@@ -303,12 +303,12 @@ export function twoStageStop(host: Host, isRead: boolean): Stops {
  *   credentials, before rows that were not done (rulings, "Exit codes")
  * @throws {Stopped} when it was told to stop
  */
-export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session: Session): Promise<void> {
+export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: Session): Promise<void> {
   const report = openRowReport(plan, session);
   let ended: EndedRun | undefined;
   let unprinted: unknown;
   try {
-    await report.printing(async () => {
+    await report.print(async () => {
       const known = plan.known?.results ?? [];
       for (const result of known) await report.take(result);
       ended = withKnown(await run(plan, report, session), known);
@@ -320,9 +320,9 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
   }
   if (ended === undefined) throw new Error('the run has not ended');
   const { totals, recorded } = ended;
-  const hasTold = unprinted === undefined && ended.hasTold;
+  const hasTold = unprinted === undefined && ended.hasAllResults;
   const rejected = await endRejects(plan, hasTold);
-  const stoppedBy = untoldFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
+  const stoppedBy = unprintedFailure(unprinted ?? ended.stoppedBy, hasTold) ?? rejected ?? ended.stoppedBy;
   const next = nextOf(plan, totals, recorded?.word);
   const failure = endingOf({ plan, totals, stoppedBy, next, report });
   // A failure has them in its hint.
@@ -334,7 +334,7 @@ export async function sendRows<R extends PlannedRow>(plan: RowsPlan<R>, session:
 
 /** What is not recorded cannot be resumed; a plan is made anew. */
 function nextOf<R extends PlannedRow>(
-  plan: RowsPlan<R>,
+  plan: RunPlan<R>,
   totals: RunTotals,
   word: string | undefined,
 ): readonly string[] {
@@ -344,7 +344,7 @@ function nextOf<R extends PlannedRow>(
 }
 
 /** Why results could not be printed: whatever the reason, the rows themselves are done, and recorded. */
-function untoldFailure(error: unknown, hasTold: boolean): Failure | undefined {
+function unprintedFailure(error: unknown, hasTold: boolean): Failure | undefined {
   if (hasTold || !(error instanceof Failure)) return undefined;
   if (error.kind === 'local-file') return error;
   return new Failure('local-file', `results could not be printed: ${error.message}`, {
@@ -355,7 +355,7 @@ function untoldFailure(error: unknown, hasTold: boolean): Failure | undefined {
 
 /** Writes the rejects; gives why they cannot be: what became of the rows is told all the same. */
 async function endRejects<R extends PlannedRow>(
-  { rejects }: Pick<RowsPlan<R>, 'rejects'>,
+  { rejects }: Pick<RunPlan<R>, 'rejects'>,
   hasTold: boolean,
 ): Promise<Failure | undefined> {
   try {
@@ -373,7 +373,7 @@ async function endRejects<R extends PlannedRow>(
 const readerGone = new Error('the reader of the results has gone');
 
 /** The counts, with what was known before. */
-function withKnown(ended: EndedRun, results: KnownBefore<unknown>['results'] = []): EndedRun {
+function withKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
   const failed = results.filter(({ status }) => status === 'failed').length;
   const { totals } = ended;
   const all = { failed: totals.failed + failed, inDoubt: totals.inDoubt + results.length - failed };
@@ -382,7 +382,7 @@ function withKnown(ended: EndedRun, results: KnownBefore<unknown>['results'] = [
 
 /** What a run came to. */
 interface Outcome<R extends PlannedRow> {
-  readonly plan: RowsPlan<R>;
+  readonly plan: RunPlan<R>;
   readonly totals: RunTotals;
   readonly stoppedBy: unknown;
   readonly next: readonly string[];
@@ -391,35 +391,35 @@ interface Outcome<R extends PlannedRow> {
 
 /** As `runFailure`. What nobody waits for is not left to do; what failed before did fail. */
 function endingOf<R extends PlannedRow>({ plan, totals, stoppedBy, next, report }: Outcome<R>): unknown {
-  const doubtful = plan.prints === 'steps' ? report.doubtful : undefined;
-  if (stoppedBy === readerGone) return runFailure({ ...totals, left: 0 }, undefined, plan.done, next, doubtful);
+  const doubtful = plan.prints === 'steps' ? report.inDoubtNames : undefined;
+  if (stoppedBy === readerGone) return findRunFailure({ ...totals, left: 0 }, undefined, plan.done, next, doubtful);
   const { results = [], failure } = plan.known ?? {};
   const { failed, invalid, left, inDoubt } = totals;
   const isOnlyKnown = stoppedBy === undefined && failed === results.length && invalid + left + inDoubt === 0;
   if (isOnlyKnown && failure !== undefined) return failure;
-  return runFailure(totals, stoppedBy, plan.done, next, doubtful);
+  return findRunFailure(totals, stoppedBy, plan.done, next, doubtful);
 }
 
 /** How a run ended, and where it was recorded. */
 interface EndedRun extends RunEnd {
-  readonly recorded: Recorded | undefined;
+  readonly recorded: RunRecording | undefined;
 }
 
-async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
+async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
   const { host } = session;
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
-  const stops = twoStageStop(host, plan.isRead);
+  const stops = startGracefulStop(host, plan.isRead);
   const { retries, maxWaitMs } = session.retryPolicy('many');
   const gone = new AbortController();
-  let recorded: Recorded | undefined;
+  let recorded: RunRecording | undefined;
   try {
-    const client = await session.client('many', { signal: stops.cut, stopGraceMs: 0 });
-    recorded = plan.begin();
+    const client = await session.client('many', { signal: stops.abort, stopGraceMs: 0 });
+    recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
     const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({
       tasks: plan.tasks,
-      sender: plan.senderOver(client),
+      sender: plan.createSender(client),
       journal: recorded?.journal ?? noJournal,
       ...{ counts: plan.counts, nextSeq: plan.nextSeq },
       ...{ pace, limitMax, retries, maxErrors, maxWaitMs },
@@ -431,7 +431,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
         if (plan.isRead && recorded === undefined && host.stdout.isClosed) gone.abort(readerGone);
         return report.take(result);
       },
-      tellsLeft: plan.rejects !== undefined,
+      reportLeft: plan.rejects !== undefined,
     });
     const progress = openProgress({ running, pace, report, toDo }, session);
     report.attach(progress, recorded?.word);
@@ -449,7 +449,7 @@ async function run<R extends PlannedRow>(plan: RowsPlan<R>, report: RowReport<R>
 }
 
 /** Why a journal could not be closed: what became of the rows is told all the same. */
-async function closeFailure(recorded: Recorded | undefined): Promise<Failure | undefined> {
+async function closeFailure(recorded: RunRecording | undefined): Promise<Failure | undefined> {
   try {
     await recorded?.journal.close();
     return undefined;

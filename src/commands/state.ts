@@ -4,7 +4,7 @@ import { isOfKey, type Observed } from '../apply/plan.ts';
 import { observe } from '../apply/refresh.ts';
 import { checkTarget, forgetItem, importItem, newState, resolveItem, type State } from '../apply/state.ts';
 import { writeState } from '../apply/state-file.ts';
-import { readPaceFlags } from '../bulk/flags.ts';
+import { parsePaceFlags } from '../bulk/flags.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -116,7 +116,7 @@ export async function editState(
   edit: (state: State, named: NamedSeed) => Promise<State> | State,
 ): Promise<void> {
   const named = await openSeed(word, flags, session);
-  await withState(named.statePath, readPaceFlags(flags), session, async (known) => {
+  await withState(named.statePath, parsePaceFlags(flags), session, async (known) => {
     const state = known ?? (makes ? newState(named.target, named.seed.key) : undefined);
     if (state === undefined) throw noState(named);
     if (known !== undefined) checkTarget(known, named.statePath, named.target, named.seed.key);
@@ -266,7 +266,7 @@ const exportView: View<Item> = { ...itemView, printsNone: true };
  */
 export async function exportSeed(word: string, flags: SeedFlags, session: Session): Promise<void> {
   const named = await openSeed(word, flags, session);
-  const pace = readPaceFlags(flags);
+  const pace = parsePaceFlags(flags);
   const state = await readSettled(named.statePath, session);
   if (state === undefined) throw noState(named);
   checkTarget(state, named.statePath, named.target, named.seed.key);

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readManyFlags } from '../../src/bulk/flags.ts';
+import { parseBulkFlags } from '../../src/bulk/flags.ts';
 import { newRunId, runPath } from '../../src/bulk/runs.ts';
 import { type GlobalFlag, globalFlags } from '../../src/cli/flags.ts';
 import { allCommands, type ProgramNode } from '../../src/commands/help/help.ts';
@@ -76,7 +76,7 @@ describe('values', () => {
     }
     for (const flag of ['--input-format', '--empty', '--rows', '--in-doubt']) {
       const words = await offered(`items create ${flag}`, '');
-      const read = (word: string) => readManyFlags({ [keyOf(flag)]: word });
+      const read = (word: string) => parseBulkFlags({ [keyOf(flag)]: word });
       for (const word of words) expect(() => read(word)).not.toThrow();
       expect(() => read('nothing')).toThrow(words.join(', '));
     }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
-import { listService } from './bulk/list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk/bulk-world.ts';
+import { listService } from './bulk/list-service.ts';
 
 /** The lines of stderr, all of which must be JSON. */
 function linesOf(stderr: string): readonly Record<string, unknown>[] {

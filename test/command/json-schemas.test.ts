@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../support/test-host.ts';
-import { listService } from './bulk/list-service.ts';
 import { jsonLines, type ManyWorld, manyWorld } from './bulk/bulk-world.ts';
+import { listService } from './bulk/list-service.ts';
 
 const directory = join(import.meta.dirname, '../../schema');
 const names = readdirSync(directory).map((file) => file.replace(/\.json$/, ''));

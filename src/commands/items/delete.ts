@@ -54,16 +54,16 @@ export const deleteCommand: CommandSpec = {
 };
 
 function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise<void> {
-  const { ignoreMissing: ignoresMissing, yes } = flags;
-  return runFrom({ action: 'delete', done: 'deleted', from, ignoresMissing, asks: !yes }, flags, session);
+  const { ignoreMissing, yes } = flags;
+  return runFrom({ action: 'delete', done: 'deleted', from, ignoreMissing, needsConfirmation: !yes }, flags, session);
 }
 
-async function deleteItem(ref: ItemRef, ignoresMissing: boolean, api: ItemsApi): Promise<{ id: string }> {
+async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): Promise<{ id: string }> {
   try {
     await api.delete(ref);
   } catch (error) {
     const isMissing = error instanceof Failure && error.kind === 'not-found' && error.details.isPage !== true;
-    if (!isMissing || !ignoresMissing) throw error;
+    if (!isMissing || !ignoreMissing) throw error;
   }
   return { id: ref.id };
 }

@@ -1,8 +1,8 @@
 /** `--from FILE`: the same verb over many rows. What that needs is loaded when it is typed. */
 import type { Command } from 'commander';
 import type { ItemsApi } from '../../api/items.ts';
-import type { ManyFlags } from '../../bulk/flags.ts';
-import type { ManyVerb } from '../../bulk/import.ts';
+import type { BulkFlags } from '../../bulk/flags.ts';
+import type { ImportCommand } from '../../bulk/import.ts';
 import type { Context } from '../../cli/context.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/field-flags.ts';
 import type { Print, Session } from '../../cli/session.ts';
@@ -12,7 +12,7 @@ import type { View } from '../../output/view.ts';
 import type { RowAction } from '../../rows/types.ts';
 
 /** The flags of a verb that takes `--from`. */
-export interface FromFlags extends ManyFlags {
+export interface FromFlags extends BulkFlags {
   readonly from?: string;
 }
 
@@ -20,20 +20,20 @@ export interface FromFlags extends ManyFlags {
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
   command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file to read rows from ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
-  if (isWanted) (await import('../../bulk/flags.ts')).addManyOptions(command, action);
+  if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
 }
 
 /** Works on the rows of the file. */
 export async function runFrom(
-  verb: Omit<ManyVerb, 'common'>,
+  verb: Omit<ImportCommand, 'common'>,
   flags: FromFlags & FieldFlags & { readonly dryRun?: boolean },
   session: Session,
 ): Promise<void> {
-  const { readManyFlags } = await import('../../bulk/flags.ts');
-  const many = readManyFlags(flags);
+  const { parseBulkFlags } = await import('../../bulk/flags.ts');
+  const many = parseBulkFlags(flags);
   const common = await readCommonFields(flags, session);
-  const { runMany } = await import('../../bulk/import.ts');
-  await runMany({ ...verb, common, isDryRun: flags.dryRun }, many, session);
+  const { runImport } = await import('../../bulk/import.ts');
+  await runImport({ ...verb, common, isDryRun: flags.dryRun }, many, session);
 }
 
 /** @throws {Failure} usage, when items are named in two ways, or in none */

@@ -4,7 +4,7 @@ import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, journalLock, runOrigin } from '../../bulk/record.ts';
-import { isWhollyDone } from '../../bulk/resume.ts';
+import { isComplete } from '../../bulk/resume.ts';
 import { findRun, isRunName, resolveRun } from '../../bulk/runs.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
@@ -24,7 +24,7 @@ export const runWords = 'run id, "last", or path of a journal';
  *
  * @throws {Failure} usage, when there is no such run; local-file, when the directory of runs cannot be read
  */
-export function pathOfRun(word: string, host: Host): string {
+export function findRunPath(word: string, host: Host): string {
   return isRunName(word)
     ? resolveRun(runsDirectory(host), word, host.clock.now())
     : resolveLinks(absolutePath(word, host));
@@ -40,7 +40,7 @@ export function wordForHint(word: string, run: string): string {
  *
  * @throws {Failure} usage, where no run is recorded; local-file, when it cannot be read or is damaged
  */
-export function headerOfRun(path: string): JournalHeader {
+export function readRunHeader(path: string): JournalHeader {
   const start = readHeader(path, fileIo);
   if (start === undefined) throw noRun(path);
   return start.header;
@@ -64,7 +64,7 @@ function noRun(path: string): Failure {
 }
 
 /** Whether a process is at work on the run, as far as can be known: of those of one input it can only be the last. */
-export function isAtWork(path: string, host: Host): boolean {
+export function isRunActive(path: string, host: Host): boolean {
   const directory = findRunsDirectory(host);
   const lock = journalLock(path, host);
   if (!isLocked(lock, host.processes)) return false;
@@ -85,7 +85,7 @@ export async function whileLocked<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   // Before the lock: a directory that is not there can take none.
-  headerOfRun(path);
+  readRunHeader(path);
   const lock = await takeLock(journalLock(path, host), options, host);
   try {
     return await work();
@@ -100,7 +100,7 @@ export async function whileLocked<T>(
  *
  * @throws {Failure} usage, when this command line leads elsewhere, naming both places
  */
-export function targetOf({ run, origin, site, list }: JournalHeader, session: Session): ListRef {
+export function checkTarget({ run, origin, site, list }: JournalHeader, session: Session): ListRef {
   const here = runOrigin(session);
   if (here !== origin) {
     throw new Failure('usage', `run ${run} is of ${origin}, and this would go to ${here}`, {
@@ -127,7 +127,7 @@ export interface KnownRun {
 }
 
 /** A run as it is shown: of one that takes another back, that one stands for its input. */
-export function shownRun({ run, header, counts, isRunning = false }: KnownRun): RunShown {
+export function toRunSummary({ run, header, counts, isRunning = false }: KnownRun): RunShown {
   return {
     run,
     action: header?.action,
@@ -147,7 +147,7 @@ export function shownRun({ run, header, counts, isRunning = false }: KnownRun): 
 function statusOf(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {
   if (counts === undefined) return 'damaged';
   if (counts.inDoubt > 0) return 'in-doubt';
-  return isWhollyDone(counts) ? 'done' : 'incomplete';
+  return isComplete(counts) ? 'done' : 'incomplete';
 }
 
 /** A row that a run did. */

@@ -9,7 +9,7 @@ import { Failure } from '../../core/errors.ts';
 import { checkId } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
 import { runView } from '../../output/runs.ts';
-import { pathOfRun, readRun, runWords, shownRun, targetOf, whileLocked, wordForHint } from './named-run.ts';
+import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
 
 /** The flags as they were typed. */
 export interface ResolveFlags {
@@ -22,7 +22,7 @@ export interface ResolveFlags {
 }
 
 /** What is said, of which row: undefined for every one in doubt. */
-interface Verdict {
+interface Resolution {
   readonly row: number | undefined;
   readonly isApplied: boolean;
   readonly id: string | undefined;
@@ -37,8 +37,8 @@ interface Verdict {
  */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { host } = session;
-  const verdict = verdictOf(flags);
-  const path = pathOfRun(word, host);
+  const verdict = parseResolution(flags);
+  const path = findRunPath(word, host);
   await session.printing(runView, false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
@@ -51,14 +51,14 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
       const counts = countsAfter(replay.counts, rows.length, isApplied);
       if (rows.length === 0) await session.notice(`no row of run ${replay.header.run} is in doubt`);
       else await write(path, replay, records, counts, session);
-      await print(shownRun({ run: replay.header.run, header: replay.header, counts }));
+      await print(toRunSummary({ run: replay.header.run, header: replay.header, counts }));
       if (counts.left > 0) await session.notice('what is left is sent when the run is gone on with: --resume');
     }),
   );
 }
 
 /** @throws {Failure} usage */
-function verdictOf({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Verdict {
+function parseResolution({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Resolution {
   if ((row === undefined) === !all)
     throw new Failure('usage', 'which rows? pass --row N, or --all for every one in doubt');
   if ((applied === undefined) === !notApplied) {
@@ -76,7 +76,7 @@ function verdictOf({ row, all = false, applied, notApplied = false, force = fals
   return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
 }
 
-function rowsOf({ row }: Verdict, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
+function rowsOf({ row }: Resolution, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
   if (row === undefined) return [...doubts()];
   if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
   const state = row > header.input.rows ? `there are ${header.input.rows}` : `it is ${stateWords[stateOf(row)]}`;
@@ -98,7 +98,12 @@ const stateWords = {
  * Checks that the item is the one that the row was to make or change. What was sent is known by its hash alone; of a
  * delete that is of the id.
  */
-async function checkApplied(row: number, { id, isForced }: Verdict, replay: Replay, session: Session): Promise<void> {
+async function checkApplied(
+  row: number,
+  { id, isForced }: Resolution,
+  replay: Replay,
+  session: Session,
+): Promise<void> {
   const { header } = replay;
   const { action, run } = header;
   if (id === undefined) {
@@ -114,7 +119,7 @@ async function checkApplied(row: number, { id, isForced }: Verdict, replay: Repl
       hint: 'nothing was recorded; --applied alone says that the item of the row is gone',
     });
   }
-  const target = targetOf(header, session);
+  const target = checkTarget(header, session);
   const item = await (await session.api()).get({ ...target, id });
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" has not just the fields that row ${row} of run ${run} was sent with`, {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { bootId, journalLock } from '../../bulk/record.ts';
-import { isWhollyDone } from '../../bulk/resume.ts';
+import { isComplete } from '../../bulk/resume.ts';
 import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
@@ -10,7 +10,7 @@ import type { Host } from '../../core/host.ts';
 import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
 import { type RunShown, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
-import { headerOfRun, pathOfRun, readRun, runWords, shownRun } from './named-run.ts';
+import { findRunPath, readRun, readRunHeader, runWords, toRunSummary } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
@@ -44,7 +44,7 @@ async function showRuns(session: Session): Promise<void> {
       const isNewest = !seen.has(run.identityStart);
       seen.add(run.identityStart);
       const isRunning = isNewest && isLocked(runLock(directory, run.identityStart), host.processes);
-      await print(shownRun({ ...run, isRunning }));
+      await print(toRunSummary({ ...run, isRunning }));
     }
   });
   await tellDamaged(runs, session);
@@ -85,7 +85,7 @@ export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand]);
 
 /** A run that is to be forgotten. */
-interface LeavingRun {
+interface RemovedRun {
   readonly path: string;
   readonly shown: RunShown;
   readonly isWhole: boolean;
@@ -99,9 +99,9 @@ interface LeavingRun {
  */
 export async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
   const { host } = session;
-  const paths = [...new Set(words.map((word) => pathOfRun(word, host)))];
+  const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A file of somebody's own is removed where it surely is a journal, and none else.
-  for (const path of paths) if (!isInDirectory(path, host)) headerOfRun(path);
+  for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
   await session.printing(runView, words.length > 1, async (print) => {
     const locks: Lock[] = [];
     try {
@@ -109,9 +109,9 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
       for (const lock of new Set(paths.map((path) => journalLock(path, host)))) {
         locks.push(await takeLock(lock, { waitMs: 0 }, host));
       }
-      const runs: LeavingRun[] = [];
+      const runs: RemovedRun[] = [];
       for (const path of paths) runs.push(await leavingRun(path, host));
-      if (mayAsk) await askBefore(runs, session);
+      if (mayAsk) await confirmRemoval(runs, session);
       for (const { path, shown } of runs) {
         removeRun(path);
         await print(shown);
@@ -127,19 +127,19 @@ function isInDirectory(path: string, host: Host): boolean {
   return journalLock(path, host) !== `${path}.lock`;
 }
 
-async function leavingRun(path: string, host: Host): Promise<LeavingRun> {
+async function leavingRun(path: string, host: Host): Promise<RemovedRun> {
   try {
     const { header, counts } = await readRun(path);
-    return { path, shown: shownRun({ run: header.run, header, counts }), isWhole: isWhollyDone(counts) };
+    return { path, shown: toRunSummary({ run: header.run, header, counts }), isWhole: isComplete(counts) };
   } catch (error) {
     if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
-    const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : headerOfRun(path).run;
-    return { path, shown: shownRun({ run }), isWhole: false };
+    const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : readRunHeader(path).run;
+    return { path, shown: toRunSummary({ run }), isWhole: false };
   }
 }
 
 /** @throws {Failure} usage */
-async function askBefore(runs: readonly LeavingRun[], session: Session): Promise<void> {
+async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Promise<void> {
   const rest = runs.filter(({ isWhole }) => !isWhole).map(({ shown }) => `${shown.run} (${shown.status})`);
   if (rest.length === 0) return;
   const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');

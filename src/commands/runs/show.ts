@@ -15,10 +15,10 @@ import {
   timePercentiles,
 } from '../../output/runs.ts';
 import type { Row, View } from '../../output/view.ts';
-import { type DoneRow, doneRows, isAtWork, pathOfRun, readRun, runWords, shownRun } from './named-run.ts';
+import { type DoneRow, doneRows, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
 
 /** A row whose outcome is unknown, as it is shown. */
-export interface ShownDoubt {
+export interface InDoubtRow {
   readonly row: number;
   /** The Idempotency-Key that it was sent with. */
   readonly key: string | null;
@@ -30,7 +30,7 @@ export interface ShownDoubt {
 }
 
 /** Rows in doubt: always several. Each is named by its number, as `--row` takes it. */
-const doubtView: View<ShownDoubt> = {
+const doubtView: View<InDoubtRow> = {
   pretty: async (doubts, screen) => {
     const { drawRows } = await import('../../output/table.ts');
     return drawRows(doubts.map(rowOf), screen, undefined, true);
@@ -41,7 +41,7 @@ const doubtView: View<ShownDoubt> = {
   row: rowOf,
 };
 
-function rowOf({ row, key, hash, since, cause }: ShownDoubt): Row {
+function rowOf({ row, key, hash, since, cause }: InDoubtRow): Row {
   return new Map(Object.entries({ row, key, hash, since, cause }));
 }
 
@@ -119,7 +119,7 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): 
   }
   // In the other ones nothing was sent: a person settled rows.
   const started = sessions.filter(({ limit }) => limit > 0).length;
-  return figures.told(Math.max(1, started));
+  return figures.end(Math.max(1, started));
 }
 
 class Figures {
@@ -175,7 +175,7 @@ class Figures {
     [this.#lastMs, this.#answers, this.#again, this.#pauses, this.#ended] = [0, 0, 0, [], undefined];
   }
 
-  told(sessions: number): RunFigures {
+  end(sessions: number): RunFigures {
     this.endSession();
     return {
       sessions,
@@ -237,24 +237,24 @@ export const showCommand: CommandSpec = {
 async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Session): Promise<void> {
   const { host } = session;
   if (inDoubt && rows) throw new Failure('usage', '--rows cannot be used with --in-doubt');
-  const path = pathOfRun(word, host);
+  const path = findRunPath(word, host);
   const replay = await readRun(path);
   const { header, counts } = replay;
-  const isRunning = isAtWork(path, host);
+  const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
     if (isRunning) await session.say(`run ${header.run} is at work: what is under way is shown as in doubt`);
     return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);
   }
   if (session.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
-  const run = shownRun({ run: header.run, header, counts, isRunning });
+  const run = toRunSummary({ run: header.run, header, counts, isRunning });
   await session.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
   if (header.isShrunk)
-    await session.say(`run ${header.run} ${shrunk}; seconds and requests are those of its last part`);
+    await session.say(`run ${header.run} ${compacted}; seconds and requests are those of its last part`);
 }
 
 /** What is said of a run of which the first and the last line are left. */
-export const shrunk = 'did every row more than 30 days ago: its ids, and what each row took, are no longer kept';
+export const compacted = 'did every row more than 30 days ago: its ids, and what each row took, are no longer kept';
 
 /** The last moment that a Date can hold: a journal that somebody changed may name a later one. */
 const lastMs = 8.64e15;
@@ -272,7 +272,7 @@ function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void
 
 async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
   const { header } = replay;
-  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${shrunk}`);
+  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
   await session.printing(rowResultView, true, async (print) => {
     for await (const outcome of rowOutcomes(path, replay)) await print(outcome);
   });
@@ -293,7 +293,7 @@ async function inOrder(rows: AsyncIterable<DoneRow>): Promise<readonly DoneRow[]
 }
 
 async function showIds(path: string, { header }: Replay, session: Session): Promise<void> {
-  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${shrunk}`);
+  if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
   let unusable = 0;
   await session.printing(idView, true, async (print) => {
     for (const { row, id, problem } of await inOrder(doneRows(path))) {

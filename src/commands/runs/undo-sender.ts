@@ -1,9 +1,9 @@
 /** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
-import type { AttemptResult, Client, RequestAttempts } from '../../api/client.ts';
+import type { AttemptResult, Client, NotDone, RequestAttempts } from '../../api/client.ts';
 import { getOperation } from '../../api/items.ts';
 import { payloadHash } from '../../bulk/keys.ts';
-import type { RowStep, Sender } from '../../bulk/outcome.ts';
-import { deletionOf, type Gone, isMissing } from '../../bulk/senders.ts';
+import type { Sender } from '../../bulk/outcome.ts';
+import { type DeletedItem, deleteById, isMissing } from '../../bulk/senders.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
@@ -29,13 +29,13 @@ export interface UndoOptions {
 }
 
 /** Makes the sender. An item that is not there was taken back already. */
-export function undoSender(options: UndoOptions): Sender<CreatedRow, Gone> {
+export function createUndoSender(options: UndoOptions): Sender<CreatedRow, DeletedItem> {
   return {
     isRead: false,
     newKey: () => null,
     hashOf: ({ id }) => payloadHash(id, objectFrom([])),
     begin: (row, _, sentMsAgo) => new Removal(row, options, sentMsAgo),
-    keptOf: (_, { id }) => ({ id, etag: undefined }),
+    toRecord: (_, { id }) => ({ id, etag: undefined }),
   };
 }
 
@@ -50,7 +50,7 @@ class Removal {
   readonly #options: UndoOptions;
   readonly #sentMsAgo: number | undefined;
   #look: RequestAttempts<Item> | undefined;
-  #deletion: RequestAttempts<Gone> | undefined;
+  #deletion: RequestAttempts<DeletedItem> | undefined;
 
   constructor(row: CreatedRow, options: UndoOptions, sentMsAgo: number | undefined) {
     this.#row = row;
@@ -58,14 +58,14 @@ class Removal {
     this.#sentMsAgo = sentMsAgo;
   }
 
-  async attempt(): Promise<RowStep<Gone>> {
+  async attempt(): Promise<AttemptResult<DeletedItem>> {
     const { isForced } = this.#options;
     if (this.#deletion === undefined && needsLook(this.#row, isForced)) return this.#lookAndDelete();
     this.#deletion ??= this.#deletionOf(isForced ? undefined : this.#row.etag);
     return this.#delete(this.#deletion);
   }
 
-  async #lookAndDelete(): Promise<RowStep<Gone>> {
+  async #lookAndDelete(): Promise<AttemptResult<DeletedItem>> {
     const seen = await this.#seen();
     if (!seen.isDone) return this.#notSeen(seen);
     if (!this.#isUnchanged(seen.value)) return this.#changed(seen);
@@ -75,14 +75,14 @@ class Removal {
     return this.#delete(this.#deletion);
   }
 
-  async #delete(deletion: RequestAttempts<Gone>): Promise<RowStep<Gone>> {
+  async #delete(deletion: RequestAttempts<DeletedItem>): Promise<AttemptResult<DeletedItem>> {
     const step = await deletion.attempt();
     return step.isDone ? step : this.#refused(step);
   }
 
-  #deletionOf(ifMatch: string | undefined): RequestAttempts<Gone> {
+  #deletionOf(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
     const { client, list } = this.#options;
-    const question = deletionOf({ ...list, id: this.#row.id }, ifMatch);
+    const question = deleteById({ ...list, id: this.#row.id }, ifMatch);
     return client.startAttempts({ ...question, sentMsAgo: this.#sentMsAgo });
   }
 
@@ -99,7 +99,7 @@ class Removal {
   }
 
   /** After a look without an item: it is gone, or nothing is known of it yet. */
-  #notSeen(seen: AttemptResult<Item> & { readonly isDone: false }): RowStep<Gone> {
+  #notSeen(seen: NotDone): AttemptResult<DeletedItem> {
     if (isMissing(seen)) return { ...seen, isDone: true, value: { id: this.#row.id } };
     // It was only read. But what an earlier process sent may have deleted it.
     const failure = () => {
@@ -115,7 +115,7 @@ class Removal {
   }
 
   /** A deletion that was refused for good: of an item that is gone, of one that was changed, or for another reason. */
-  async #refused(step: AttemptResult<Gone> & { readonly isDone: false }): Promise<RowStep<Gone>> {
+  async #refused(step: NotDone): Promise<AttemptResult<DeletedItem>> {
     if (isMissing(step)) return { ...step, isDone: true, value: { id: this.#row.id } };
     const failure = step.failure();
     const isMismatch = failure instanceof Failure && failure.details.status === 412;
@@ -130,7 +130,7 @@ class Removal {
     return isChanged ? this.#changed(step) : step;
   }
 
-  #changed(step: AttemptResult<unknown>): RowStep<Gone> {
+  #changed(step: AttemptResult<unknown>): AttemptResult<DeletedItem> {
     const { run } = this.#options;
     const failure = () => {
       const message = `${this.#difference(`run ${run} created it`)}: it was left`;

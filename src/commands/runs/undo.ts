@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
-import { addPaceOptions, type ManyFlags, type PaceFlags, readPaceFlags } from '../../bulk/flags.ts';
+import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import type { Task } from '../../bulk/outcome.ts';
-import type { RowsPlan } from '../../bulk/plan.ts';
+import type { RunPlan } from '../../bulk/plan.ts';
 import {
   checkJournalPath,
   identityOf,
   isAmongRuns,
   journalFiles,
   openRecord,
-  type Recorded,
   type RunRecord,
+  type RunRecording,
   refuseSameFile,
 } from '../../bulk/record.ts';
 import { openRejectsFile, openRejectsOutput } from '../../bulk/rejects-file.ts';
@@ -32,12 +32,12 @@ import { objectFrom, printJson } from '../../core/json.ts';
 import { countOf } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { shellWord } from '../../output/request.ts';
-import { doneRows, pathOfRun, readRun, runWords, targetOf, whileLocked, wordForHint } from './named-run.ts';
-import { shrunk } from './show.ts';
-import { type CreatedRow, needsLook, undoSender } from './undo-sender.ts';
+import { checkTarget, doneRows, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
+import { compacted } from './show.ts';
+import { type CreatedRow, createUndoSender, needsLook } from './undo-sender.ts';
 
 /** The flags as they were typed. */
-export interface UndoFlags extends ManyFlags {
+export interface UndoFlags extends BulkFlags {
   readonly yes?: boolean;
   readonly force?: boolean;
 }
@@ -51,7 +51,7 @@ interface Undo {
   readonly of: Replay;
   readonly list: ListRef;
   readonly created: Created;
-  readonly pace: PaceFlags;
+  readonly pace: RunLimits;
   readonly summary: Summary;
   readonly isForced: boolean;
   readonly mayAsk: boolean;
@@ -77,10 +77,10 @@ interface Created {
  */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host, version } = session;
-  const pace = readPaceFlags(flags);
+  const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
-  const { lockWaitMs, breaksLock } = pace;
-  const path = pathOfRun(word, host);
+  const { lockWaitMs, breakLock } = pace;
+  const path = findRunPath(word, host);
   const journal = undoJournal(path, word, flags, host);
   const records = {
     [word]: journalFiles(path),
@@ -89,10 +89,10 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
   const rejects = await openRejectsOutput(pace.rejects, false, session);
   // The run itself must not go on meanwhile.
-  const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breaksLock }, host, async () => {
+  const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host, async () => {
     const of = await readRun(path);
     refuseOthers(of.header);
-    const list = targetOf(of.header, session);
+    const list = checkTarget(of.header, session);
     const isForced = flags.force === true;
     const created = await createdBy(path, isForced);
     const { origin, site, list: name, run } = of.header;
@@ -101,11 +101,11 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
     const mayAsk = flags.yes !== true;
     const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
     const identity = identityOf('undo', origin, site, name, run);
-    const locking = { lockWaitMs, breaksLock, tool: version, warn: session.say };
+    const locking = { lockWaitMs, breakLock, tool: version, warn: session.say };
     const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, locking, host);
     try {
-      if (record.before !== undefined && record.before.header.identity !== identity) throw ofAnother(journal);
-      await takeBack(undo, record, session);
+      if (record.before !== undefined && record.before.header.identity !== identity) throw otherJournal(journal);
+      await undoRows(undo, record, session);
     } finally {
       record.release();
     }
@@ -128,7 +128,7 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-function ofAnother(journal: string | undefined): Failure {
+function otherJournal(journal: string | undefined): Failure {
   return new Failure('usage', `${journal} records another run`, {
     hint: 'nothing was sent; name another file with --journal',
   });
@@ -146,7 +146,7 @@ function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
       hint: 'nothing was sent',
     });
   }
-  if (isShrunk) throw new Failure('usage', `run ${run} ${shrunk}`, { hint: 'nothing was sent' });
+  if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint: 'nothing was sent' });
 }
 
 async function createdBy(path: string, isForced: boolean): Promise<Created> {
@@ -161,7 +161,7 @@ async function createdBy(path: string, isForced: boolean): Promise<Created> {
   return { count, sha256: digest.digest('hex'), needsLooks };
 }
 
-async function takeBack(undo: Undo, record: RunRecord, session: Session): Promise<void> {
+async function undoRows(undo: Undo, record: RunRecord, session: Session): Promise<void> {
   const { of, created, list, mayAsk } = undo;
   const { run, startedAt } = of.header;
   // What it created since is not in that journal.
@@ -179,13 +179,13 @@ async function takeBack(undo: Undo, record: RunRecord, session: Session): Promis
     return;
   }
   checkMaxDelete(left, undo.maxDelete);
-  if (mayAsk) await askBefore(undo, left, session);
+  if (mayAsk) await confirmUndo(undo, left, session);
   else if (undo.word === 'last') await session.say(`undoing run ${run}, begun ${startedAt}: ${countOf(left, 'item')}`);
   await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
   await sendRows(planOf(undo, before, record, session), session);
 }
 
-async function askBefore({ of, list }: Undo, left: number, session: Session): Promise<void> {
+async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt } = of.header;
   const what = `the ${countOf(left, 'item')} that run ${run}, begun ${startedAt}, created`;
   const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
@@ -195,7 +195,12 @@ async function askBefore({ of, list }: Undo, left: number, session: Session): Pr
   });
 }
 
-function begin({ of, created, pace }: Undo, before: Replay | undefined, record: RunRecord, session: Session): Recorded {
+function begin(
+  { of, created, pace }: Undo,
+  before: Replay | undefined,
+  record: RunRecord,
+  session: Session,
+): RunRecording {
   if (before !== undefined) return record.reopen(pace.concurrency);
   const { host, version, idempotency } = session;
   const { run, origin, site, list, input } = of.header;
@@ -210,7 +215,7 @@ function begin({ of, created, pace }: Undo, before: Replay | undefined, record: 
   return record.create(header, pace.concurrency);
 }
 
-function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RowsPlan<CreatedRow> {
+function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RunPlan<CreatedRow> {
   const { word, path, of, list, created, pace, summary, isForced } = undo;
   const { words } = session;
   const { run } = of.header;
@@ -219,14 +224,14 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
     ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results', summary } as const),
-    begin: () => begin(undo, before, record, session),
+    openRecord: () => begin(undo, before, record, session),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(path, of, before),
-    senderOver: (client) => undoSender({ run, list, client, isForced }),
+    createSender: (client) => createUndoSender({ run, list, client, isForced }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(goOnWith(words, word, run), false),
+    nextSteps: nextSteps(resumeUndo(words, word, run), false),
   };
 }
 
@@ -270,7 +275,7 @@ function rejectedRow({ number, id }: CreatedRow, error: string): string {
 }
 
 /** The same command line; but `last` is another run now. */
-function goOnWith(words: readonly string[], word: string, run: string): string {
+function resumeUndo(words: readonly string[], word: string, run: string): string {
   const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
   return ['listctl', ...same.map(shellWord)].join(' ');
 }

@@ -7,8 +7,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 /** A file with a good row before and behind the bad one. */
 interface BadFile {

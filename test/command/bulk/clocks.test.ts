@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const hour = 3_600_000;
 const start = Date.UTC(2026, 10, 20);

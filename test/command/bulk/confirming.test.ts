@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { testHost } from '../../support/test-host.ts';
-import { listService } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const ids = '1\n2\n3\n';
 

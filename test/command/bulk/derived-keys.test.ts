@@ -1,8 +1,8 @@
 /** `--idempotency-key-from`: keys that need no memory. */
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, manyWorld, numbered, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const codes = 'Code,Title\nA,t1\nB,t2\nC,t3\n';
 /** Two rows are the same. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeLine } from '../../../src/bulk/journal-format.ts';
 import { Stopped } from '../../../src/core/errors.ts';
-import { listService, type Script } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { listService, type Script } from './list-service.ts';
 
 describe('rows in doubt', () => {
   const doubtful: Script = ({ title, nth }) => (title === 't3' && nth < 6 ? { status: 500 } : undefined);

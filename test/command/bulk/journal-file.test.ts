@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { listService, type Script } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { listService, type Script } from './list-service.ts';
 
 /** Row 3 is refused until somebody mends the list. */
 function refusing(list: { isMended: boolean }): Script {

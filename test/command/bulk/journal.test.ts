@@ -14,8 +14,8 @@ import {
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { listService, type Script } from './list-service.ts';
 import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles } from './bulk-world.ts';
+import { listService, type Script } from './list-service.ts';
 
 /** Row 3 is refused until somebody mends the list. */
 function refusing(list: { isMended: boolean }): Script {

@@ -3,8 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 describe('P23, P24: a run that somebody is at work on', () => {
   test('P23: is 11, naming who holds it, with 0 requests, whatever flag is typed', async () => {

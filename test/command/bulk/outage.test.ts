@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
-import { listService } from './list-service.ts';
 import { manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 /** How long nobody is there. */
 const goneMs = 60_000;

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
-import { listService } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const isPosix = process.platform !== 'win32';
 

@@ -5,8 +5,8 @@ import { main } from '../../../src/main.ts';
 // Loaded before it is asked for, so that a line that should not be drawn would be there at once.
 import '../../../src/output/progress-bar.ts';
 import { type TestHost, testHost } from '../../support/test-host.ts';
-import { listService } from './list-service.ts';
 import { create, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const onTerminal = { terminal: 80, env: { TERM: 'xterm' } };
 const reading = create('-', '--input-format', 'csv', '-o', 'none');

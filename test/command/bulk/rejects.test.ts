@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 /** Refuses what has not been mended. */
 const picky = () =>

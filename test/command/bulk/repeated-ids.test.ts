@@ -1,7 +1,7 @@
 /** A service that gives one id to two creates: one of the two responses belongs to another request. */
 import { expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 test('a create whose id the run was given before is in doubt, and ends the run', async () => {
   await using service = await listService(({ nth }) =>

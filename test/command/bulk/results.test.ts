@@ -1,7 +1,7 @@
 /** What a run prints: results in the order of the input, failures, and a summary (cli.md, "Many items"). */
 import { describe, expect, test } from 'vitest';
-import { type ListRequest, listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { type ListRequest, listService } from './list-service.ts';
 
 /** Row 3 is refused, row 5 in doubt, and the first answer comes last. */
 function mixed({ title }: ListRequest) {

@@ -1,7 +1,7 @@
 /** When a row is sent again, and what counts against it (rulings, "Retries"; reliability, C2 to C4, N24 to N41). */
 import { describe, expect, test } from 'vitest';
-import { type ListRequest, listService, type Script } from './list-service.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { type ListRequest, listService, type Script } from './list-service.ts';
 
 describe('being throttled', () => {
   test('pauses all rows, and counts against none: ten times 429 with --retries 1 still ends in 0', async () => {

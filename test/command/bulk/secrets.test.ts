@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesWith, newCanary } from '../../support/canary.ts';
-import { listService } from './list-service.ts';
 import { create, manyWorld, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 test.each(['pretty', 'jsonl', 'csv'])(
   'the token is in no journal, rejects file, result or summary (%s), whatever the service repeats',

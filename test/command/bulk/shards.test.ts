@@ -1,7 +1,7 @@
 /** `--shard I/N`: jobs side by side (cli.md, "Many items"). */
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 describe('--shard', () => {
   test('deals every row exactly once, each share with a run of its own', async () => {

@@ -4,8 +4,8 @@ import { Failure, Stopped } from '../../../src/core/errors.ts';
 import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
-import { type ListRequest, listService } from './list-service.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { type ListRequest, listService } from './list-service.ts';
 
 describe('a stop', () => {
   test.each([

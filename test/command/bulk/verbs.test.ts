@@ -1,8 +1,8 @@
 /** The four verbs over the rows of files of every format (cli.md, "Many items"). */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const created = [
   { Title: 't1', Note: 'a,b' },

@@ -1,6 +1,7 @@
 /** What a run is sent to in memory, and by whom, for runs that are cut off. */
+import type { AttemptResult } from '../../../src/api/client.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
-import type { RowStep, Sender } from '../../../src/bulk/outcome.ts';
+import type { Sender } from '../../../src/bulk/outcome.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import type { Clock } from '../../../src/core/host.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
@@ -62,7 +63,7 @@ export function senderOf(world: World, cut: AbortSignal): Sender<Row, string> {
     },
     hashOf: ({ number }) => hashFor(number),
     begin: (row, key) => ({ attempt: () => (cut.aborted ? deadEnd : attempt(world, row, key ?? '')) }),
-    keptOf: (_, id) => ({ id, etag: undefined }),
+    toRecord: (_, id) => ({ id, etag: undefined }),
   };
 }
 
@@ -70,7 +71,7 @@ export function senderOf(world: World, cut: AbortSignal): Sender<Row, string> {
 const deadEnd = new Promise<never>(() => {});
 
 /** One request; it is on its way, whatever becomes of who sent it. */
-async function attempt(world: World, row: Row, key: string): Promise<RowStep<string>> {
+async function attempt(world: World, row: Row, key: string): Promise<AttemptResult<string>> {
   const { service, random, honorsKeys } = world;
   const [luck, isApplied] = [random.next(), random.next() < 0.5];
   const isLost = luck < 0.03;
@@ -88,7 +89,7 @@ function notDone(
   outcome: 'refused' | 'unknown',
   sign: 'throttled' | 'silent',
   waitMs: number | undefined,
-): RowStep<string> {
+): AttemptResult<string> {
   const failure = () =>
     outcome === 'unknown' ? new Failure('in-doubt', 'lost', { outcome }) : new Failure('unavailable', 'throttled');
   return {

@@ -11,7 +11,7 @@ const path = '/runs/a.journal';
 const rows = 6;
 const limit = 2;
 
-/** Rows by what they are, and the intents without an outcome, in the order of the wire. */
+/** Rows by what they are, and the intents without an outcome, in the order of the client. */
 class Model {
   readonly done = new Set<number>();
   readonly doubts = new Set<number>();

@@ -97,7 +97,7 @@ describe('a row', () => {
 });
 
 describe('an open intent', () => {
-  // Not in the order of the file: the order of the wire counts.
+  // Not in the order of the file: the order of the client counts.
   const intents = [intentOf(1, 3), intentOf(2, 1), intentOf(3, 4), intentOf(4, 2), intentOf(5, 5)];
 
   test('on the same boot is in doubt only among the first that can have been sent', async () => {

@@ -14,7 +14,7 @@ const sender: Sender<TestRow, string> = {
   newKey: () => 'a-new-key',
   hashOf: () => hash,
   begin: () => ({ attempt: () => Promise.reject(new Error('nothing is sent here')) }),
-  keptOf: (_, id) => ({ id, etag: '"1"' }),
+  toRecord: (_, id) => ({ id, etag: '"1"' }),
 };
 
 /** A ledger of three rows, and all that it says. */
@@ -33,7 +33,7 @@ function watchedLedger(counts: Partial<RunningCounts> = { left: 3 }) {
       },
     },
     {
-      onIntended: (entries) => intended.push(...entries.map(({ task }) => task.row.number)),
+      onReady: (entries) => intended.push(...entries.map(({ task }) => task.row.number)),
       onProgress: () => {},
       onFailure: () => {},
     },
@@ -76,7 +76,7 @@ describe('an intent', () => {
     const entry = ledger.open(rowTask(1));
     await settle();
     entry.attempts += 1;
-    ledger.takeBack(entry);
+    ledger.requeue(entry);
     ledger.intend(entry);
     await settle();
 
@@ -126,7 +126,7 @@ describe('a row that is not sent after all', () => {
     const watched = watchedLedger();
     const entry = watched.ledger.open(rowTask(1));
     await watched.settle();
-    watched.ledger.leave(entry);
+    watched.ledger.abandon(entry);
     await watched.settle();
 
     expect(watched.records.at(-1)).toEqual(['N', 1]);
@@ -138,7 +138,7 @@ describe('a row that is not sent after all', () => {
     const watched = watchedLedger({ failed: 1 });
     const entry = watched.ledger.open(rowTask(1, { was: 'failed' }));
     await watched.settle();
-    watched.ledger.leave(entry);
+    watched.ledger.abandon(entry);
     await watched.settle();
 
     expect(watched.counts).toMatchObject({ failed: 0, left: 1 });
@@ -149,7 +149,7 @@ describe('a row that is not sent after all', () => {
     const entry = watched.ledger.open(rowTask(1));
     await watched.settle();
     Object.assign(entry, { isDoubtful: true, failure: () => doubt });
-    watched.ledger.leave(entry);
+    watched.ledger.abandon(entry);
     await watched.settle();
 
     expect(watched.records.at(-1)?.[0]).toBe('U');
@@ -161,11 +161,11 @@ describe('a row that is not sent after all', () => {
     const watched = watchedLedger({ inDoubt: 1 });
     const entry = watched.ledger.open(rowTask(1, { was: 'inDoubt', sent: { key: 'k', msAgo: () => 1 } }));
     await watched.settle();
-    watched.ledger.takeBack(entry);
+    watched.ledger.requeue(entry);
     await watched.settle();
     expect([watched.records.at(-1)?.[0], watched.counts.inDoubt, watched.results]).toEqual(['U', 1, []]);
 
-    watched.ledger.leaveTaken(entry);
+    watched.ledger.abandonRequeued(entry);
     watched.ledger.pump();
 
     expect(watched.results).toMatchObject([{ status: 'in-doubt', failure: { kind: 'in-doubt' } }]);
@@ -177,9 +177,9 @@ describe('rows without a request', () => {
     const watched = watchedLedger({ left: 1, inDoubt: 1 });
     const { ledger } = watched;
 
-    ledger.tell({ kind: 'held', row: { number: 1 }, failure: doubt });
-    ledger.tell({ kind: 'invalid', row: { number: 2 }, was: 'left', failure: refused });
-    ledger.tellLeft({ number: 3 });
+    ledger.recordUnsent({ kind: 'in-doubt', row: { number: 1 }, failure: doubt });
+    ledger.recordUnsent({ kind: 'invalid', row: { number: 2 }, was: 'left', failure: refused });
+    ledger.recordLeft({ number: 3 });
     await watched.settle();
 
     expect(watched.records).toEqual([['X', 2]]);
@@ -198,7 +198,7 @@ test('P10: what waited for the disk when it failed is counted as in doubt', asyn
   await watched.settle();
   watched.ledger.done(entry, '42', 1);
 
-  watched.ledger.giveUp();
+  watched.ledger.markUnsyncedInDoubt();
 
   expect(watched.counts).toMatchObject({ done: 0, inDoubt: 1, left: 2 });
 });

@@ -22,7 +22,7 @@ describe('an outage', () => {
 
     const pace = failedPace(8);
 
-    expect([pace.outage, pace.goneSinceMs, pace.waitMs(1000)]).toEqual(['probing', 1000, 5000]);
+    expect([pace.outage, pace.outageSinceMs, pace.waitMs(1000)]).toEqual(['probing', 1000, 5000]);
   });
 
   test.each<[PaceEnd, 'none' | 'probing']>([
@@ -77,7 +77,7 @@ describe('an outage', () => {
     const pace = failedPace(8);
     pace.ended(pace.started(6000), end, 6001, 500);
 
-    expect([pace.outage, pace.goneSinceMs]).toEqual(['none', undefined]);
+    expect([pace.outage, pace.outageSinceMs]).toEqual(['none', undefined]);
     expect(pace.waitMs(6001)).toBe(0);
   });
 

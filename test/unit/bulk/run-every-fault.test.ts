@@ -103,7 +103,7 @@ async function runOnce(world: World, io: JournalIo, replay: Replay | undefined):
       maxErrors: Number.POSITIVE_INFINITY,
       clock: hurriedClock(never),
       signal: never,
-      tellsLeft: false,
+      reportLeft: false,
       onResult: async (result) => {
         if (result.status === 'done') world.printed.set(result.row.number, result.value);
       },
@@ -122,7 +122,7 @@ async function* tasksOf(replay: Replay | undefined): AsyncGenerator<readonly Tas
     const row = { number };
     if (state === 'pending') yield [{ kind: 'send', row, was: 'left' }];
     if (state === 'in-doubt') {
-      yield [{ kind: 'held', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
+      yield [{ kind: 'in-doubt', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
     }
   }
 }

@@ -8,6 +8,7 @@ import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { fileIo } from '../../../src/bulk/journal-lines.ts';
 import { readJournal } from '../../../src/bulk/journal-read.ts';
 import {
+  compactOldRuns,
   findRun,
   isRunName,
   listRuns,
@@ -17,7 +18,6 @@ import {
   resolveRun,
   runLock,
   runPath,
-  shrinkOldRuns,
 } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -148,7 +148,7 @@ describe('finding a run', () => {
     test('is not one that was only shrunk since', async () => {
       await using directory = await temporaryDirectory();
       const old = await put(directory.path, older, allDone);
-      await shrinkOldRuns(directory.path, later);
+      await compactOldRuns(directory.path, later);
       const newest = await put(directory.path, '20261221-101530-aaaa', allDone);
       writtenAt(newest, later);
       writtenAt(old, later + second);
@@ -239,12 +239,12 @@ describe('shrinking', () => {
     const path = await put(directory.path, run, allDone);
     const before = await listRuns(directory.path, here);
 
-    expect(await shrinkOldRuns(directory.path, startedAt + 29 * day)).toEqual([]);
+    expect(await compactOldRuns(directory.path, startedAt + 29 * day)).toEqual([]);
     writtenAt(path, later - day);
-    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
+    expect(await compactOldRuns(directory.path, later)).toEqual([]);
     writtenAt(path, startedAt);
-    expect(await shrinkOldRuns(directory.path, later)).toEqual([run]);
-    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
+    expect(await compactOldRuns(directory.path, later)).toEqual([run]);
+    expect(await compactOldRuns(directory.path, later)).toEqual([]);
 
     expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(3);
     const replay = await readJournal(path, here);
@@ -270,7 +270,7 @@ describe('shrinking', () => {
     const path = await put(directory.path, run, groups);
     const before = readFileSync(path);
 
-    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
+    expect(await compactOldRuns(directory.path, later)).toEqual([]);
 
     expect(readFileSync(path)).toEqual(before);
   });
@@ -288,7 +288,7 @@ describe('shrinking', () => {
     journal.write([['E', sampleTotals(1)]], 5);
     await journal.close();
 
-    expect(await shrinkOldRuns(directory.path, later)).toEqual([]);
+    expect(await compactOldRuns(directory.path, later)).toEqual([]);
   });
 
   test('looks at no file that is young by its name', async () => {
@@ -300,7 +300,7 @@ describe('shrinking', () => {
       return disk.io.open(path, flags);
     };
 
-    expect(await shrinkOldRuns('/runs', startedAt + 29 * day, { ...disk.io, open })).toEqual([]);
+    expect(await compactOldRuns('/runs', startedAt + 29 * day, { ...disk.io, open })).toEqual([]);
 
     expect(opened).toBe(0);
   });
@@ -317,7 +317,7 @@ describe('shrinking', () => {
       }
     };
 
-    expect(await shrinkOldRuns('/runs', later, disk.io)).toEqual([run]);
+    expect(await compactOldRuns('/runs', later, disk.io)).toEqual([run]);
 
     expect(found).toEqual(new Set([whole, disk.bytesOf(path)?.toString()]));
     expect(disk.io.list('/runs')).toEqual([basename(path)]);
@@ -333,7 +333,7 @@ describe('shrinking', () => {
         throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
       };
 
-      expect(await shrinkOldRuns('/runs', later, { ...disk.io, [call]: broken })).toEqual([]);
+      expect(await compactOldRuns('/runs', later, { ...disk.io, [call]: broken })).toEqual([]);
 
       expect(disk.bytesOf(path)).toBe(before);
       expect(disk.io.list('/runs')).toEqual([basename(path)]);
@@ -343,7 +343,7 @@ describe('shrinking', () => {
   test('a shrunk journal can be gone on with, though there is nothing to do', async () => {
     await using directory = await temporaryDirectory();
     const path = await put(directory.path, run, allDone);
-    await shrinkOldRuns(directory.path, later);
+    await compactOldRuns(directory.path, later);
     const replay = await readJournal(path, here);
     if (replay === undefined) throw new Error('it was begun');
 

@@ -126,7 +126,7 @@ async function runSession(
     maxErrors: Number.POSITIVE_INFINITY,
     clock,
     signal: new AbortController().signal,
-    tellsLeft: false,
+    reportLeft: false,
     onResult: async (result) => {
       if (!cut.aborted && result.status === 'done') printed.set(result.row.number, result.value);
     },
@@ -148,7 +148,7 @@ async function* tasksOf({ rows, honorsKeys }: World, replay: Replay | undefined)
     if (state === 'done') continue;
     if (state !== 'in-doubt') yield [{ kind: 'send', row, was: 'left' }];
     else if (honorsKeys) yield [{ kind: 'send', row, was: 'inDoubt', sent: { key, msAgo: () => 1 } }];
-    else yield [{ kind: 'held', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
+    else yield [{ kind: 'in-doubt', row, failure: new Failure('in-doubt', 'held', { outcome: 'unknown' }) }];
   }
 }
 

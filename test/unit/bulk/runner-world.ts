@@ -1,8 +1,10 @@
 /** What a run needs, made of plain values: a clock that jumps, a sender that answers as a test says, a journal to look at. */
+
 import { setImmediate } from 'node:timers/promises';
+import type { AttemptResult, NotDone } from '../../../src/api/client.ts';
 import type { RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
-import type { RowResult, RowStep, RunningCounts, Task } from '../../../src/bulk/outcome.ts';
+import type { RowResult, RunningCounts, Task } from '../../../src/bulk/outcome.ts';
 import { type Pace, startPace } from '../../../src/bulk/pace.ts';
 import { type RunEnd, type RunningRun, type RunOptions, startRun } from '../../../src/bulk/runner.ts';
 import { Failure, type FailureKind } from '../../../src/core/errors.ts';
@@ -83,7 +85,7 @@ export interface RunSays extends Partial<Omit<RunOptions<TestRow, string>, 'task
   readonly rows?: number;
   readonly tasks?: readonly Task<TestRow>[];
   /** What comes of the n-th attempt of a row, from 1. */
-  readonly answer?: (row: number, attempt: number, atMs: number) => RowStep<string>;
+  readonly answer?: (row: number, attempt: number, atMs: number) => AttemptResult<string>;
   /** How long an attempt of a row takes, in milliseconds; Infinity for ever. */
   readonly takesMs?: (row: number) => number;
   readonly syncMs?: number;
@@ -123,7 +125,7 @@ export function watchedRun(says: RunSays): WatchedRun {
   const tasks = says.tasks ?? Array.from({ length: rows }, (_, index) => sendTask(index + 1));
   const counts = says.counts ?? { ...noRows, left: tasks.length };
   const pace = says.pace ?? startPace({ limitMax: says.limitMax ?? 8, maxWaitMs: 900_000 }, () => 0.5);
-  const attempt = async ({ number }: TestRow): Promise<RowStep<string>> => {
+  const attempt = async ({ number }: TestRow): Promise<AttemptResult<string>> => {
     const nth = (attempts.get(number) ?? 0) + 1;
     attempts.set(number, nth);
     underWay.now += 1;
@@ -135,7 +137,7 @@ export function watchedRun(says: RunSays): WatchedRun {
     return answer(number, nth, clock.monotonicMs());
   };
   const running = startRun<TestRow, string>({
-    ...{ limitMax: 8, retries: 4, maxErrors: Number.POSITIVE_INFINITY, nextSeq: 1, tellsLeft: false, signal: never },
+    ...{ limitMax: 8, retries: 4, maxErrors: Number.POSITIVE_INFINITY, nextSeq: 1, reportLeft: false, signal: never },
     journal: watchedJournal(says, { events, records, clock, syncMs }),
     ...says,
     ...{ counts, pace, clock, tasks: inBlocks(tasks) },
@@ -153,7 +155,7 @@ export function watchedRun(says: RunSays): WatchedRun {
           events.push({ what: 'begun', row: row.number });
           return { attempt: () => attempt(row) };
         },
-        keptOf: (_, value) => ({ id: value, etag: undefined }),
+        toRecord: (_, value) => ({ id: value, etag: undefined }),
       },
     },
   });
@@ -228,18 +230,18 @@ export function sendTask(number: number): Task<TestRow> {
 }
 
 /** An attempt that was a success. */
-export function done(value = 'id'): RowStep<string> {
+export function done(value = 'id'): AttemptResult<string> {
   return { isDone: true, value, outcome: 'applied', sign: 'answered', tookMs: 10 };
 }
 
 /** An attempt that was none. */
-export function notDone(more: Partial<RowStep<string> & { readonly isDone: false }> & { readonly kind?: FailureKind }) {
+export function notDone(more: Partial<NotDone> & { readonly kind?: FailureKind }) {
   const { kind = 'refused', ...step } = more;
   return {
     ...{ isDone: false, outcome: 'refused', sign: 'answered', tookMs: 10, waitMs: undefined, isAsked: false },
     ...{ concerns: 'itself', failure: () => new Failure(kind, `it was ${kind}`) },
     ...step,
-  } as RowStep<string> & { readonly isDone: false };
+  } as NotDone;
 }
 
 /** What may be sent again after a wait, and what is not known of it. */

@@ -1,7 +1,9 @@
 /** The loop of a run, with a clock that jumps, a sender and a journal that tests look into. */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RowStep, Task } from '../../../src/bulk/outcome.ts';
+import type { AttemptResult } from '../../../src/api/client.ts';
+import type { Task } from '../../../src/bulk/outcome.ts';
 import { type Pace, startPace } from '../../../src/bulk/pace.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
@@ -13,7 +15,7 @@ function freePace(limit: number): Pace {
     waitMs: () => 0,
     started: (nowMs) => nowMs,
     ended: () => {},
-    ...{ pausedUntilMs: undefined, throttledMs: 0, episodes: 0, outage: 'none', goneSinceMs: undefined },
+    ...{ pausedUntilMs: undefined, throttledMs: 0, episodes: 0, outage: 'none', outageSinceMs: undefined },
     ratePerSecond: Number.POSITIVE_INFINITY,
   };
 }
@@ -39,7 +41,7 @@ describe('what is on disk when', () => {
   });
 
   test('an outcome is synced before its result is told', async () => {
-    const outcomes: readonly RowStep<string>[] = [done(), steps.refused(), steps.doubtful()];
+    const outcomes: readonly AttemptResult<string>[] = [done(), steps.refused(), steps.doubtful()];
     const run = watchedRun({ rows: 60, syncMs: 3, answer: (row) => outcomes[row % 3] ?? done() });
 
     await run.end();
@@ -68,7 +70,7 @@ describe('what is on disk when', () => {
     expect(run.atOnceMax).toBe(limit);
   });
 
-  test('intents are numbered in the order in which they go to the wire', async () => {
+  test('intents are numbered in the order in which they go to the client', async () => {
     const run = watchedRun({ rows: 80, nextSeq: 41, takesMs: (row) => (row * 7) % 13 });
 
     await run.end();
@@ -131,7 +133,7 @@ describe('how many', () => {
     });
 
     for (let times = 0; times < 20_000 && run.clock.monotonicMs() < 1e6; times += 1) {
-      if (run.running.underWay === 1 && run.running.sent > 4000) break;
+      if (run.running.inFlight === 1 && run.running.sent > 4000) break;
       await run.settle();
       run.clock.jump();
     }
@@ -159,14 +161,14 @@ describe('how many', () => {
         });
       },
     });
-    for (let times = 0; times < 20_000 && (run.running.underWay > 0 || run.running.sent < 4000); times += 1) {
+    for (let times = 0; times < 20_000 && (run.running.inFlight > 0 || run.running.sent < 4000); times += 1) {
       await run.settle();
       run.clock.jump();
     }
     await run.settle();
 
     expect(run.running.sent).toBeLessThanOrEqual(4096 + 1);
-    expect([run.results.length, run.running.underWay]).toEqual([1, 0]);
+    expect([run.results.length, run.running.inFlight]).toEqual([1, 0]);
     free();
     await run.settle();
     expect(run.results).toHaveLength(2);
@@ -232,7 +234,7 @@ describe('waiting', () => {
       else if (/^[NDFU]$/.test(record[0])) open.delete(Number(record[1]));
     }
     expect(run.pace.pausedUntilMs).toBeDefined();
-    expect(open.size).toBe(run.running.underWay);
+    expect(open.size).toBe(run.running.inFlight);
     expect((await run.end())?.totals.done).toBe(60);
   });
 
@@ -331,7 +333,7 @@ describe('a stop', () => {
     const run = watchedRun({
       rows: 900,
       limitMax: 1,
-      tellsLeft: true,
+      reportLeft: true,
       answer: (row) => (row === 3 ? steps.unauthorised() : done()),
     });
 
@@ -361,7 +363,7 @@ describe('a stop', () => {
     const { startRun } = await import('../../../src/bulk/runner.ts');
     const results: number[] = [];
     const running = startRun<TestRow, string>({
-      ...{ tasks: tasks(), limitMax: 2, retries: 0, maxErrors: 9, nextSeq: 1, tellsLeft: false, pace: freePace(2) },
+      ...{ tasks: tasks(), limitMax: 2, retries: 0, maxErrors: 9, nextSeq: 1, reportLeft: false, pace: freePace(2) },
       ...{ clock: made.clock, signal: new AbortController().signal },
       counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 },
       journal: { write: () => {}, sync: async () => {} },
@@ -370,7 +372,7 @@ describe('a stop', () => {
         return undefined;
       },
       sender: {
-        ...{ isRead: false, newKey: () => null, hashOf: () => 'a', keptOf: () => ({ id: 'x', etag: undefined }) },
+        ...{ isRead: false, newKey: () => null, hashOf: () => 'a', toRecord: () => ({ id: 'x', etag: undefined }) },
         begin: () => ({ attempt: async () => done() }),
       },
     });
@@ -428,7 +430,7 @@ describe('a journal that cannot be written', () => {
 
     const end = await run.end();
 
-    expect(run.running.underWay).toBe(0);
+    expect(run.running.inFlight).toBe(0);
     // Those that were answered before the disk failed were done.
     const { done: doneCount = 0, inDoubt = 0, left } = end?.totals ?? {};
     expect([doneCount + inDoubt, left]).toEqual([8, 0]);
@@ -446,7 +448,7 @@ describe('a journal that cannot be written', () => {
 });
 
 describe('rows that are not sent', () => {
-  const held: Task<TestRow> = { kind: 'held', row: { number: 1 }, failure: new Failure('in-doubt', 'held') };
+  const held: Task<TestRow> = { kind: 'in-doubt', row: { number: 1 }, failure: new Failure('in-doubt', 'held') };
   const invalid: Task<TestRow> = {
     kind: 'invalid',
     row: { number: 2 },
@@ -518,7 +520,7 @@ test('a bug in the sender is no outcome: it is told as it is', async () => {
 });
 
 test('whatever the service does, every row ends exactly once, results are in order, and counts add up', async () => {
-  const step = fc.constantFrom<() => RowStep<string>>(
+  const step = fc.constantFrom<() => AttemptResult<string>>(
     done,
     steps.refused,
     steps.doubtful,
@@ -530,7 +532,7 @@ test('whatever the service does, every row ends exactly once, results are in ord
     () => notDone({ waitMs: 200, kind: 'unavailable', sign: 'silent', outcome: 'unknown' }),
   );
   const likely = fc.oneof(
-    { weight: 6, arbitrary: fc.constant<() => RowStep<string>>(done) },
+    { weight: 6, arbitrary: fc.constant<() => AttemptResult<string>>(done) },
     { weight: 3, arbitrary: step },
   );
   const run = fc.record({
@@ -538,7 +540,7 @@ test('whatever the service does, every row ends exactly once, results are in ord
     limitMax: fc.integer({ min: 1, max: 9 }),
     retries: fc.integer({ min: 0, max: 3 }),
     maxErrors: fc.constantFrom(Number.POSITIVE_INFINITY, 1, 3),
-    tellsLeft: fc.boolean(),
+    reportLeft: fc.boolean(),
     syncMs: fc.integer({ min: 0, max: 9 }),
     isRead: fc.boolean(),
     answers: fc.array(likely, { minLength: 1, maxLength: 60 }),
@@ -576,7 +578,7 @@ test('whatever the service does, every row ends exactly once, results are in ord
         totals.failed,
         totals.inDoubt,
       ]);
-      if (says.tellsLeft) expect(byStatus('left')).toBe(totals.left);
+      if (says.reportLeft) expect(byStatus('left')).toBe(totals.left);
       if (end?.stoppedBy === undefined) expect(totals.left).toBe(0);
       expect(watched.atOnceMax).toBeLessThanOrEqual(says.limitMax);
     }),

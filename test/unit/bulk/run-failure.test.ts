@@ -1,7 +1,7 @@
 /** What a run ends in (rulings, "Exit codes"): a signal before 10, before 8, before 6 or 7, before 3, before 9. */
 import { describe, expect, test } from 'vitest';
 import type { RunTotals } from '../../../src/bulk/journal-format.ts';
-import { nextSteps, runFailure } from '../../../src/bulk/send.ts';
+import { findRunFailure, nextSteps } from '../../../src/bulk/send.ts';
 import { exitCodes, Failure, type FailureKind, Stopped } from '../../../src/core/errors.ts';
 
 const none: RunTotals = {
@@ -40,7 +40,7 @@ describe('the exit code', () => {
     ['limit', { failed: 3, inDoubt: 1 }, 'in-doubt'],
     ['limit', { failed: 1 }, 'incomplete'],
   ])('stopped by %s, with %o: %s', (by, totals, expected) => {
-    const failure = runFailure({ ...none, ...totals }, stops[by], 'created', []);
+    const failure = findRunFailure({ ...none, ...totals }, stops[by], 'created', []);
 
     if (expected === 'done') expect(failure).toBeUndefined();
     else if (expected === 'signal') expect(failure).toBe(stops.signal);
@@ -52,12 +52,12 @@ describe('the exit code', () => {
 test('a bug is told as it is', () => {
   const bug = new TypeError('a bug');
 
-  expect(runFailure({ ...none, inDoubt: 3 }, bug, 'created', [])).toBe(bug);
+  expect(findRunFailure({ ...none, inDoubt: 3 }, bug, 'created', [])).toBe(bug);
 });
 
 test('the message has the count, and why it stopped', () => {
-  const failed = runFailure({ ...none, failed: 2, left: 3 }, stops.limit, 'created', []);
-  const doubt = runFailure({ ...none, inDoubt: 1 }, stops.credentials, 'created', []);
+  const failed = findRunFailure({ ...none, failed: 2, left: 3 }, stops.limit, 'created', []);
+  const doubt = findRunFailure({ ...none, inDoubt: 1 }, stops.credentials, 'created', []);
 
   expect(failed).toMatchObject({ message: '5 rows could not be created; stopped after 3 rows that failed' });
   expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
@@ -66,7 +66,7 @@ test('the message has the count, and why it stopped', () => {
 test('what stopped it says what to mend; how to go on stands below', () => {
   const by = new Failure('credentials', 'expired', { hint: 'log in' });
 
-  expect(runFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({
+  expect(findRunFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({
     details: { hint: 'log in\ngo on with: x' },
   });
 });

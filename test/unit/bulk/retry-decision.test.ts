@@ -1,12 +1,19 @@
 /** What becomes of a row, and of the run, after an attempt that was no success: every row of C2 and C3. */
 import { describe, expect, test } from 'vitest';
-import { type RunSoFar, verdictOf } from '../../../src/bulk/outcome.ts';
+import { decideRetry, type RunContext } from '../../../src/bulk/outcome.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { notDone } from './runner-world.ts';
 
 /** In the middle of a run that goes well. */
-const middle: RunSoFar = { hasDone: true, hasAnswered: true, isStopping: false, isGone: false, tries: 0, triesMax: 4 };
-const start: RunSoFar = { ...middle, hasDone: false, hasAnswered: false };
+const middle: RunContext = {
+  hasDone: true,
+  hasResponded: true,
+  isStopping: false,
+  isOutage: false,
+  tries: 0,
+  triesMax: 4,
+};
+const start: RunContext = { ...middle, hasDone: false, hasResponded: false };
 
 const wait = { waitMs: 500 } as const;
 const steps = {
@@ -30,7 +37,7 @@ const steps = {
 } as const;
 
 type Name = keyof typeof steps;
-type Row = readonly [name: Name, run: Partial<RunSoFar>, row: string, counts: boolean, stops: boolean];
+type Row = readonly [name: Name, run: Partial<RunContext>, row: string, counts: boolean, stops: boolean];
 
 describe('in the middle of a run', () => {
   test.each<Row>([
@@ -74,7 +81,7 @@ describe('in an outage nothing that has no answer counts', () => {
     ['POST, 500', {}, 'in-doubt', true, false],
     ['refusal', {}, 'failed', true, false],
   ])('%s %o: %s', (name, run, row, counts, stops) => {
-    expectVerdict(name, { ...middle, isGone: true, ...run }, row, counts, stops);
+    expectVerdict(name, { ...middle, isOutage: true, ...run }, row, counts, stops);
   });
 });
 
@@ -107,16 +114,16 @@ describe('when the run is to end nothing is sent again', () => {
 });
 
 test('what stops the run is the failure itself', () => {
-  const { stopsFor } = verdictOf(steps['401'], middle);
+  const { stopReason } = decideRetry(steps['401'], middle);
 
-  expect(stopsFor).toBeInstanceOf(Failure);
-  expect(stopsFor).toMatchObject({ kind: 'credentials' });
+  expect(stopReason).toBeInstanceOf(Failure);
+  expect(stopReason).toMatchObject({ kind: 'credentials' });
 });
 
-function expectVerdict(name: Name, run: RunSoFar, row: string, counts: boolean, stops: boolean): void {
-  const verdict = verdictOf(steps[name], run);
+function expectVerdict(name: Name, run: RunContext, row: string, counts: boolean, stops: boolean): void {
+  const verdict = decideRetry(steps[name], run);
 
-  expect({ row: verdict.row, stops: verdict.stopsFor !== undefined }).toEqual({ row, stops });
+  expect({ row: verdict.row, stops: verdict.stopReason !== undefined }).toEqual({ row, stops });
   // Of a row that has come to its end it no longer matters.
   if (verdict.row === 'again') expect(verdict.counts).toBe(counts);
 }

@@ -1,19 +1,19 @@
 /** The flags of `--from`: words in, checked options out. */
 import { describe, expect, test } from 'vitest';
-import { type ManyFlags, readManyFlags } from '../../../src/bulk/flags.ts';
+import { type BulkFlags, parseBulkFlags } from '../../../src/bulk/flags.ts';
 
 test('without a flag everything has its default', () => {
-  expect(readManyFlags({})).toEqual({
+  expect(parseBulkFlags({})).toEqual({
     ...{ format: undefined, delimiter: undefined, encoding: undefined, only: undefined, idColumn: 'id' },
-    ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipsInvalid: false },
+    ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipInvalid: false },
     ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
     ...{ lockWaitMs: 0, breaksLock: false, resumes: false, restarts: false, journal: undefined },
-    ...{ inDoubt: undefined, shard: undefined, keepsRecord: true, keysFrom: undefined },
+    ...{ inDoubt: undefined, shard: undefined, hasJournal: true, keysFrom: undefined },
     ...{ maxDelete: undefined, summaryJson: undefined },
   });
 });
 
-test.each<[ManyFlags, object]>([
+test.each<[BulkFlags, object]>([
   [{ inputFormat: 'ndjson' }, { format: 'jsonl' }],
   [{ inputFormat: 'ids' }, { format: 'ids' }],
   [
@@ -47,11 +47,11 @@ test.each<[ManyFlags, object]>([
   [{ shard: '1/1' }, { shard: undefined }],
   [{ inDoubt: 'skip' }, { inDoubt: 'skip' }],
 ])('%o is %o', (flags, options) => {
-  expect(readManyFlags(flags)).toMatchObject(options);
+  expect(parseBulkFlags(flags)).toMatchObject(options);
 });
 
 describe('what is wrong is named', () => {
-  test.each<[ManyFlags, string]>([
+  test.each<[BulkFlags, string]>([
     [{ inputFormat: 'xlsx' }, '--input-format'],
     [{ empty: 'keep' }, '--empty'],
     [{ rows: 'all' }, '--rows'],
@@ -79,7 +79,7 @@ describe('what is wrong is named', () => {
     [{ shard: '1' }, '--shard'],
     [{ resume: true, restart: true }, '--restart'],
   ])('%o: %s', (flags, says) => {
-    expect(() => readManyFlags(flags)).toThrow(says);
-    expect(() => readManyFlags(flags)).toThrow(expect.objectContaining({ kind: 'usage' }));
+    expect(() => parseBulkFlags(flags)).toThrow(says);
+    expect(() => parseBulkFlags(flags)).toThrow(expect.objectContaining({ kind: 'usage' }));
   });
 });

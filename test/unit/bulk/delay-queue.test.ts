@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WaitingRows } from '../../../src/bulk/queues.ts';
+import { DelayQueue } from '../../../src/bulk/queues.ts';
 
 test('the soonest comes first; of two for one moment the one that was added first', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20 })), (moments) => {
-      const waiting = new WaitingRows<number>();
+      const waiting = new DelayQueue<number>();
       for (const [index, atMs] of moments.entries()) waiting.add(index, atMs);
 
       const taken: (number | undefined)[] = [];
@@ -20,7 +20,7 @@ test('the soonest comes first; of two for one moment the one that was added firs
 });
 
 test('nothing is taken before its moment', () => {
-  const waiting = new WaitingRows<string>();
+  const waiting = new DelayQueue<string>();
   waiting.add('late', 20);
   waiting.add('soon', 10);
 
@@ -35,7 +35,7 @@ test('nothing is taken before its moment', () => {
 });
 
 test('all of them can be taken at once, due or not, in their order', () => {
-  const waiting = new WaitingRows<string>();
+  const waiting = new DelayQueue<string>();
   waiting.add('late', 20);
   waiting.add('soon', 10);
 

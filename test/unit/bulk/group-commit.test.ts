@@ -1,7 +1,7 @@
 /** Records in groups: one line for each turn, one sync for all that was written before it (reliability, C7). */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Commits, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';
+import { GroupCommit, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { Failure } from '../../../src/core/errors.ts';
 
@@ -21,7 +21,7 @@ function slowJournal() {
 function commitsOver(journal: RunJournal) {
   const durable: string[] = [];
   const failures: unknown[] = [];
-  const commits = new Commits<string>(
+  const commits = new GroupCommit<string>(
     journal,
     (entries) => durable.push(...entries),
     (error) => failures.push(error),

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ResultsInOrder } from '../../../src/bulk/ledger.ts';
+import { OrderedResults } from '../../../src/bulk/ledger.ts';
 
 describe('results', () => {
   test('leave in the order of their places, whatever order they come in, each once', async () => {
@@ -16,7 +16,7 @@ describe('results', () => {
       fc.asyncProperty(cases, async ({ order, slow }) => {
         const handed: number[] = [];
         let isHanding = false;
-        const results = new ResultsInOrder<number>(
+        const results = new OrderedResults<number>(
           (value) => {
             expect(isHanding).toBe(false);
             handed.push(value);
@@ -46,7 +46,7 @@ describe('results', () => {
 
   test('one that is there waits for those before it', () => {
     const handed: string[] = [];
-    const results = new ResultsInOrder<string>(
+    const results = new OrderedResults<string>(
       (value) => {
         handed.push(value);
         return undefined;
@@ -65,7 +65,7 @@ describe('results', () => {
 
   test('whoever waits for room is told when one was taken after a wait', async () => {
     const told: unknown[] = [];
-    const results = new ResultsInOrder<number>(
+    const results = new OrderedResults<number>(
       () => setImmediate(),
       (error) => told.push(error),
     );
@@ -81,7 +81,7 @@ describe('results', () => {
   test('after a failure nothing more is handed on, and it is told', async () => {
     const handed: number[] = [];
     const told: unknown[] = [];
-    const results = new ResultsInOrder<number>(
+    const results = new OrderedResults<number>(
       async (value) => {
         handed.push(value);
         throw new Error('full');

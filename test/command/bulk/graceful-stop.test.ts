@@ -1,7 +1,7 @@
 /** What stops a whole run, and what is one row's failure (cli.md, "Many items"; reliability, B1, the parts on bulk runs). */
 import { describe, expect, test } from 'vitest';
-import { listService } from './list-service.ts';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { listService } from './list-service.ts';
 
 const html = { headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Fifo } from '../../../src/bulk/queues.ts';
+import { Queue } from '../../../src/bulk/queues.ts';
 
 test('what came first leaves first, as from an array', () => {
   const steps = fc.array(
@@ -8,7 +8,7 @@ test('what came first leaves first, as from an array', () => {
   );
   fc.assert(
     fc.property(steps, (all) => {
-      const [queue, model] = [new Fifo<number>(), [] as number[]];
+      const [queue, model] = [new Queue<number>(), [] as number[]];
       for (const step of all) {
         if (step === undefined) expect(queue.shift()).toBe(model.shift());
         else {
@@ -22,7 +22,7 @@ test('what came first leaves first, as from an array', () => {
 });
 
 test('many go through it in their order, also where it is cut meanwhile', () => {
-  const queue = new Fifo<number>();
+  const queue = new Queue<number>();
   const left: (number | undefined)[] = [];
   for (let item = 0; item < 10_000; item += 1) {
     queue.push(item);
