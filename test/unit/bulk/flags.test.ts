@@ -7,7 +7,7 @@ test('without a flag everything has its default', () => {
     ...{ format: undefined, delimiter: undefined, encoding: undefined, only: undefined, idColumn: 'id' },
     ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipInvalid: false },
     ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
-    ...{ lockWaitMs: 0, breaksLock: false, resumes: false, restarts: false, journal: undefined },
+    ...{ lockWaitMs: 0, breakLock: false, resume: false, restart: false, journal: undefined },
     ...{ inDoubt: undefined, shard: undefined, hasJournal: true, keysFrom: undefined },
     ...{ maxDelete: undefined, summaryJson: undefined },
   });
