@@ -1,4 +1,4 @@
-/** Making a list match a seed: read, compare, show, ask, do. To be loaded late. */
+/** Making a list match a manifest: read, compare, show, ask, do. To be loaded late. */
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
@@ -24,11 +24,18 @@ import {
   type UntouchedShown,
 } from '../output/plan.ts';
 import { nameOf } from '../rows/input.ts';
-import { carryOut, type Deletes, deletesText, needsTypedConfirmation, unconfirmedDeletes } from './execute.ts';
-import { type NamedSeed, openSeed, readSettled, type SeedFlags, stateFiles, withState } from './open.ts';
-import { type Plan, planOf } from './plan.ts';
-import { looksLikePlan, type PlanFile, planFileOf, printPlan, readPlan, refuseMoved } from './plan-file.ts';
-import { observe } from './refresh.ts';
+import { type Deletes, deletesText, executePlan, needsTypedConfirmation, unconfirmedDeletes } from './execute.ts';
+import {
+  type ManifestFlags,
+  type OpenManifest,
+  openManifest,
+  readUnlockedState,
+  stateFilePaths,
+  withLockedState,
+} from './open.ts';
+import { createPlan, type Plan } from './plan.ts';
+import { checkPlanIsCurrent, looksLikePlan, type PlanFile, printPlan, readPlan, toPlanFile } from './plan-file.ts';
+import { refreshItems } from './refresh.ts';
 import { type CreateInDoubt, checkTarget, newState, type State, type Step } from './state.ts';
 
 /** Text is written in pieces of about so many characters. */
@@ -74,8 +81,8 @@ function planValue(plan: PlanFile) {
     return parseJson([...printPlan(plan)].join(''));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure('usage', `the plan is too large for that (${error.message})`, {
-      hint: 'print it with -o json, which has no limit',
+    throw new Failure('usage', `the plan is too large for this output: ${error.message}`, {
+      hint: 'pass -o json, which has no limit',
       cause: error,
     });
   }
@@ -123,7 +130,7 @@ async function writeAll(pieces: Iterable<string>, output: Output): Promise<void>
 }
 
 /** The flags of `apply`, as they were typed. */
-export interface ApplyFlags extends SeedFlags {
+export interface ApplyFlags extends ManifestFlags {
   readonly init?: boolean;
   readonly dryRun?: boolean;
   readonly prune?: boolean;
@@ -135,13 +142,13 @@ export interface ApplyFlags extends SeedFlags {
 }
 
 /** How a plan is made and carried out. */
-interface Applying {
-  readonly named: NamedSeed;
+interface ApplyOptions {
+  readonly named: OpenManifest;
   readonly pace: RunLimits;
   /** How many items may be deleted; undefined where nobody said. */
   readonly maxDelete: number | undefined;
-  readonly prunes: boolean;
-  readonly refreshes: boolean;
+  readonly prune: boolean;
+  readonly refresh: boolean;
   readonly flags: ApplyFlags;
   readonly summary: Summary;
   /** The plan that must come out; undefined where any may. */
@@ -164,47 +171,43 @@ interface Planned {
 }
 
 /**
- * Makes a list hold what a seed says, or carries out a saved plan.
+ * Makes a list hold what a manifest says, or carries out a saved plan.
  *
- * @throws {Failure} usage, when the seed cannot be used, nobody confirmed the plan, or no state is there and nobody said
+ * @throws {Failure} usage, when the manifest cannot be used, nobody confirmed the plan, or no state is there and nobody said
  *   that there is to be none; conflict, when a saved plan has been overtaken; locked; local-file; what the steps ended in
  * @throws {Stopped} when it was told to stop
  */
-export async function applySeed(name: string, flags: ApplyFlags, session: Session): Promise<void> {
+export async function applyManifest(name: string, flags: ApplyFlags, session: Session): Promise<void> {
   const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
   if (flags.detailedExitcode && !flags.dryRun && flags.out === undefined) {
-    throw new Failure(
-      'usage',
-      '--detailed-exitcode goes with --dry-run or --out: what is applied is no change any more',
-      {
-        hint: 'nothing was sent',
-      },
-    );
+    throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out', {
+      hint: 'nothing was sent',
+    });
   }
   refuseIds(flags, session);
   if (flags.dryRun || flags.out !== undefined) refuseSummary(flags.summaryJson);
   const saved = savedPlan(name, session);
-  const named = await openSeed(
-    saved?.seed.file ?? name,
+  const named = await openManifest(
+    saved?.manifest.file ?? name,
     saved === undefined ? flags : { ...flags, key: saved.key },
     session,
   );
-  if (named.seed.isBlank) throw blankManifest(named);
+  if (named.manifest.isBlank) throw blankManifest(named);
   const { rejects, out, summaryJson } = flags;
-  const records = { 'the state': stateFiles(named.statePath) };
-  const inputs = { 'the seed': named.name === '-' ? undefined : named.name, 'the plan': saved && name };
+  const records = { 'the state': stateFilePaths(named.statePath) };
+  const inputs = { 'the manifest': named.name === '-' ? undefined : named.name, 'the plan': saved && name };
   const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
   refuseSameFile({ inputs, records, outputs: paths }, session.host);
   const { origin: service, site, list } = named.target;
   const of = { action: 'apply', service, site, list, shard: null };
   const summary = flags.dryRun || out !== undefined ? noSummary : await openSummary(summaryJson, of, session);
-  const prunes = saved?.prunes ?? flags.prune === true;
-  const refreshes = saved?.isRefreshed ?? flags.refresh !== false;
+  const prune = saved?.prune ?? flags.prune === true;
+  const refresh = saved?.refresh ?? flags.refresh !== false;
   const outputs = await openOutputs(flags, session);
   try {
-    const applying = { named, pace, maxDelete, prunes, refreshes, flags, summary, saved, outputs };
-    await applyHeld(applying, session);
+    const applying = { named, pace, maxDelete, prune, refresh, flags, summary, saved, outputs };
+    await applyLocked(applying, session);
   } finally {
     await outputs.rejects?.close();
     await outputs.out?.close();
@@ -212,11 +215,11 @@ export async function applySeed(name: string, flags: ApplyFlags, session: Sessio
 }
 
 /** What is only shown needs no lock, so that it works where nothing may be written. A plan that is saved is of one version. */
-async function applyHeld(applying: Applying, session: Session): Promise<void> {
+async function applyLocked(applying: ApplyOptions, session: Session): Promise<void> {
   const { named, pace, flags } = applying;
   const isShown = flags.dryRun && flags.out === undefined;
-  if (isShown) await applyTo(await readSettled(named.statePath, session), applying, session);
-  else await withState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
+  if (isShown) await applyTo(await readUnlockedState(named.statePath, session), applying, session);
+  else await withLockedState(named.statePath, pace, session, (state) => applyTo(state, applying, session));
 }
 
 /** Before the first request: afterwards it is too late to name another file. */
@@ -238,14 +241,14 @@ function refuseIds({ dryRun, out }: ApplyFlags, session: Session): void {
 }
 
 /** What a command leaves that failed to write its output: taken for an empty list, a prune would delete every item. */
-function blankManifest({ name, seed }: NamedSeed): Failure {
-  const what = seed.sizeBytes === 0 ? 'it is empty' : 'it holds no items, and is no empty list either';
+function blankManifest({ name, manifest }: OpenManifest): Failure {
+  const what = manifest.sizeBytes === 0 ? 'it is empty' : 'it contains no items and is not an empty list';
   return new Failure('usage', `cannot apply ${nameOf(name)}: ${what}`, {
-    hint: 'check what writes it; nothing was sent\nfor a list that is to be empty, write [] as JSON or items: [] as YAML',
+    hint: 'check the command that writes it; nothing was sent\nto apply an empty list, write [] as JSON or items: [] as YAML',
   });
 }
 
-/** The plan that stands in a file; undefined where it is a seed. */
+/** The plan that stands in a file; undefined where it is a manifest. */
 function savedPlan(name: string, { host }: Session): PlanFile | undefined {
   if (!/\.json$/i.test(name)) return undefined;
   const path = absolutePath(name, host);
@@ -254,20 +257,20 @@ function savedPlan(name: string, { host }: Session): PlanFile | undefined {
     return looksLikePlan(text.slice(0, 200)) ? readPlan(text, name) : undefined;
   } catch (error) {
     if (error instanceof Failure) throw error;
-    // What cannot be read is said by who reads it as a seed.
+    // What cannot be read is said by who reads it as a manifest.
     return undefined;
   }
 }
 
-async function applyTo(known: State | undefined, applying: Applying, session: Session): Promise<void> {
+async function applyTo(known: State | undefined, applying: ApplyOptions, session: Session): Promise<void> {
   const { flags, saved } = applying;
-  const state = known ?? stateFor(applying, session);
+  const state = known ?? createState(applying, session);
   if (known !== undefined) checkKnown(known, applying);
-  const planned = await makePlan(state, applying, session);
-  if (saved !== undefined) refuseMoved(saved, state, planned.file);
+  const planned = await planChanges(state, applying, session);
+  if (saved !== undefined) checkPlanIsCurrent(saved, state, planned.file);
   const isNew = known === undefined;
   await show(planned, isNew, applying, session);
-  const deletes = { count: planned.plan.counts.delete, managed: managedBy(state) };
+  const deletes = { count: planned.plan.counts.delete, managed: countManaged(state) };
   const isGuarded = needsTypedConfirmation(deletes, applying.maxDelete);
   if (flags.dryRun || flags.out !== undefined) {
     if (isGuarded) await session.say(guardNotice(deletes));
@@ -281,11 +284,11 @@ async function applyTo(known: State | undefined, applying: Applying, session: Se
 }
 
 /** Shows a plan that is not carried out as what was asked for; else to a person, who may be asked about it. */
-async function show({ file, state }: Planned, isNew: boolean, applying: Applying, session: Session): Promise<void> {
+async function show({ file, state }: Planned, isNew: boolean, applying: ApplyOptions, session: Session): Promise<void> {
   const { named, flags, saved } = applying;
   const { host } = session;
-  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(noStateNote(named));
-  const notes = isNew ? [noStateNote(named)] : [];
+  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(formatNoState(named));
+  const notes = isNew ? [formatNoState(named)] : [];
   const isOnlyShown = flags.dryRun || flags.out !== undefined;
   if (isOnlyShown) await showPlan(file, state, notes, session);
   else if (saved !== undefined) return;
@@ -300,44 +303,48 @@ async function show({ file, state }: Planned, isNew: boolean, applying: Applying
 async function confirmPlan(
   planned: Planned,
   deletes: Deletes | undefined,
-  { named, flags, saved }: Applying,
+  { named, flags, saved }: ApplyOptions,
   session: Session,
 ): Promise<void> {
-  if (deletes !== undefined) await askForDeletes(planned, deletes, session);
-  else if (saved === undefined && !flags.yes) await askBefore(planned, session);
+  if (deletes !== undefined) await confirmDeletes(planned, deletes, session);
+  else if (saved === undefined && !flags.yes) await confirmChanges(planned, session);
   const { site, list } = named.target;
   await session.confirmWrites(`list "${list}" of site "${site}"`);
 }
 
 /** What is left of a plan that is not carried out. */
-async function keepPlan({ file, plan }: Planned, { outputs, flags }: Applying, session: Session): Promise<void> {
+async function keepPlan({ file, plan }: Planned, { outputs, flags }: ApplyOptions, session: Session): Promise<void> {
   await outputs.out?.write(printPlan(file));
   if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
 }
 
-async function carryOutPlan({ state, plan, present }: Planned, applying: Applying, session: Session): Promise<void> {
+async function carryOutPlan(
+  { state, plan, present }: Planned,
+  applying: ApplyOptions,
+  session: Session,
+): Promise<void> {
   const { named, pace, outputs, summary } = applying;
-  await carryOut({ named, state, plan, present, pace, rejects: outputs.rejects, summary }, session);
+  await executePlan({ named, state, plan, present, pace, rejects: outputs.rejects, summary }, session);
 }
 
 /** @throws {Failure} usage, when --init was typed though there is a state; as `checkTarget` */
-function checkKnown(state: State, { named, flags }: Applying): void {
-  checkTarget(state, named.statePath, named.target, named.seed.key);
+function checkKnown(state: State, { named, flags }: ApplyOptions): void {
+  checkTarget(state, named.statePath, named.target, named.manifest.key);
   if (!flags.init) return;
-  throw new Failure('usage', `--init: ${named.statePath} is there already`, {
-    hint: 'nothing was sent; leave the flag out: it is for the first time alone, so that a lost state is noticed',
+  throw new Failure('usage', `cannot create a state file: ${named.statePath} already exists`, {
+    hint: 'leave out --init: it is for the first run only; nothing was sent',
   });
 }
 
 /** A new state, where somebody has said that there is none, or sees it. */
-function stateFor({ named, flags, saved }: Applying, session: Session): State {
-  const { statePath, target, seed } = named;
+function createState({ named, flags, saved }: ApplyOptions, session: Session): State {
+  const { statePath, target, manifest } = named;
   // A plan that was saved before there was a state is the first version of one.
-  if (saved?.state.serial === 0) return { ...newState(target, seed.key), lineage: saved.state.lineage };
+  if (saved?.state.serial === 0) return { ...newState(target, manifest.key), lineage: saved.state.lineage };
   const isSeen = session.mayPrompt() && (showsOnTerminal(session) || !session.isQuiet);
-  if (flags.init || (saved === undefined && isSeen)) return newState(target, seed.key);
-  throw new Failure('usage', `there is no state at ${statePath}`, {
-    hint: 'nothing was sent: every item of the seed would be created, also those that are there from an earlier run\nput the state back; where this is the first time, pass --init',
+  if (flags.init || (saved === undefined && isSeen)) return newState(target, manifest.key);
+  throw new Failure('usage', `no state file at ${statePath}`, {
+    hint: 'restore it, or pass --init if this is the first run; nothing was sent\nwithout it every item of the manifest would be created, including those that already exist',
   });
 }
 
@@ -346,24 +353,29 @@ function showsOnTerminal(session: Session): boolean {
   return session.format(false) === 'pretty' && session.host.stdout.isTTY;
 }
 
-function noStateNote({ statePath }: NamedSeed): string {
-  return `There is no state at ${statePath} yet: every item of the seed is new.`;
+function formatNoState({ statePath }: OpenManifest): string {
+  return `No state file at ${statePath}: every item of the manifest is new.`;
 }
 
-async function makePlan(state: State, applying: Applying, session: Session): Promise<Planned> {
-  const { named, pace, prunes, refreshes } = applying;
-  const { seed, target, name } = named;
-  const observed = refreshes ? await observe(state, pace, session) : new Map();
+async function planChanges(state: State, applying: ApplyOptions, session: Session): Promise<Planned> {
+  const { named, pace, prune, refresh } = applying;
+  const { manifest, target, name } = named;
+  const current = refresh ? await refreshItems(state, pace, session) : new Map();
   const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
   const isAsked = hasKeys && session.idempotency === 'honored';
   const present = isAsked ? await presentMoment(target, session) : undefined;
-  const plan = planOf({
-    ...{ seed, state, observed, prunes },
-    mayResend: (doubt) => doubt.idempotencyKey !== null && present !== undefined && isKeyKnown(doubt, present()),
+  const plan = createPlan({
+    ...{ manifest, state, current, prune },
+    canResend: (doubt) => doubt.idempotencyKey !== null && present !== undefined && isKeyKnown(doubt, present()),
   });
   const { lineage, serial } = state;
-  const from = { target, state: { lineage, serial }, key: seed.key, seed: { file: name, sha256: seed.sha256 } };
-  return { state, plan, present, file: planFileOf(plan, { ...from, prunes, isRefreshed: refreshes }) };
+  const from = {
+    target,
+    state: { lineage, serial },
+    key: manifest.key,
+    manifest: { file: name, sha256: manifest.sha256 },
+  };
+  return { state, plan, present, file: toPlanFile(plan, { ...from, prune, refresh }) };
 }
 
 /** Whether a service that honors keys still knows this one. */
@@ -373,18 +385,18 @@ function isKeyKnown(doubt: CreateInDoubt, present: PresentMoment): boolean {
 }
 
 /** How many items a state knows by their ids. */
-function managedBy({ items }: State): number {
+function countManaged({ items }: State): number {
   let count = 0;
   for (const { id } of items.values()) if (id !== undefined) count += 1;
   return count;
 }
 
 function guardNotice(deletes: Deletes): string {
-  return `the plan deletes ${deletesText(deletes)}: to carry it out, pass --max-delete ${deletes.count} or confirm it on a terminal`;
+  return `the plan deletes ${deletesText(deletes)}: pass --max-delete ${deletes.count} to apply it, or confirm on a terminal`;
 }
 
 /** Asks for what --yes is not enough for. */
-async function askForDeletes({ file }: Planned, deletes: Deletes, session: Session): Promise<void> {
+async function confirmDeletes({ file }: Planned, deletes: Deletes, session: Session): Promise<void> {
   const { list } = file.target;
   const asked = `${questionBefore(file)} Type ${deletes.count} or "${list}" to delete ${deletesText(deletes)}:`;
   const typed = session.mayPrompt() ? await askText(asked, {}, session) : '';
@@ -397,8 +409,10 @@ function questionBefore(file: PlanFile): string {
   return applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
 }
 
-async function askBefore({ file }: Planned, session: Session): Promise<void> {
+async function confirmChanges({ file }: Planned, session: Session): Promise<void> {
   const question = questionBefore(file);
   if (session.mayPrompt() && (await confirm(question, session))) return;
-  throw new Failure('usage', 'not confirmed: nothing was changed', { hint: 'pass --yes to apply without being asked' });
+  throw new Failure('usage', 'not confirmed: nothing was changed', {
+    hint: 'pass --yes to skip the confirmation prompt',
+  });
 }

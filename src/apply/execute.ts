@@ -22,9 +22,9 @@ import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
 import { shellWord } from '../output/request.ts';
-import { foldRun, type NamedSeed } from './open.ts';
+import { type OpenManifest, recordRun } from './open.ts';
 import type { Conflict, Plan } from './plan.ts';
-import { beginRun, journalIdentity, journalOf, withLearned } from './recover.ts';
+import { beginRun, journalIdentity, journalPath, withLearned } from './recover.ts';
 import { type CreateStep, type State, type Step, stepHash } from './state.ts';
 import { writeState } from './state-file.ts';
 
@@ -48,34 +48,34 @@ export function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' 
 }
 
 /** The failure of one key: the id, what stands in the key field, and what was expected. */
-function conflictFailure(conflict: Conflict, named: NamedSeed): Failure {
+function conflictFailure(conflict: Conflict, named: OpenManifest): Failure {
   const message = `${conflictText(conflict, named)}: nothing was sent for it`;
   return new Failure('conflict', message, { outcome: 'not-sent', hint: hintFor(conflict, named) });
 }
 
 /** What a run ends in that did all else. */
-function conflictEnding(first: Conflict, count: number, named: NamedSeed): Failure {
+function conflictEnding(first: Conflict, count: number, named: OpenManifest): Failure {
   const more = count === 1 ? '' : `, and ${count - 1} more`;
   const message = `cannot ${first.action} "${first.key}"${more}: ${conflictText(first, named)}`;
   return new Failure('conflict', message, { outcome: 'not-sent', hint: hintFor(first, named) });
 }
 
-/** The sentence: `item "1" is another one now: its Title is "payroll", not "A"`. */
-function conflictText({ key, id, found }: Conflict, { seed }: Pick<NamedSeed, 'seed'>): string {
+/** The sentence: `item "1" is now a different item: its Title is "payroll", not "A"`. */
+function conflictText({ key, id, found }: Conflict, { manifest }: Pick<OpenManifest, 'manifest'>): string {
   const other = found === undefined || found === null ? 'no value' : jsonText(found);
-  return `item "${id}" is another one now: its ${seed.key} is ${other}, not ${jsonText(key)}`;
+  return `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
 }
 
-function hintFor({ key, id }: Conflict, { words }: NamedSeed): string {
+function hintFor({ key, id }: Conflict, { words }: OpenManifest): string {
   // What begins with a dash would be read as a flag.
   const args = key.startsWith('-') ? `${words} --` : words;
   const importing = `listctl state import ${args} ${shellWord(`${key}=${id}`)}`;
-  return `let go of it: listctl state forget ${args} ${shellWord(key)}\nor, where it is the same item: ${importing}`;
+  return `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`;
 }
 
 /** What is to be carried out, and where that is recorded. */
-export interface CarriedOut {
-  readonly named: NamedSeed;
+export interface ExecuteOptions {
+  readonly named: OpenManifest;
   /** As it is on disk; of serial 0 where it never was. */
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
@@ -104,7 +104,7 @@ interface StepRow {
  *   be written
  * @throws {Stopped} when it was told to stop
  */
-export async function carryOut(work: CarriedOut, session: Session): Promise<void> {
+export async function executePlan(work: ExecuteOptions, session: Session): Promise<void> {
   let begun: State | undefined;
   const openRecord = (): RunRecording | undefined => {
     const { host } = session;
@@ -127,17 +127,17 @@ export async function carryOut(work: CarriedOut, session: Session): Promise<void
   try {
     await sendRows(rowsPlan(work, openRecord, session), session);
   } finally {
-    if (begun !== undefined) await foldRun(work.named.statePath, begun);
+    if (begun !== undefined) await recordRun(work.named.statePath, begun);
   }
 }
 
-function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedOut, session: Session) {
+function beginJournal(run: string, begun: State, { named, plan, pace }: ExecuteOptions, session: Session) {
   const { host, version: tool, idempotency } = session;
-  const { seed, target, statePath, name: file } = named;
-  const { sha256, sizeBytes: bytes } = seed;
+  const { manifest, target, statePath, name: file } = named;
+  const { sha256, sizeBytes: bytes } = manifest;
   const at = host.clock.now();
   return createJournal(
-    journalOf(statePath),
+    journalPath(statePath),
     {
       ...({ run, tool, action: 'apply', ...target, file, mapping: '', shard: null, idempotency } as const),
       identity: journalIdentity(begun),
@@ -150,7 +150,7 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: CarriedO
 }
 
 function rowsPlan(
-  { named, state, plan, present, pace, rejects, summary }: CarriedOut,
+  { named, state, plan, present, pace, rejects, summary }: ExecuteOptions,
   openRecord: () => RunRecording | undefined,
   session: Session,
 ): RunPlan<StepRow> {
@@ -169,14 +169,14 @@ function rowsPlan(
     createSender: (client) => stepSender(state, steps, client, sendsKeys),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
-      ...(inDoubt > 0 ? [`look whether it is there, then: ${resolving} KEY=ID, or KEY=none`] : []),
-      ...(inDoubt === 0 || failed + left > 0 ? [`run it again: ${again}`] : []),
+      ...(inDoubt > 0 ? [`check whether the item exists, then run: ${resolving} KEY=ID, or KEY=none`] : []),
+      ...(inDoubt === 0 || failed + left > 0 ? [`run again: ${again}`] : []),
     ],
   };
 }
 
 /** What the plan sends nothing for. */
-function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSeed): KnownResults<StepRow> {
+function knownBefore({ conflicts, inDoubt }: ExecuteOptions['plan'], named: OpenManifest): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
   return {
@@ -202,7 +202,7 @@ function knownBefore({ conflicts, inDoubt }: CarriedOut['plan'], named: NamedSee
 
 async function* tasksOf(
   steps: readonly Step[],
-  present: CarriedOut['present'],
+  present: ExecuteOptions['present'],
 ): AsyncGenerator<readonly Task<StepRow>[]> {
   for (let at = 0; at < steps.length; at += 1000) {
     yield steps.slice(at, at + 1000).map((step): Task<StepRow> => {
@@ -286,6 +286,6 @@ export function deletesText({ count, managed }: Deletes): string {
 /** The failure for deletes that nobody confirmed. */
 export function unconfirmedDeletes(deletes: Deletes): Failure {
   return new Failure('usage', `cannot delete ${deletesText(deletes)}: --max-delete is required`, {
-    hint: `check that the manifest is whole, then pass --max-delete ${deletes.count}; nothing was sent`,
+    hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
   });
 }

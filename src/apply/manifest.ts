@@ -1,4 +1,4 @@
-/** A seed: what a list is to hold, as a file says it. */
+/** A manifest: what a list is to hold, as a file says it. */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
@@ -12,6 +12,7 @@ import {
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
+import { countOf } from '../core/text.ts';
 import { readYaml, YamlSyntaxError } from '../core/yaml.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
@@ -21,15 +22,15 @@ import { createJsonParser } from '../rows/json-rows.ts';
 import { checkOptions, formatOfName, jsonRow, openRows } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowFrom, rowLengthMax } from '../rows/types.ts';
 
-/** What a seed file says. */
-export interface Seed {
+/** What a manifest file says. */
+export interface Manifest {
   /** As the file names them; undefined where it does not. */
   readonly site?: string | undefined;
   readonly list?: string | undefined;
-  /** The name of the field that tells the items apart. */
+  /** The name of field that uniquely identifies an item. */
   readonly key: string;
   /** In the order of the file; no key stands twice. */
-  readonly items: readonly SeedItem[];
+  readonly items: readonly ManifestItem[];
   /** Of the content, unpacked: 64 hex digits. */
   readonly sha256: string;
   readonly sizeBytes: number;
@@ -40,62 +41,62 @@ export interface Seed {
 }
 
 /** One item that a list is to hold. */
-export interface SeedItem {
+export interface ManifestItem {
   /** What stands in the key's field: a text as it is, a number by its digits, true or false. Never empty. */
   readonly key: string;
-  /** All that the seed says of it, the key's field included. */
+  /** All that the manifest says of it, the key's field included. */
   readonly fields: Fields;
   /** The line of the file in which it begins, from 1. */
   readonly line: number;
 }
 
 /** What a document says. */
-export interface SeedDocument extends SeedHead {
+export interface ManifestDocument extends ManifestHead {
   readonly rows: readonly RawRow[];
 }
 
 /** What may stand above the items. */
-export interface SeedHead {
+export interface ManifestHead {
   readonly site?: string | undefined;
   readonly list?: string | undefined;
   readonly key?: string | undefined;
 }
 
 /**
- * Reads a seed in YAML.
+ * Reads a manifest in YAML.
  *
  * @param name the file's, for messages
  * @throws {Failure} usage, with line and column
  */
-function readYamlSeed(text: string, name: string): SeedDocument {
+function parseYamlManifest(text: string, name: string): ManifestDocument {
   try {
     const { value, placeOf } = readYaml(text);
     const lineOf = (of: JsonValue, member?: string | number) => placeOf(of, member)?.line ?? 1;
     const rowsOf = (items: readonly JsonValue[]) =>
       items.map((item, at): RawRow => ({ line: lineOf(items, at), source: { kind: 'json', value: item } }));
     if (isList(value)) return { rows: rowsOf(value) };
-    if (!isObject(value)) throw noSeed(name);
+    if (!isObject(value)) throw notAManifest(name);
     const where = (member: string) => `${name}, line ${lineOf(value, member)}`;
     const items = value['items'];
     const head = new Head(where);
     for (const [member, said] of Object.entries(value)) head.add(member, () => said);
     if (!Object.hasOwn(value, 'items')) throw noItems(name);
-    if (!isList(items)) throw wrong(where('items'), 'items is no list');
+    if (!isList(items)) throw wrong(where('items'), 'items is not a list');
     return { ...head.said, rows: rowsOf(items) };
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
     const { line, column } = error.place;
-    throw wrong(`${name}, line ${line}, column ${column}`, `no YAML that is taken: ${error.reason}`);
+    throw wrong(`${name}, line ${line}, column ${column}`, `invalid YAML: ${error.reason}`);
   }
 }
 
 /**
- * Reads a seed that is a JSON object. Its items are read one by one: there may be a hundred thousand.
+ * Reads a manifest that is a JSON object. Its items are read one by one: there may be a hundred thousand.
  *
  * @param name the file's, for messages
  * @throws {Failure} usage, with line and column; what is wrong within an item is its row's fault
  */
-function readJsonSeed(text: string, name: string): SeedDocument {
+function parseJsonManifest(text: string, name: string): ManifestDocument {
   try {
     const rows: RawRow[] = [];
     let items: Extent | undefined;
@@ -109,7 +110,7 @@ function readJsonSeed(text: string, name: string): SeedDocument {
     refuseRest(text, end);
     if (items === undefined) throw noItems(name);
     const { start } = items;
-    if (text[start] !== '[') throw wrong(`${name}, ${placeText(text, start)}`, 'items is no list');
+    if (text[start] !== '[') throw wrong(`${name}, ${placeText(text, start)}`, 'items is not a list');
     const lines = lineCounter(text);
     eachElement(text, start, (extent) => rows.push(...rowOf(text, extent, lines(extent.start))));
     return { ...head.said, rows };
@@ -147,7 +148,7 @@ function lineCounter(text: string): (offset: number) => LinePlace {
 
 /** The members above the items, each what it should be. */
 class Head {
-  said: SeedHead = {};
+  said: ManifestHead = {};
   readonly #where: (member: string) => string;
 
   /** @param where says where a member stands */
@@ -169,8 +170,8 @@ class Head {
         return;
       default:
         // An address here would send somebody's token to whoever wrote the file (reliability, D).
-        throw new Failure('usage', `${this.#where(member)}: a seed has no member ${quoted(member)}`, {
-          hint: 'nothing was sent; its members are site, list, key and items: addresses and tokens come from flags,\nthe environment and your own settings alone',
+        throw new Failure('usage', `${this.#where(member)}: unknown member ${quoted(member)}`, {
+          hint: 'remove it: the members are site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
         });
     }
   }
@@ -187,7 +188,7 @@ class Head {
 
   #text(member: string, value: JsonValue): string {
     if (typeof value === 'string' && value !== '') return value;
-    throw wrong(this.#where(member), `${member} is ${value === '' ? 'empty' : 'no text'}`);
+    throw wrong(this.#where(member), `${member} is ${value === '' ? 'empty' : 'not a string'}`);
   }
 }
 
@@ -195,12 +196,12 @@ function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-function noSeed(name: string): Failure {
-  return wrong(name, 'it is neither a list of items nor an object with site, list, key and items');
+function notAManifest(name: string): Failure {
+  return wrong(name, 'expected a list of items, or an object with site, list, key and items');
 }
 
 function noItems(name: string): Failure {
-  return wrong(name, 'it has no items: for a list that is to be empty, write items: []');
+  return wrong(name, 'items is required (write items: [] for an empty list)');
 }
 
 function wrong(where: string, problem: string): Failure {
@@ -210,9 +211,9 @@ function wrong(where: string, problem: string): Failure {
 /** So many problems are named; of the others only how many. */
 const namedMax = 1000;
 
-/** Gathers the items of one seed. */
-class SeedItems {
-  readonly items: SeedItem[] = [];
+/** Gathers the items of one manifest. */
+class ItemCollector {
+  readonly items: ManifestItem[] = [];
   readonly #key: string;
   readonly #columns: { readonly header: readonly string[] };
   readonly #lines = new Map<string, number>();
@@ -221,7 +222,7 @@ class SeedItems {
   #rows = 0;
 
   /**
-   * @param key the name of the field that tells the items apart
+   * @param key the name of field that uniquely identifies an item
    * @param columns of CSV and TSV: the header
    */
   constructor(key: string, columns: readonly string[] = []) {
@@ -245,9 +246,9 @@ class SeedItems {
     if (problem !== undefined) this.#refuse(row, problem, read.key);
   }
 
-  #take(item: SeedItem): string | undefined {
+  #take(item: ManifestItem): string | undefined {
     const first = this.#lines.get(item.key);
-    if (first !== undefined) return `the key ${quoted(item.key)} stands in line ${first} already`;
+    if (first !== undefined) return `the key ${quoted(item.key)} is already used in line ${first}`;
     this.#lines.set(item.key, item.line);
     this.items.push(item);
     return undefined;
@@ -267,26 +268,29 @@ class SeedItems {
     return { failures: this.#problems, count: this.#problemCount };
   }
 
-  /** The failure of a seed with problems; undefined for one without. */
+  /** The failure of a manifest with problems; undefined for one without. */
   failure(name: string): Failure | undefined {
     const [first] = this.#problems;
     if (first === undefined) return undefined;
-    const count = this.#problemCount === 1 ? '1 item' : `${this.#problemCount} items`;
-    return new Failure('usage', `${name}: ${count} of ${this.#rows} cannot be used: ${first.message}`, {
-      outcome: 'not-sent',
-      about: this.#problemCount === 1 ? first.details.about : undefined,
-      hint: `nothing was sent; each item needs a value of its own in ${quoted(this.#key)}, which is its key`,
-    });
+    return new Failure(
+      'usage',
+      `${name}: ${this.#problemCount} of ${countOf(this.#rows, 'item')} invalid: ${first.message}`,
+      {
+        outcome: 'not-sent',
+        about: this.#problemCount === 1 ? first.details.about : undefined,
+        hint: `fix them: each item needs a unique value in the key field ${quoted(this.#key)}; nothing was sent`,
+      },
+    );
   }
 }
 
 /** The key of an item: the text of one of its fields. */
 function keyOf(fields: Fields, name: string): { readonly key: string } | { readonly problem: string } {
   const value = ownField(fields, name);
-  if (value === undefined) return { problem: `it has no ${quoted(name)}, which is its key` };
+  if (value === undefined) return { problem: `the key field ${quoted(name)} is missing` };
   const key = keyText(value);
-  if (key === '') return { problem: `its key ${quoted(name)} is empty` };
-  return key === undefined ? { problem: `its key ${quoted(name)} is no text, number, true or false` } : { key };
+  if (key === '') return { problem: `the key field ${quoted(name)} is empty` };
+  return key === undefined ? { problem: `the key field ${quoted(name)} is not a string, number or boolean` } : { key };
 }
 
 /** The text that a key has as a field's value; undefined for a value that cannot be a key. */
@@ -296,13 +300,13 @@ export function keyText(value: JsonValue): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-/** How a seed is read. */
-export interface SeedOptions {
+/** How a manifest is read. */
+export interface ManifestOptions {
   /** As the flags of `--from` say it. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
   /** That it is YAML, whatever its name says. */
   readonly isYaml?: boolean | undefined;
-  /** The name of the field that tells the items apart, as a flag says it. */
+  /** The name of field that uniquely identifies an item, as a flag says it. */
   readonly key?: string | undefined;
   /** Is told what is wrong with items, where something is: of the first 1,000, and how many there are. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
@@ -312,42 +316,42 @@ export interface SeedOptions {
 const lengthMax = { yaml: 8 * 1024 * 1024, json: 128 * 1024 * 1024 } as const;
 
 /**
- * Reads a seed: CSV, TSV, JSON and JSONL as `--from` reads them for a create, YAML by its name (`.yaml`, `.yml`), or a
+ * Reads a manifest: CSV, TSV, JSON and JSONL as `--from` reads them for a create, YAML by its name (`.yaml`, `.yml`), or a
  * JSON object in a file named `.json`. All of it is checked; it names no address, and no other file is read.
  *
  * @throws {Failure} usage, with line and column, when it cannot be used as it is: no key, a key twice, a member that no
- *   seed has; local-file, when it cannot be read
+ *   manifest has; local-file, when it cannot be read
  */
-export async function readSeed(input: Input, options: SeedOptions): Promise<Seed> {
+export async function readManifest(input: Input, options: ManifestOptions): Promise<Manifest> {
   const rows: RowsOptions = { ...options.rows, action: 'create' };
-  const document = await documentOf(input, rows, options);
-  return document === undefined ? rowsSeed(input, rows, options) : documentSeed(input, document, rows, options);
+  const document = await parseDocument(input, rows, options);
+  return document === undefined ? readRows(input, rows, options) : readDocument(input, document, rows, options);
 }
 
-async function rowsSeed(input: Input, rows: RowsOptions, options: SeedOptions): Promise<Seed> {
+async function readRows(input: Input, rows: RowsOptions, options: ManifestOptions): Promise<Manifest> {
   const key = keyName(undefined, options, input);
   if (await isEmpty(input, rows)) {
     const sha256 = await contentHash(input, rows);
     return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
   }
   const file = await openRows(input, rows);
-  const items = new SeedItems(key, file.header);
+  const items = new ItemCollector(key, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
   const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
   return { key, items: itemsOf(items, input, options), sha256, sizeBytes, isBlank, notices };
 }
 
-async function documentSeed(
+async function readDocument(
   input: Input,
-  document: SeedDocument,
+  document: ManifestDocument,
   rows: RowsOptions,
-  options: SeedOptions,
-): Promise<Seed> {
+  options: ManifestOptions,
+): Promise<Manifest> {
   checkOptions('json', rows);
   checkRename(rows.rename);
   const { site, list } = document;
   const key = keyName(document.key, options, input);
-  const items = new SeedItems(key);
+  const items = new ItemCollector(key);
   const interpreter = createJsonParser(rows);
   for (const [at, raw] of document.rows.entries()) items.add(rowFrom(at + 1, raw, 'create', interpreter));
   const unknown = interpreter.unknownName();
@@ -358,15 +362,19 @@ async function documentSeed(
   return { site, list, key, items: itemsOf(items, input, options), ...facts };
 }
 
-/** The seed as one value, where that is what it is. */
-async function documentOf(input: Input, rows: RowsOptions, { isYaml }: SeedOptions): Promise<SeedDocument | undefined> {
+/** The manifest as one value, where that is what it is. */
+async function parseDocument(
+  input: Input,
+  rows: RowsOptions,
+  { isYaml }: ManifestOptions,
+): Promise<ManifestDocument | undefined> {
   const name = nameOf(input.name);
   if (isYaml ?? (rows.format === undefined && /\.ya?ml(?:\.gz)?$/i.test(input.name))) {
-    return readYamlSeed(await wholeText(input, rows, lengthMax.yaml), name);
+    return parseYamlManifest(await wholeText(input, rows, lengthMax.yaml), name);
   }
   const isJson = (rows.format ?? formatOfName(input.name)) === 'json';
   if (!isJson || (await firstCharacter(input, rows)) !== '{') return undefined;
-  return readJsonSeed(await wholeText(input, rows, lengthMax.json), name);
+  return parseJsonManifest(await wholeText(input, rows, lengthMax.json), name);
 }
 
 /** The first character that is not blank; undefined without one. */
@@ -385,7 +393,7 @@ async function wholeText(input: Input, rows: RowsOptions, max: number): Promise<
     length += part.length;
     if (length > max) {
       throw new Failure('usage', `${nameOf(input.name)} is longer than ${max / 1024 / 1024} MiB`, {
-        hint: 'nothing was sent; as CSV or JSONL a seed may be as long as it is',
+        hint: 'use CSV or JSONL, which have no limit; nothing was sent',
       });
     }
     parts.push(part);
@@ -398,24 +406,24 @@ function textOf(input: Input, { blockBytes, encoding }: RowsOptions): AsyncGener
 }
 
 /** What the file and the flag say, which must be the same where both do. */
-function keyName(said: string | undefined, { key }: SeedOptions, input: Input): string {
+function keyName(said: string | undefined, { key }: ManifestOptions, input: Input): string {
   if (said !== undefined && key !== undefined && said !== key) {
     throw new Failure(
       'usage',
-      `--key ${quoted(key)} is not what ${nameOf(input.name)} says: its key is ${quoted(said)}`,
+      `--key ${quoted(key)} conflicts with ${nameOf(input.name)}: its key is ${quoted(said)}`,
       {
-        hint: 'nothing was sent; leave the flag out, or change the file',
+        hint: 'leave out --key, or change the file; nothing was sent',
       },
     );
   }
   const name = key ?? said ?? '';
   if (name !== '') return name;
-  throw new Failure('usage', `which field tells the items of ${nameOf(input.name)} apart?`, {
-    hint: 'pass --key FIELD, or write key: FIELD at the top of the seed; nothing was sent',
+  throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
+    hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',
   });
 }
 
-function itemsOf(items: SeedItems, input: Input, { onProblems }: SeedOptions) {
+function itemsOf(items: ItemCollector, input: Input, { onProblems }: ManifestOptions) {
   const name = nameOf(input.name);
   const failure = items.failure(name);
   if (failure === undefined) return items.items;

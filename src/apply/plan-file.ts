@@ -19,10 +19,10 @@ import type { Conflict, Plan, PlanCounts } from './plan.ts';
 import {
   type CreateInDoubt,
   type CreateStep,
-  cut,
   type DeleteStep,
   type State,
   type Step,
+  shorten,
   type Target,
   targetText,
   type UpdateStep,
@@ -55,9 +55,8 @@ export function readSteps(text: string, { start }: Extent): readonly Step[] {
   const keys = new Set<string>();
   eachElement(text, start, (extent) => {
     const step = readStep(text, extent);
-    if (step.number !== steps.length + 1)
-      throw new JsonFault(`step ${steps.length + 1} has another number`, extent.start);
-    if (keys.has(step.key)) throw new JsonFault('the key of that step is that of another one', extent.start);
+    if (step.number !== steps.length + 1) throw new JsonFault(`expected step ${steps.length + 1}`, extent.start);
+    if (keys.has(step.key)) throw new JsonFault('the key is already used by another step', extent.start);
     keys.add(step.key);
     steps.push(step);
   });
@@ -93,13 +92,13 @@ function readStep(text: string, { start }: Extent): Step {
   };
   const step: UpdateStep | DeleteStep = { ...said, ...sent, action, ...found };
   const isEmpty = Object.keys(sent.fields).length === 0;
-  if (isEmpty !== (action === 'delete')) throw new JsonFault(`the fields are not those of a ${action}`, start);
+  if (isEmpty !== (action === 'delete')) throw new JsonFault(`the fields do not fit a ${action}`, start);
   return step;
 }
 
 function reasonOf(read: JsonMembers, text: string, start: number): Pick<CreateStep, 'why' | 'inDoubt'> {
   const why = read.has('why') ? read.word('why', reasons) : undefined;
-  if ((why === 'in-doubt') !== read.has('inDoubt')) throw new JsonFault('a doubt goes with "why": "in-doubt"', start);
+  if ((why === 'in-doubt') !== read.has('inDoubt')) throw new JsonFault('inDoubt requires "why": "in-doubt"', start);
   if (why === undefined) return {};
   return read.has('inDoubt') ? { why, inDoubt: readDoubt(text, read.extent('inDoubt')) } : { why };
 }
@@ -112,7 +111,7 @@ function reasonOf(read: JsonMembers, text: string, start: number): Pick<CreateSt
 export function readDoubt(text: string, { start }: Extent): CreateInDoubt {
   const read = new JsonMembers(text, start, ['idempotencyKey', 'hash', 'sentAt', 'serviceAt']);
   const hash = read.text('hash');
-  if (!/^[0-9a-f]{16}$/.test(hash)) throw new JsonFault('hash has not 16 hex digits', start);
+  if (!/^[0-9a-f]{16}$/.test(hash)) throw new JsonFault('hash is not 16 hex digits', start);
   const serviceAt = read.has('serviceAt') ? { serviceAt: read.count('serviceAt') } : {};
   const idempotencyKey = read.value('idempotencyKey') === null ? null : (read.maybeHeader('idempotencyKey') ?? null);
   return { idempotencyKey, hash, sentAt: read.count('sentAt'), ...serviceAt };
@@ -126,14 +125,14 @@ export interface PlanFile {
   readonly target: Target;
   /** The version of the state. */
   readonly state: Pick<State, 'lineage' | 'serial'>;
-  /** The name of the field that tells the items apart. */
+  /** The name of field that uniquely identifies an item. */
   readonly key: string;
-  /** The seed as it was named, and the hash of its bytes, 64 hex digits. */
-  readonly seed: { readonly file: string; readonly sha256: string };
-  /** Whether items that the seed no longer names are removed (`--prune`). */
-  readonly prunes: boolean;
+  /** The manifest as it was named, and the hash of its bytes, 64 hex digits. */
+  readonly manifest: { readonly file: string; readonly sha256: string };
+  /** Whether items that the manifest no longer names are removed (`--prune`). */
+  readonly prune: boolean;
   /** Whether each known item was read first; else the state was trusted (`--no-refresh`). */
-  readonly isRefreshed: boolean;
+  readonly refresh: boolean;
   readonly counts: PlanCounts;
   readonly steps: readonly Step[];
   readonly conflicts: readonly Conflict[];
@@ -142,24 +141,24 @@ export interface PlanFile {
 }
 
 /** A plan file of a plan. */
-export function planFileOf(
+export function toPlanFile(
   { counts, steps, conflicts, inDoubt, orphaned }: Plan,
   from: Omit<PlanFile, 'counts' | 'steps' | 'conflicts' | 'inDoubt' | 'orphaned'>,
 ): PlanFile {
   return { ...from, counts, steps, conflicts, inDoubt, orphaned };
 }
 
-/** Whether a file says that it is a plan: a seed is never taken for one, nor the other way round. */
+/** Whether a file says that it is a plan: a manifest is never taken for one, nor the other way round. */
 export function looksLikePlan(start: string): boolean {
   return /^\ufeff?\s*\{\s*"listctl"\s*:\s*"plan"/.test(start);
 }
 
 /** A plan as text, in pieces: a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
-  const { target, state, key, seed, prunes, isRefreshed, counts, steps, conflicts, inDoubt, orphaned } = plan;
+  const { target, state, key, manifest, prune, refresh, counts, steps, conflicts, inDoubt, orphaned } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
-  const { file, sha256 } = seed;
+  const { file, sha256 } = manifest;
   const head: JsonObject = {
     listctl: 'plan',
     version: planVersion,
@@ -167,8 +166,8 @@ export function* printPlan(plan: PlanFile): Generator<string> {
     state: { lineage, serial },
     key,
     seed: { file, sha256 },
-    prune: prunes,
-    refresh: isRefreshed,
+    prune,
+    refresh,
     counts: { ...counts },
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     inDoubt,
@@ -212,13 +211,9 @@ export function readPlan(text: string, path: string): PlanFile {
     return planFrom(text, path);
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw new Failure(
-      'local-file',
-      `${path} is no plan, or is damaged: ${placeText(text, error.at)}: ${error.message}`,
-      {
-        hint: 'nothing was sent; make it anew: listctl apply SEED --dry-run --out FILE',
-      },
-    );
+    throw new Failure('local-file', `${path} is not a valid plan: ${placeText(text, error.at)}: ${error.message}`, {
+      hint: 'create a new plan: listctl apply MANIFEST --dry-run --out FILE; nothing was sent',
+    });
   }
 }
 
@@ -238,14 +233,14 @@ function planFrom(text: string, path: string): PlanFile {
   if (read.count('version') !== planVersion) throw new JsonFault(`version is not ${planVersion}`, start);
   const target = membersOf(text, read.extent('target'), ['origin', 'site', 'list']);
   const state = membersOf(text, read.extent('state'), ['lineage', 'serial']);
-  const seed = membersOf(text, read.extent('seed'), ['file', 'sha256']);
+  const manifest = membersOf(text, read.extent('seed'), ['file', 'sha256']);
   const plan = {
     target: { origin: target.text('origin'), site: target.id('site', 'site'), list: target.id('list', 'list') },
     state: { lineage: state.text('lineage'), serial: state.count('serial') },
     key: read.text('key'),
-    seed: { file: seed.text('file'), sha256: seed.text('sha256') },
-    prunes: read.flag('prune'),
-    isRefreshed: read.flag('refresh'),
+    manifest: { file: manifest.text('file'), sha256: manifest.text('sha256') },
+    prune: read.flag('prune'),
+    refresh: read.flag('refresh'),
     steps: readSteps(text, read.extent('steps')),
     conflicts: readConflicts(text, read.extent('conflicts')),
     inDoubt: readKeys(text, read.extent('inDoubt')),
@@ -286,7 +281,8 @@ function readCounts(text: string, extent: Extent, steps: readonly Step[]): PlanC
   const found = { create: 0, update: 0, delete: 0 };
   for (const { action } of steps) found[action] += 1;
   for (const action of ['create', 'update', 'delete'] as const) {
-    if (found[action] !== counts[action]) throw new JsonFault(`counts say another number of ${action}s`, extent.start);
+    if (found[action] !== counts[action])
+      throw new JsonFault(`counts do not match the number of ${action}s`, extent.start);
   }
   return counts;
 }
@@ -295,36 +291,41 @@ function readCounts(text: string, extent: Extent, steps: readonly Step[]): PlanC
  * Refuses a saved plan when anything has moved since it was made: it is done exactly, or not at all.
  *
  * @param state as it is now, at the plan's target
- * @param replanned a plan made now, in the way of the saved one: the same seed, `prunes` and `isRefreshed`
+ * @param replanned a plan made now, in the way of the saved one: the same manifest, `prune` and `refresh`
  * @throws {Failure} usage, when the plan is of another state or list; conflict, when the state has moved on, or the
  *   same plan would not come out again
  */
-export function refuseMoved(plan: PlanFile, state: State, replanned: Pick<PlanFile, 'seed' | 'key' | 'steps'>): void {
+export function checkPlanIsCurrent(
+  plan: PlanFile,
+  state: State,
+  replanned: Pick<PlanFile, 'manifest' | 'key' | 'steps'>,
+): void {
   const { origin, site, list } = plan.target;
   if (origin !== state.origin || site !== state.site || list !== state.list) {
-    throw new Failure('usage', `the plan is of ${targetText(plan.target)}, not of ${targetText(state)}`, nothingSent);
+    throw new Failure('usage', `the plan is for ${targetText(plan.target)}, not for ${targetText(state)}`, nothingSent);
   }
   if (plan.state.lineage !== state.lineage) {
-    throw new Failure('usage', 'the plan was made with another state, which knows other items', nothingSent);
+    throw new Failure('usage', 'the plan was made from a different state file', nothingSent);
   }
   const { serial } = plan.state;
   if (serial !== state.serial || state.run !== undefined) {
-    throw moved(`the state is at version ${state.serial}, and the plan was made at version ${serial}`);
+    throw moved(`the state is at version ${state.serial}, the plan was made at version ${serial}`);
   }
-  if (plan.seed.sha256 !== replanned.seed.sha256 || plan.key !== replanned.key) throw moved('the seed is another one');
+  if (plan.manifest.sha256 !== replanned.manifest.sha256 || plan.key !== replanned.key)
+    throw moved('the manifest changed');
   const count = Math.max(plan.steps.length, replanned.steps.length);
   for (let at = 0; at < count; at += 1) {
     const [then, now] = [plan.steps[at], replanned.steps[at]];
     if (then !== undefined && now !== undefined && isSameValue(stepObject(then), stepObject(now))) continue;
     const { key = '' } = then ?? now ?? {};
-    throw moved(`"${cut(key)}" is not as it was: its step would be another one now`);
+    throw moved(`the step for "${shorten(key)}" would be different now`);
   }
 }
 
 const nothingSent = { hint: 'nothing was sent' };
 
 function moved(what: string): Failure {
-  return new Failure('conflict', `something has moved since the plan was made: ${what}`, {
-    hint: 'nothing was sent; look at a new plan: listctl apply SEED --dry-run',
+  return new Failure('conflict', `the plan is stale: ${what}`, {
+    hint: 'review a new plan: listctl apply MANIFEST --dry-run; nothing was sent',
   });
 }

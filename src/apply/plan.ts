@@ -1,30 +1,30 @@
-/** Seed × state × what the service has now → what is to be done. Nothing is read and nothing sent here. */
+/** Manifest × state × what the service has now → what is to be done. Nothing is read and nothing sent here. */
 import { payloadHash } from '../bulk/keys.ts';
 import { type Fields, holdsFields, isSameField, isSameFields, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
-import { keyText, type Seed, type SeedItem } from './manifest.ts';
+import { keyText, type Manifest, type ManifestItem } from './manifest.ts';
 import type { CreateInDoubt, CreateStep, DeleteStep, KnownItem, State, StateItem, Step, UpdateStep } from './state.ts';
 
 /** What the service has of a known item. Of one that nobody asked for (`unknown`), the state is trusted. */
-export type Observed =
+export type CurrentItem =
   | { readonly kind: 'there'; readonly fields: Fields; readonly etag?: string | undefined }
   | { readonly kind: 'gone' }
   | { readonly kind: 'unknown' };
 
 /** What a plan is made from. */
 export interface PlanInput {
-  readonly seed: Pick<Seed, 'items'>;
+  readonly manifest: Pick<Manifest, 'items'>;
   /** Without a run: one that was killed is folded in before (`fold`). */
   readonly state: State;
   /** By key; a key that is not there is `unknown`. */
-  readonly observed: ReadonlyMap<string, Observed>;
-  /** Whether items that the seed no longer names are removed. */
-  readonly prunes: boolean;
+  readonly current: ReadonlyMap<string, CurrentItem>;
+  /** Whether items that the manifest no longer names are removed. */
+  readonly prune: boolean;
   /**
    * Whether a create in doubt may be sent again: the service is known to honor keys, and this one is not too old. It
-   * is asked only where the seed still says what was sent. Without it all of them are held.
+   * is asked only where the manifest still says what was sent. Without it all of them are held.
    */
-  readonly mayResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
+  readonly canResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
 }
 
 /** An item that is not the one that the state knows by this id: its key field has another value. */
@@ -40,12 +40,12 @@ export interface Conflict {
 /** What is to be done, and what is known without doing anything. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** Items that are neither changed nor deleted, since they are not the seed's. */
+  /** Items that are neither changed nor deleted, since they are not the manifest's. */
   readonly conflicts: readonly Conflict[];
   readonly counts: PlanCounts;
-  /** The keys of the items that may be there: nothing is done about them until somebody looks. In the order of the seed, then of the state. */
+  /** The keys of the items that may be there: nothing is done about them until somebody looks. In the order of the manifest, then of the state. */
   readonly inDoubt: readonly string[];
-  /** The keys that the state knows, and the seed no longer names: they stay. */
+  /** The keys that the state knows, and the manifest no longer names: they stay. */
   readonly orphaned: readonly string[];
   /** What the state is to say whatever becomes of the steps (`withLearned`); undefined for a key that it forgets. */
   readonly learned: ReadonlyMap<string, StateItem | undefined>;
@@ -64,7 +64,7 @@ export interface PlanCounts {
   readonly drifted: number;
   /** Of the creates: items that were there, and are no more. */
   readonly gone: number;
-  /** Items that neither the seed names nor the service has any more: the state forgets them. */
+  /** Items that neither the manifest names nor the service has any more: the state forgets them. */
   readonly forgotten: number;
 }
 
@@ -73,20 +73,20 @@ export interface PlanCounts {
  * has another value than the state expects; and where nothing has changed since, the plan of a list that was made to
  * match is empty.
  */
-export function planOf(input: PlanInput): Plan {
-  const { seed, state, prunes } = input;
+export function createPlan(input: PlanInput): Plan {
+  const { manifest, state, prune } = input;
   if (state.run !== undefined) throw new Error('a run is to be folded into its state before anything is planned');
-  const planning = new Planning(input);
+  const planning = new Planner(input);
   const named = new Set<string>();
-  for (const item of seed.items) {
+  for (const item of manifest.items) {
     named.add(item.key);
     planning.add(item, state.items.get(item.key));
   }
-  for (const [key, known] of state.items) if (!named.has(key)) planning.addUnnamed(key, known, prunes);
+  for (const [key, known] of state.items) if (!named.has(key)) planning.addUnnamed(key, known, prune);
   return planning.end();
 }
 
-class Planning {
+class Planner {
   readonly #input: PlanInput;
   readonly #steps: Step[] = [];
   readonly #conflicts: Conflict[] = [];
@@ -102,37 +102,37 @@ class Planning {
     this.#input = input;
   }
 
-  /** What the seed names. */
-  add(item: SeedItem, known: StateItem | undefined): void {
+  /** What the manifest names. */
+  add(item: ManifestItem, known: StateItem | undefined): void {
     const { key, fields } = item;
     if (known === undefined) this.#create(item, {});
     else if (known.inDoubt !== undefined) this.#doubt(item, known.inDoubt);
     else {
-      const observed = this.#input.observed.get(key);
-      if (observed?.kind === 'gone') {
+      const current = this.#input.current.get(key);
+      if (current?.kind === 'gone') {
         this.#gone += 1;
         this.#create(item, { why: 'gone' });
-      } else if (!this.#refuses('update', key, known, observed)) {
-        const now = observed?.kind === 'there' ? observed : known;
+      } else if (!this.#refuses('update', key, known, current)) {
+        const now = current?.kind === 'there' ? current : known;
         if (holdsFields(now.fields, fields)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
         else this.#update(item, known, now);
       }
     }
   }
 
-  /** What the seed does not name. */
-  addUnnamed(key: string, known: StateItem, prunes: boolean): void {
+  /** What the manifest does not name. */
+  addUnnamed(key: string, known: StateItem, prune: boolean): void {
     if (known.inDoubt !== undefined) {
       this.#inDoubt.push(key);
       return;
     }
-    const observed = this.#input.observed.get(key);
-    if (observed?.kind === 'gone') {
+    const current = this.#input.current.get(key);
+    if (current?.kind === 'gone') {
       this.#learned.set(key, undefined);
       this.#forgotten += 1;
-    } else if (!prunes) this.#orphaned.push(key);
-    else if (!this.#refuses('delete', key, known, observed)) {
-      this.#delete(key, known, observed?.kind === 'there' ? observed : known);
+    } else if (!prune) this.#orphaned.push(key);
+    else if (!this.#refuses('delete', key, known, current)) {
+      this.#delete(key, known, current?.kind === 'there' ? current : known);
     }
   }
 
@@ -140,21 +140,21 @@ class Planning {
    * Whether the id belongs to another item by now: a restored list counts from 1 again, a person may have put something
    * else in its place. The ETag cannot tell, since it was read together with the other item.
    */
-  #refuses(action: Conflict['action'], key: string, known: KnownItem, observed: Observed | undefined): boolean {
+  #refuses(action: Conflict['action'], key: string, known: KnownItem, current: CurrentItem | undefined): boolean {
     const name = this.#input.state.key;
-    if (observed?.kind !== 'there' || isOfKey(observed.fields, known, key, name)) return false;
-    this.#conflicts.push({ key, id: known.id, action, found: ownField(observed.fields, name) });
+    if (current?.kind !== 'there' || hasKey(current.fields, known, key, name)) return false;
+    this.#conflicts.push({ key, id: known.id, action, found: ownField(current.fields, name) });
     return true;
   }
 
-  #create({ key, fields }: SeedItem, more: Pick<CreateStep, 'why' | 'inDoubt'>): void {
+  #create({ key, fields }: ManifestItem, more: Pick<CreateStep, 'why' | 'inDoubt'>): void {
     this.#steps.push({ number: this.#next, action: 'create', key, fields, after: fields, ...more });
   }
 
-  #doubt(item: SeedItem, inDoubt: CreateInDoubt): void {
-    const { mayResend } = this.#input;
-    const isSame = mayResend !== undefined && payloadHash(undefined, item.fields) === inDoubt.hash;
-    if (isSame && inDoubt.idempotencyKey !== null && mayResend(inDoubt)) {
+  #doubt(item: ManifestItem, inDoubt: CreateInDoubt): void {
+    const { canResend } = this.#input;
+    const isSame = canResend !== undefined && payloadHash(undefined, item.fields) === inDoubt.hash;
+    if (isSame && inDoubt.idempotencyKey !== null && canResend(inDoubt)) {
       this.#create(item, { why: 'in-doubt', inDoubt });
     } else this.#inDoubt.push(item.key);
   }
@@ -165,7 +165,7 @@ class Planning {
     if (known.etag !== now.etag || !isSameFields(known.fields, now.fields)) this.#learned.set(key, now);
   }
 
-  #update({ key, fields }: SeedItem, { id, fields: applied }: KnownItem, now: Now): void {
+  #update({ key, fields }: ManifestItem, { id, fields: applied }: KnownItem, now: Now): void {
     const changed: [string, JsonValue][] = [];
     const before: [string, JsonValue][] = [];
     let isDrift = false;
@@ -213,7 +213,7 @@ class Planning {
  *
  * @param name of the key field
  */
-export function isOfKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
+export function hasKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
   const found = ownField(fields, name);
   return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
 }

@@ -7,7 +7,7 @@ import type { Plan } from './plan.ts';
 import { type KnownItem, type State, type StateItem, type Step, stepHash, withItems } from './state.ts';
 
 /** The journal of a run of apply. */
-export interface AppliedJournal {
+export interface RunJournal {
   readonly path: string;
   readonly replay: Replay;
   /** What is known of the rows that are done. */
@@ -21,7 +21,7 @@ export interface RowEnd {
 }
 
 /** A state that a run was folded into, and how many of its steps came to what. */
-export interface Folded {
+export interface RecoveredRun {
   readonly state: State;
   readonly done: number;
   readonly inDoubt: number;
@@ -30,7 +30,7 @@ export interface Folded {
 }
 
 /** The journal of a state's runs, beside it. */
-export function journalOf(statePath: string): string {
+export function journalPath(statePath: string): string {
   return `${statePath}.journal`;
 }
 
@@ -51,7 +51,7 @@ export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'se
  * @returns undefined where none was begun
  * @throws {Failure} local-file, when it cannot be read or is damaged
  */
-export async function readApplied(path: string, options: ReplayOptions): Promise<AppliedJournal | undefined> {
+export async function readRunJournal(path: string, options: ReplayOptions): Promise<RunJournal | undefined> {
   const replay = await readJournal(path, options);
   if (replay === undefined) return undefined;
   const ends = new Map<number, RowEnd>();
@@ -69,20 +69,20 @@ export async function readApplied(path: string, options: ReplayOptions): Promise
  * @throws {Failure} local-file, when it is of another state, or of a newer version of this one: what that run did is
  *   not in this one
  */
-export function checkJournal(state: State, { path, replay }: AppliedJournal): 'own' | 'old' {
+export function checkJournal(state: State, { path, replay }: RunJournal): 'own' | 'old' {
   const { header } = replay;
   const [lineage, serial] = [header.identity.slice(0, 32), Number.parseInt(header.identity.slice(32), 16)];
   if (header.action !== 'apply' || header.identity.length !== 48 || lineage !== state.lineage) {
-    throw foreign(path, 'it is of another state');
+    throw foreign(path, 'it records another state');
   }
-  if (!isSameTarget(state, header)) throw foreign(path, 'it is of another list');
+  if (!isSameTarget(state, header)) throw foreign(path, 'it records another list');
   // One without an intent has nothing to tell.
   if (serial < state.serial || (serial > state.serial && replay.nextSeq === 1)) return 'old';
   if (serial > state.serial) {
-    throw foreign(path, `it is of version ${serial} of the state, and this one is older: version ${state.serial}`);
+    throw foreign(path, `it records version ${serial}, and this state is older: version ${state.serial}`);
   }
   if (header.run === state.run?.id && header.input.rows === state.run.steps.length) return 'own';
-  throw foreign(path, 'it is of another run');
+  throw foreign(path, 'it records another run');
 }
 
 function isSameTarget(state: State, header: JournalHeader): boolean {
@@ -90,8 +90,8 @@ function isSameTarget(state: State, header: JournalHeader): boolean {
 }
 
 function foreign(path: string, reason: string): Failure {
-  return new Failure('local-file', `${path} is not the journal of this state: ${reason}`, {
-    hint: 'nothing was sent, and both were left as they are: what was created since may not be known here;\nput the newest state beside its journal',
+  return new Failure('local-file', `${path} does not belong to this state: ${reason}`, {
+    hint: 'restore the newest state next to its journal; nothing was sent and both files are unchanged\nthis state may not include items created since',
   });
 }
 
@@ -116,12 +116,12 @@ export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>, no
  * @param journal that of the run; undefined where there is none, or an old one: no step was sent
  * @throws {Failure} local-file, when the steps of the state are not those that the journal tells of
  */
-export function fold(state: State, journal: AppliedJournal | undefined): Folded {
+export function recoverRun(state: State, journal: RunJournal | undefined): RecoveredRun {
   const { run, ...settled } = state;
   if (run === undefined) return { state, done: 0, inDoubt: 0, notDone: 0 };
   if (journal === undefined) return { state: settled, done: 0, inDoubt: 0, notDone: run.steps.length };
   for (const step of run.steps) checkStep(step, journal);
-  const folding = new Folding(state.items, journal);
+  const folding = new RunRecovery(state.items, journal);
   for (const step of run.steps) folding.release(step);
   for (const step of run.steps) folding.take(step);
   const { changes, done, inDoubt } = folding;
@@ -134,23 +134,23 @@ export function fold(state: State, journal: AppliedJournal | undefined): Folded 
 }
 
 /** A step that was changed since it was sent would be taken for something that it was not. */
-function checkStep(step: Step, { path, replay, ends }: AppliedJournal): void {
+function checkStep(step: Step, { path, replay, ends }: RunJournal): void {
   const hash = replay.hashOf(step.number);
   const isDone = replay.stateOf(step.number) === 'done';
   const isKnown = hash === undefined ? !isDone : hash === stepHash(step);
   if (isKnown && (!isDone || ends.has(step.number))) return;
-  throw foreign(path, `step ${step.number} of the state is not what was sent`);
+  throw foreign(path, `step ${step.number} of the state differs from what was sent`);
 }
 
-class Folding {
+class RunRecovery {
   readonly changes = new Map<string, StateItem | undefined>();
   done = 0;
   inDoubt = 0;
   readonly #items: ReadonlyMap<string, StateItem>;
-  readonly #journal: AppliedJournal;
+  readonly #journal: RunJournal;
   readonly #ids = new Set<string>();
 
-  constructor(items: ReadonlyMap<string, StateItem>, journal: AppliedJournal) {
+  constructor(items: ReadonlyMap<string, StateItem>, journal: RunJournal) {
     this.#items = items;
     this.#journal = journal;
     for (const { id } of items.values()) if (id !== undefined) this.#ids.add(id);

@@ -13,7 +13,7 @@ import { doneIfMissing } from '../bulk/senders.ts';
 import type { Session } from '../cli/session.ts';
 import type { Failure } from '../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../core/item.ts';
-import type { Observed } from './plan.ts';
+import type { CurrentItem } from './plan.ts';
 import type { State } from './state.ts';
 
 /** An item that a state knows. */
@@ -29,17 +29,21 @@ interface KnownRow {
  * @throws {Failure} what the first read ended in that says neither that the item is there nor that it is gone
  * @throws {Stopped} when it was told to stop
  */
-export async function observe(state: State, pace: RunLimits, session: Session): Promise<ReadonlyMap<string, Observed>> {
+export async function refreshItems(
+  state: State,
+  pace: RunLimits,
+  session: Session,
+): Promise<ReadonlyMap<string, CurrentItem>> {
   const rows = knownRows(state);
-  const observed = new Map<string, Observed>();
-  if (rows.length === 0) return observed;
+  const current = new Map<string, CurrentItem>();
+  if (rows.length === 0) return current;
   const { host } = session;
   const stops = startGracefulStop(host, true);
   const report = { settled: 0, failed: 0, inDoubt: 0 };
   let refused: Failure | undefined;
   const take = (result: RowResult<KnownRow, Item | undefined>) => {
     report.settled += 1;
-    if (result.status === 'done') observed.set(result.row.key, observedOf(result.value));
+    if (result.status === 'done') current.set(result.row.key, observedOf(result.value));
     else if (result.status === 'failed') refused ??= result.failure;
     return undefined;
   };
@@ -57,7 +61,7 @@ export async function observe(state: State, pace: RunLimits, session: Session): 
     const { stoppedBy } = await running.ended.finally(() => progress.end());
     if (refused !== undefined) throw refused;
     if (stoppedBy !== undefined) throw stoppedBy;
-    return observed;
+    return current;
   } finally {
     stops.end();
   }
@@ -89,7 +93,7 @@ function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item 
   };
 }
 
-function observedOf(item: Item | undefined): Observed {
+function observedOf(item: Item | undefined): CurrentItem {
   if (item === undefined) return { kind: 'gone' };
   return { kind: 'there', fields: item.fields, etag: strongTag(item.etag) };
 }

@@ -32,7 +32,7 @@ export function parseState(text: string, path: string): State {
   refuseRest(text, read.end);
   if (read.count('version') !== stateVersion) throw new JsonFault(`version is not ${stateVersion}`, start);
   const lineage = read.text('lineage');
-  if (!/^[0-9a-f]{32}$/.test(lineage)) throw new JsonFault('lineage has not 32 hex digits', start);
+  if (!/^[0-9a-f]{32}$/.test(lineage)) throw new JsonFault('lineage is not 32 hex digits', start);
   const serial = read.count('serial');
   if (serial === 0) throw new JsonFault('serial is 0', start);
   const place = { origin: read.text('origin'), site: read.id('site', 'site'), list: read.id('list', 'list') };
@@ -40,7 +40,7 @@ export function parseState(text: string, path: string): State {
   const state = { lineage, serial, ...place, key: read.text('key'), items };
   const known = read.has('retired') ? { ...state, retired: readRetired(text, read.extent('retired'), items) } : state;
   const run = read.maybeText('run');
-  if ((run === undefined) === read.has('steps')) throw new JsonFault('a run goes with its steps', start);
+  if ((run === undefined) === read.has('steps')) throw new JsonFault('run and steps must appear together', start);
   return run === undefined ? known : { ...known, run: { id: run, steps: readSteps(text, read.extent('steps')) } };
 }
 
@@ -52,7 +52,7 @@ function refuseNewer(text: string, start: number, path: string): void {
   });
   if (!(version > stateVersion)) return;
   throw new Failure('local-file', `${path} was written by a newer listctl (its version is ${version})`, {
-    hint: 'update listctl; nothing was sent, and the file was left as it is',
+    hint: 'update listctl; nothing was sent and the file is unchanged',
   });
 }
 
@@ -74,7 +74,7 @@ function readItem(text: string, { start }: Extent): StateItem {
   const read = new JsonMembers(text, start, ['id', 'fields', 'etag', 'inDoubt']);
   const fields = read.fields('fields');
   if (read.has('inDoubt')) {
-    if (read.has('id') || read.has('etag')) throw new JsonFault('an item in doubt has no id', start);
+    if (read.has('id') || read.has('etag')) throw new JsonFault('an item in doubt cannot have an id or etag', start);
     return { fields, inDoubt: readDoubt(text, read.extent('inDoubt')) };
   }
   const etag = read.maybeHeader('etag');
@@ -84,7 +84,7 @@ function readItem(text: string, { start }: Extent): StateItem {
 function readRetired(text: string, { start }: Extent, items: State['items']): State['retired'] {
   const retired = new Map<string, Retired>();
   eachMember(text, start, (key, extent) => {
-    if (items.has(key)) throw new JsonFault('a key that has an item is no retired one', extent.start);
+    if (items.has(key)) throw new JsonFault('a key cannot be both in use and retired', extent.start);
     const read = new JsonMembers(text, extent.start, ['follows', 'at']);
     retired.set(key, { follows: read.text('follows'), at: read.count('at') });
   });
@@ -139,13 +139,13 @@ export function readState(path: string): State | undefined {
   const bytes = bytesOf(path);
   if (bytes === undefined) return undefined;
   const state = stateFrom(bytes, path);
-  const kept = headOf(backupOf(path));
+  const kept = headOf(backupPath(path));
   if (kept === undefined || kept.lineage !== state.lineage || kept.serial <= state.serial) return state;
   throw new Failure(
     'local-file',
-    `${path} is older than what was written here: its serial is ${state.serial}, that of ${backupOf(path)} is ${kept.serial}`,
+    `${path} is outdated: its serial is ${state.serial}, but ${backupPath(path)} has ${kept.serial}`,
     {
-      hint: `nothing was sent: what was created since would be created again; put the newest version there,\nor remove ${backupOf(path)} where you know that this one is right`,
+      hint: `restore the newest version, or remove ${backupPath(path)} if this one is right; nothing was sent\nitems created since would be created again`,
     },
   );
 }
@@ -161,8 +161,8 @@ export function readState(path: string): State | undefined {
 export function writeState(path: string, state: State): State {
   const before = headOf(path) ?? headOfWhole(path);
   if (before?.lineage !== (state.serial === 0 ? undefined : state.lineage) || (before?.serial ?? 0) !== state.serial) {
-    throw new Failure('local-file', `${path} is not what it was when it was read: somebody changed it since`, {
-      hint: 'it was left as it is; run it again',
+    throw new Failure('local-file', `${path} changed since it was read`, {
+      hint: 'run the command again; the file is unchanged',
     });
   }
   if (before !== undefined && !before.hasRun) keepBackup(path);
@@ -178,13 +178,13 @@ export function versionAt(path: string): string | undefined {
 }
 
 /** The version before. */
-export function backupOf(path: string): string {
+export function backupPath(path: string): string {
   return `${path}.bak`;
 }
 
 function keepBackup(path: string): void {
   const bytes = bytesOf(path);
-  if (bytes !== undefined) replaceFile(backupOf(path), [bytes]);
+  if (bytes !== undefined) replaceFile(backupPath(path), [bytes]);
 }
 
 /** Many times what the items of a list take; a longer text is none that could be parsed. */
@@ -201,7 +201,7 @@ function bytesOf(path: string): Buffer | undefined {
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
     throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
-      hint: "it says which items of the list are the seed's: nothing was sent without it",
+      hint: 'make the state file readable: it records which items are managed; nothing was sent',
       cause: error,
     });
   }
@@ -220,10 +220,10 @@ function stateFrom(bytes: Buffer, path: string): State {
 }
 
 function damaged(path: string, reason: string): Failure {
-  const kept = headOf(backupOf(path));
-  const hint = kept === undefined ? 'a copy of it' : `${backupOf(path)}, the version before (serial ${kept.serial}),`;
+  const kept = headOf(backupPath(path));
+  const source = kept === undefined ? 'a copy' : `${backupPath(path)}, its previous version (serial ${kept.serial})`;
   return new Failure('local-file', `${path} is damaged: ${reason}`, {
-    hint: `nothing was sent, and it was left as it is; ${hint} may be put in its place:\nwhat was created since would then be created again, so look first`,
+    hint: `restore it from ${source}; nothing was sent and the file is unchanged\nitems created since would be created again, so check the list first`,
   });
 }
 

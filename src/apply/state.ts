@@ -8,12 +8,12 @@ import { checkId, type Fields, type ListRef } from '../core/item.ts';
 export type Step = CreateStep | UpdateStep | DeleteStep;
 
 interface AnyStep {
-  /** From 1: creates and updates in the order of the seed, then deletes. */
+  /** From 1: creates and updates in the order of the manifest, then deletes. */
   readonly number: number;
   readonly key: string;
   /** What is sent; nothing of a delete. */
   readonly fields: Fields;
-  /** What the state holds once it is done: all that the seed says; nothing of a delete. */
+  /** What the state holds once it is done: all that the manifest says; nothing of a delete. */
   readonly after: Fields;
 }
 
@@ -46,12 +46,12 @@ interface KnownItemStep extends AnyStep {
   readonly inDoubt?: undefined;
 }
 
-/** Fields of an item are set: those alone that are not what the seed says. */
+/** Fields of an item are set: those alone that are not what the manifest says. */
 export interface UpdateStep extends KnownItemStep {
   readonly action: 'update';
 }
 
-/** An item that the seed no longer names is removed. */
+/** An item that the manifest no longer names is removed. */
 export interface DeleteStep extends KnownItemStep {
   readonly action: 'delete';
 }
@@ -135,13 +135,13 @@ function followed({ id, inDoubt }: StateItem): string {
 }
 
 /** What is known under one key. */
-export type StateItem = KnownItem | DoubtfulItem;
+export type StateItem = KnownItem | ItemInDoubt;
 
-/** An item that is this seed's. */
+/** An item that is this manifest's. */
 export interface KnownItem {
   /** Fit for a path. */
   readonly id: string;
-  /** As the seed said them when they were last applied. */
+  /** As the manifest said them when they were last applied. */
   readonly fields: Fields;
   /** The entity tag that it had then, if the service gave one. */
   readonly etag?: string | undefined;
@@ -149,7 +149,7 @@ export interface KnownItem {
 }
 
 /** An item that may be there: whether its create was applied is unknown, or its id is. */
-export interface DoubtfulItem {
+export interface ItemInDoubt {
   /** As they were sent. */
   readonly fields: Fields;
   readonly inDoubt: CreateInDoubt;
@@ -176,23 +176,23 @@ export function newState({ origin, site, list }: Target, key: string): State {
  */
 export function checkTarget(state: State, path: string, target: Target, key: string): void {
   if (state.origin !== target.origin || state.site !== target.site || state.list !== target.list) {
-    throw new Failure('local-file', `${path} is of ${targetText(state)}, not of ${targetText(target)}`, {
-      hint: 'nothing was sent, and it was left as it is: each list has a state of its own, which --state names',
+    throw new Failure('local-file', `${path} belongs to ${targetText(state)}, not to ${targetText(target)}`, {
+      hint: 'pass --state to use another state file, one for each list; nothing was sent',
     });
   }
   if (state.key === key) return;
-  throw new Failure('usage', `${path} knows its items by the field "${cut(state.key)}", not by "${cut(key)}"`, {
-    hint: `nothing was sent: pass --key ${cut(state.key)}, or begin another state with --state and --init`,
+  throw new Failure('usage', `${path} uses the key field "${shorten(state.key)}", not "${shorten(key)}"`, {
+    hint: `pass --key ${shorten(state.key)}, or create another state with --state and --init; nothing was sent`,
   });
 }
 
 /** A list in a message. */
 export function targetText({ origin, site, list }: Target): string {
-  return `list "${cut(list)}" of site "${cut(site)}" at ${cut(origin)}`;
+  return `list "${shorten(list)}" of site "${shorten(site)}" at ${shorten(origin)}`;
 }
 
 /** What stands in a file, short enough for a message. */
-export function cut(text: string): string {
+export function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
@@ -205,14 +205,14 @@ export interface FoundItem {
 /**
  * Takes over an item that is already there.
  *
- * @param fields what it has of the fields that the seed names: what the plan compares with
+ * @param fields what it has of the fields that the manifest names: what the plan compares with
  * @throws {Failure} usage, when the key is known already, or another key has that item
  */
 export function importItem(state: State, key: string, { id, etag }: FoundItem, fields: Fields, nowMs: number): State {
   const known = itemsOf(state).get(key);
-  if (known?.inDoubt !== undefined) throw refused(`the create of "${cut(key)}" is in doubt`, resolveHint(key));
+  if (known?.inDoubt !== undefined) throw refused(`the create of "${shorten(key)}" is in doubt`, resolveHint(key));
   if (known !== undefined && known.id !== id) {
-    throw refused(`"${cut(key)}" is item "${known.id}" already`, 'let go of that one first: listctl state forget');
+    throw refused(`"${shorten(key)}" is already item "${known.id}"`, 'run "listctl state forget" first');
   }
   checkOwner(state, key, id);
   return withItem(state, key, knownItem({ id, etag }, fields), nowMs);
@@ -226,7 +226,7 @@ export function importItem(state: State, key: string, { id, etag }: FoundItem, f
 export function forgetItem(state: State, key: string, nowMs: number): State {
   const known = itemsOf(state).get(key);
   if (known === undefined) throw unknownKey(key);
-  if (known.inDoubt !== undefined) throw refused(`the create of "${cut(key)}" is in doubt`, resolveHint(key));
+  if (known.inDoubt !== undefined) throw refused(`the create of "${shorten(key)}" is in doubt`, resolveHint(key));
   return withItem(state, key, undefined, nowMs);
 }
 
@@ -240,7 +240,8 @@ export function forgetItem(state: State, key: string, nowMs: number): State {
 export function resolveItem(state: State, key: string, found: FoundItem | null, nowMs: number): State {
   const known = itemsOf(state).get(key);
   if (known === undefined) throw unknownKey(key);
-  if (known.inDoubt === undefined) throw refused(`"${cut(key)}" is not in doubt: it is item "${known.id}"`, undefined);
+  if (known.inDoubt === undefined)
+    throw refused(`"${shorten(key)}" is not in doubt: it is item "${known.id}"`, undefined);
   if (found === null) return withItem(state, key, undefined, nowMs);
   checkOwner(state, key, found.id);
   return withItem(state, key, knownItem(found, known.fields), nowMs);
@@ -257,8 +258,8 @@ function checkOwner({ items }: State, key: string, id: string): void {
   for (const [other, item] of items) {
     if (other !== key && item.id === id) {
       throw refused(
-        `item "${id}" is that of "${cut(other)}" already`,
-        'let go of it there first: listctl state forget',
+        `item "${id}" already belongs to "${shorten(other)}"`,
+        'run "listctl state forget" for that key first',
       );
     }
   }
@@ -273,15 +274,15 @@ function knownItem({ id, etag }: FoundItem, fields: Fields): KnownItem {
 }
 
 function unknownKey(key: string): Failure {
-  return refused(`the state knows no item by the key "${cut(key)}"`, undefined);
+  return refused(`the state has no item with the key "${shorten(key)}"`, undefined);
 }
 
 function refused(message: string, next: string | undefined): Failure {
   return new Failure('usage', message, {
-    hint: next === undefined ? 'nothing was changed' : `nothing was changed; ${next}`,
+    hint: next === undefined ? 'nothing was changed' : `${next}; nothing was changed`,
   });
 }
 
 function resolveHint(key: string): string {
-  return `look whether it is there, then: listctl state resolve SEED ${cut(key)}=ID, or ${cut(key)}=none`;
+  return `check whether the item exists, then run: listctl state resolve MANIFEST ${shorten(key)}=ID, or ${shorten(key)}=none`;
 }

@@ -52,8 +52,8 @@ function listNamed(named: NamedList, flags: FlagTexts, sources: Sources): ListRe
 function namedOr(name: 'site' | 'list', named: string | undefined, flags: FlagTexts): string | undefined {
   const typed = flags[`--${name}`];
   if (named === undefined || typed === undefined || typed === named) return named;
-  throw new Failure('usage', `--${name} is "${typed}", and the seed is of ${name} "${named}"`, {
-    hint: 'nothing was sent; leave the flag out, or change the seed',
+  throw new Failure('usage', `--${name} "${typed}" conflicts with the manifest: its ${name} is "${named}"`, {
+    hint: `leave out --${name}, or change the manifest; nothing was sent`,
   });
 }
 
@@ -253,8 +253,8 @@ export interface Session {
   /**
    * The list, as flags and settings name it.
    *
-   * @param named by a seed: that stands above what the environment and the settings say
-   * @throws {Failure} usage, when the site or the list is not named, or a flag contradicts the seed
+   * @param named by a manifest: that stands above what the environment and the settings say
+   * @throws {Failure} usage, when the site or the list is not named, or a flag contradicts the manifest
    */
   list(named?: NamedList): ListRef;
   /** Says that the command ends with changes that are still to be made. */

@@ -5,7 +5,7 @@ import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { withSession } from '../cli/session.ts';
 
-/** `listctl apply SEED`: makes a list hold what a file says, again and again. */
+/** `listctl apply MANIFEST`: makes a list match a manifest. */
 export const setUpApply: SetUp = (command, context) => {
   command.argument('<seed>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
   command
@@ -18,18 +18,18 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--detailed-exitcode', 'with --dry-run or --out: exit with 12 if there are changes')
     .option('--out <file>', 'save the plan; "listctl apply FILE" executes it')
     .option('--no-refresh', 'plan from the state file without reading the items');
-  addSeedOptions(command);
+  addManifestOptions(command);
   addPaceOptions(command.optionsGroup('Bulk flags:'));
-  command.action((seed: string, flags: ApplyFlags) =>
+  command.action((manifest: string, flags: ApplyFlags) =>
     withSession(context, command, async (session) =>
-      (await import('../apply/apply.ts')).applySeed(seed, flags, session),
+      (await import('../apply/apply.ts')).applyManifest(manifest, flags, session),
     ),
   );
   addHelpNotes(command, {
     examples: [
-      'listctl apply seed.yaml -s home -l tasks --key Title --init',
-      'listctl apply seed.yaml --dry-run --detailed-exitcode',
-      'listctl apply seed.csv --key Code --prune --yes',
+      'listctl apply manifest.yaml -s home -l tasks --key Title --init',
+      'listctl apply manifest.yaml --dry-run --detailed-exitcode',
+      'listctl apply manifest.csv --key Code --prune --yes',
     ],
     globalFlags: ['site', 'list', 'output'],
     exitCodes: {
@@ -43,8 +43,8 @@ export const setUpApply: SetUp = (command, context) => {
   });
 };
 
-/** Declares the flags by which a seed is read, and its state found. */
-export function addSeedOptions(command: Command): void {
+/** Declares the flags by which a manifest is read, and its state found. */
+export function addManifestOptions(command: Command): void {
   command
     .optionsGroup('Manifest flags:')
     .option('--key <field>', 'field that uniquely identifies an item')

@@ -1,7 +1,13 @@
 import type { Command } from 'commander';
-import { type NamedSeed, openSeed, readSettled, type SeedFlags, withState } from '../apply/open.ts';
-import { isOfKey, type Observed } from '../apply/plan.ts';
-import { observe } from '../apply/refresh.ts';
+import {
+  type ManifestFlags,
+  type OpenManifest,
+  openManifest,
+  readUnlockedState,
+  withLockedState,
+} from '../apply/open.ts';
+import { type CurrentItem, hasKey } from '../apply/plan.ts';
+import { refreshItems } from '../apply/refresh.ts';
 import { checkTarget, forgetItem, importItem, newState, resolveItem, type State } from '../apply/state.ts';
 import { writeState } from '../apply/state-file.ts';
 import { parsePaceFlags } from '../bulk/flags.ts';
@@ -13,30 +19,30 @@ import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
 import { itemView } from '../output/item.ts';
 import type { View } from '../output/view.ts';
 import { yamlDocument } from '../output/yaml.ts';
-import { addSeedOptions } from './apply.ts';
+import { addManifestOptions } from './apply.ts';
 
 /** Declares the seed whose state is read. */
-export function addSeedOfState(command: Command): void {
+export function addManifestArgument(command: Command): void {
   command.argument('<seed>', 'manifest file');
-  addSeedOptions(command);
+  addManifestOptions(command);
 }
 
 /** Declares what commands take that change a state. */
 export function addStateOptions(command: Command): void {
-  addSeedOfState(command);
+  addManifestArgument(command);
   command
     .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
     .option('--break-lock', 'break a stale lock left by another host');
 }
 
-/** `listctl state export SEED` */
+/** `listctl state export MANIFEST` */
 export const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'export the managed items as a manifest',
   setUp: (command, context) => {
-    addSeedOfState(command);
-    command.action((seed: string, flags: SeedFlags) =>
-      withSession(context, command, async (session) => exportSeed(seed, flags, session)),
+    addManifestArgument(command);
+    command.action((manifest: string, flags: ManifestFlags) =>
+      withSession(context, command, async (session) => exportManifest(manifest, flags, session)),
     );
     addHelpNotes(command, {
       examples: ['listctl state export seed.yaml > now.yaml', 'listctl state export seed.yaml -o id'],
@@ -46,7 +52,7 @@ export const exportCommand: CommandSpec = {
   },
 };
 
-/** `listctl state forget SEED KEY` */
+/** `listctl state forget MANIFEST KEY` */
 export const forgetCommand: CommandSpec = {
   name: 'forget',
   summary: 'stop managing an item without deleting it',
@@ -54,7 +60,7 @@ export const forgetCommand: CommandSpec = {
     addStateOptions(command);
     command
       .argument('<key>', 'key of a managed item')
-      .action((seed: string, key: string, flags: SeedFlags) =>
+      .action((manifest: string, key: string, flags: ManifestFlags) =>
         withSession(context, command, async (session) => letGo(seed, key, flags, session)),
       );
     addHelpNotes(command, {
@@ -65,7 +71,7 @@ export const forgetCommand: CommandSpec = {
   },
 };
 
-/** `listctl state import SEED KEY=ID` */
+/** `listctl state import MANIFEST KEY=ID` */
 export const importCommand: CommandSpec = {
   name: 'import',
   summary: 'import an existing item',
@@ -73,7 +79,7 @@ export const importCommand: CommandSpec = {
     addStateOptions(command);
     command
       .argument('<key=id>', 'key in the manifest, and the id of the existing item')
-      .action((seed: string, text: string, flags: SeedFlags) =>
+      .action((manifest: string, text: string, flags: ManifestFlags) =>
         withSession(context, command, async (session) => takeOver(seed, text, flags, session)),
       );
     addHelpNotes(command, {
@@ -85,7 +91,7 @@ export const importCommand: CommandSpec = {
 };
 
 /** A key, and the id that is given for it. */
-export interface KeyWord {
+export interface KeyAndId {
   readonly key: string;
   readonly id: string;
 }
@@ -95,10 +101,12 @@ export interface KeyWord {
  *
  * @throws {Failure} usage
  */
-export function keyWord(text: string): KeyWord {
+export function parseKeyAndId(text: string): KeyAndId {
   const at = text.lastIndexOf('=');
   if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };
-  throw new Failure('usage', `expected KEY=ID, not "${text}"`, { hint: 'such as "Buy milk=17"; nothing was changed' });
+  throw new Failure('usage', `invalid argument "${text}": expected KEY=ID`, {
+    hint: 'pass a key and an id, such as "Buy milk=17"; nothing was changed',
+  });
 }
 
 /**
@@ -110,25 +118,25 @@ export function keyWord(text: string): KeyWord {
  */
 export async function editState(
   word: string,
-  flags: SeedFlags,
+  flags: ManifestFlags,
   { makes }: { readonly makes: boolean },
   session: Session,
-  edit: (state: State, named: NamedSeed) => Promise<State> | State,
+  edit: (state: State, named: OpenManifest) => Promise<State> | State,
 ): Promise<void> {
-  const named = await openSeed(word, flags, session);
-  await withState(named.statePath, parsePaceFlags(flags), session, async (known) => {
-    const state = known ?? (makes ? newState(named.target, named.seed.key) : undefined);
+  const named = await openManifest(word, flags, session);
+  await withLockedState(named.statePath, parsePaceFlags(flags), session, async (known) => {
+    const state = known ?? (makes ? newState(named.target, named.manifest.key) : undefined);
     if (state === undefined) throw noState(named);
-    if (known !== undefined) checkTarget(known, named.statePath, named.target, named.seed.key);
+    if (known !== undefined) checkTarget(known, named.statePath, named.target, named.manifest.key);
     const edited = await edit(state, named);
     if (edited !== known) writeState(named.statePath, edited);
   });
 }
 
-/** The failure for a seed without a state. */
-export function noState({ statePath }: NamedSeed): Failure {
-  return new Failure('usage', `there is no state at ${statePath}`, {
-    hint: 'nothing was changed; listctl apply SEED --init makes one, or listctl state import takes over what is there',
+/** The failure for a manifest without a state. */
+export function noState({ statePath }: OpenManifest): Failure {
+  return new Failure('usage', `no state file at ${statePath}`, {
+    hint: 'run listctl apply MANIFEST --init to create one, or listctl state import to import existing items; nothing was changed',
   });
 }
 
@@ -140,7 +148,7 @@ export async function readItem({ site, list }: ListRef, id: string, session: Ses
 }
 
 /** The flags as they were typed. */
-export interface ResolveFlags extends SeedFlags {
+export interface ResolveFlags extends ManifestFlags {
   readonly force?: boolean;
 }
 
@@ -148,20 +156,20 @@ export interface ResolveFlags extends SeedFlags {
  * Says what became of a create in doubt.
  *
  * @param text `KEY=ID`, or `KEY=none`
- * @throws {Failure} usage, when it is not in doubt; conflict, when that item holds something else; as `editState`
+ * @throws {Failure} usage, when it is not in doubt; conflict, when the item does not match; as `editState`
  */
-export function settle(seed: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
-  const word = keyWord(text);
+export function resolve(manifest: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
+  const word = parseKeyAndId(text);
   const isForced = flags.force === true;
-  return editState(seed, flags, { makes: false }, session, (state, named) =>
+  return editState(manifest, flags, { makes: false }, session, (state, named) =>
     resolved(state, named, word, isForced, session),
   );
 }
 
 async function resolved(
   state: State,
-  { target }: NamedSeed,
-  { key, id }: KeyWord,
+  { target }: OpenManifest,
+  { key, id }: KeyAndId,
   isForced: boolean,
   session: Session,
 ): Promise<State> {
@@ -174,8 +182,8 @@ async function resolved(
   }
   const item = await readItem(target, id, session);
   if (!isForced && !holdsFields(item.fields, known.fields)) {
-    throw new Failure('conflict', `item ${item.id} does not hold what was sent for "${key}"`, {
-      hint: 'nothing was changed; where you know that it is the one: --force',
+    throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {
+      hint: 'pass --force if it is the right item; nothing was changed',
     });
   }
   const settled = resolveItem(state, key, item, nowMs);
@@ -183,7 +191,7 @@ async function resolved(
   return settled;
 }
 
-/** `listctl state resolve SEED KEY=ID`, `KEY=none` */
+/** `listctl state resolve MANIFEST KEY=ID`, `KEY=none` */
 export const resolveCommand: CommandSpec = {
   name: 'resolve',
   summary: 'resolve an item in doubt',
@@ -192,7 +200,7 @@ export const resolveCommand: CommandSpec = {
     command
       .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
       .option('--force', 'do not compare the item with the manifest')
-      .action((seed: string, text: string, flags: ResolveFlags) =>
+      .action((manifest: string, text: string, flags: ResolveFlags) =>
         withSession(context, command, async (session) => settle(seed, text, flags, session)),
       );
     addHelpNotes(command, {
@@ -212,27 +220,38 @@ export const setUpState: SetUp = (command, context) => {
  * Takes over an item; where there is no state, one is made.
  *
  * @param text `KEY=ID`
- * @throws {Failure} usage, when the seed has no such key, or it is known already; as `editState` and a read
+ * @throws {Failure} usage, when the manifest has no such key, or it is known already; as `editState` and a read
  */
-export async function takeOver(seed: string, text: string, flags: SeedFlags, session: Session): Promise<void> {
-  const { key, id } = keyWord(text);
-  await editState(seed, flags, { makes: true }, session, async (state, { seed: { items, key: name }, target }) => {
-    const named = items.find((item) => item.key === key);
-    if (named === undefined) throw notInSeed(key, name);
-    const item = await readItem(target, id, session);
-    const imported = importItem(state, key, item, ofThose(item.fields, named.fields), session.host.clock.now());
-    await session.say(`"${key}" is item ${item.id} from now on`);
-    return imported;
+export async function importExisting(
+  manifest: string,
+  text: string,
+  flags: ManifestFlags,
+  session: Session,
+): Promise<void> {
+  const { key, id } = parseKeyAndId(text);
+  await editState(
+    manifest,
+    flags,
+    { makes: true },
+    session,
+    async (state, { manifest: { items, key: name }, target }) => {
+      const named = items.find((item) => item.key === key);
+      if (named === undefined) throw notInManifest(key, name);
+      const item = await readItem(target, id, session);
+      const imported = importItem(state, key, item, ofThose(item.fields, named.fields), session.host.clock.now());
+      await session.say(`imported item ${item.id} as "${key}"`);
+      return imported;
+    },
+  );
+}
+
+function notInManifest(key: string, name: string): Failure {
+  return new Failure('usage', `the manifest has no item with ${name} "${key}"`, {
+    hint: 'add it to the manifest first; nothing was changed',
   });
 }
 
-function notInSeed(key: string, name: string): Failure {
-  return new Failure('usage', `the seed has no item whose ${name} is "${key}"`, {
-    hint: 'write it into the seed first; nothing was changed',
-  });
-}
-
-/** What an item has of the fields that the seed names. */
+/** What an item has of the fields that the manifest names. */
 function ofThose(fields: Fields, named: Fields): Fields {
   const members: (readonly [string, JsonValue])[] = [];
   for (const name of Object.keys(named)) {
@@ -247,10 +266,10 @@ function ofThose(fields: Fields, named: Fields): Fields {
  *
  * @throws {Failure} usage, when the state does not know the key; as `editState`
  */
-export function letGo(seed: string, key: string, flags: SeedFlags, session: Session): Promise<void> {
-  return editState(seed, flags, { makes: false }, session, async (state) => {
+export function forget(manifest: string, key: string, flags: ManifestFlags, session: Session): Promise<void> {
+  return editState(manifest, flags, { makes: false }, session, async (state) => {
     const forgotten = forgetItem(state, key, session.host.clock.now());
-    await session.say(`"${key}" (item ${state.items.get(key)?.id}) is not this seed's any more`);
+    await session.say(`stopped managing "${key}" (item ${state.items.get(key)?.id})`);
     return forgotten;
   });
 }
@@ -264,16 +283,16 @@ const exportView: View<Item> = { ...itemView, printsNone: true };
  *
  * @throws {Failure} usage, when there is no state; local-file, when it is damaged; as the reads
  */
-export async function exportSeed(word: string, flags: SeedFlags, session: Session): Promise<void> {
-  const named = await openSeed(word, flags, session);
+export async function exportManifest(word: string, flags: ManifestFlags, session: Session): Promise<void> {
+  const named = await openManifest(word, flags, session);
   const pace = parsePaceFlags(flags);
-  const state = await readSettled(named.statePath, session);
+  const state = await readUnlockedState(named.statePath, session);
   if (state === undefined) throw noState(named);
-  checkTarget(state, named.statePath, named.target, named.seed.key);
-  const items = itemsOf(state, await observe(state, pace, session));
+  checkTarget(state, named.statePath, named.target, named.manifest.key);
+  const items = toItems(state, await refreshItems(state, pace, session));
   const missing = state.items.size - items.length;
   if (missing > 0) {
-    await session.say(`${missing} of ${state.items.size} items are left out: gone, in doubt, or others by now`);
+    await session.say(`${missing} of ${state.items.size} items are omitted: missing, in doubt or replaced`);
   }
   if (session.format(true) !== 'pretty' || session.hasQuery) {
     await session.printing(exportView, true, async (print) => {
@@ -283,19 +302,19 @@ export async function exportSeed(word: string, flags: SeedFlags, session: Sessio
   }
   const { site, list } = named.target;
   const fields = items.map((item) => item.fields);
-  await session.host.stdout.write(`${yamlDocument(seedOf({ site, list, key: state.key }, fields))}`);
+  await session.host.stdout.write(`${yamlDocument(toManifest({ site, list, key: state.key }, fields))}`);
 }
 
-function seedOf(top: JsonObject, items: readonly Fields[]): JsonObject {
+function toManifest(top: JsonObject, items: readonly Fields[]): JsonObject {
   return objectFrom([...Object.entries(top), ['items', items]]);
 }
 
-/** The fields that the seed names, as the service has them; items that are gone, or others by now, are left out. */
-function itemsOf(state: State, observed: ReadonlyMap<string, Observed>): readonly Item[] {
+/** The fields that the manifest names, as the service has them; items that are gone, or others by now, are left out. */
+function toItems(state: State, current: ReadonlyMap<string, CurrentItem>): readonly Item[] {
   const items: Item[] = [];
   for (const [key, known] of state.items) {
-    const now = observed.get(key);
-    if (known.id === undefined || now?.kind !== 'there' || !isOfKey(now.fields, known, key, state.key)) continue;
+    const now = current.get(key);
+    if (known.id === undefined || now?.kind !== 'there' || !hasKey(now.fields, known, key, state.key)) continue;
     const named = Object.keys(known.fields).map((name) => [name, ownField(now.fields, name) ?? null] as const);
     const fields = objectFrom(named);
     items.push({ id: known.id, fields, members: { id: known.id, fields } });

@@ -4,7 +4,7 @@ import { countOf, countText, isAtMost, printable, widthAtMost } from '../core/te
 import { jsonText } from './layout.ts';
 import type { Style } from './style.ts';
 import type { Screen } from './view.ts';
-import { cutBoth, cutMiddle, flowLines, type Part, wordsOf } from './wrap.ts';
+import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
 
 /** What stands where there is no value. */
 const absentWord = 'none';
@@ -71,7 +71,7 @@ export interface FieldChange {
 
 /** One item that the plan leaves alone, for a reason that somebody should know. */
 export interface UntouchedShown {
-  /** Nobody knows whether it was created, its id belongs to another item, or the seed does not name it any more. */
+  /** Nobody knows whether it was created, its id belongs to another item, or the manifest does not name it any more. */
   readonly why: 'in-doubt' | 'conflict' | 'orphaned';
   readonly key: string;
   readonly id?: string | undefined;
@@ -93,14 +93,14 @@ const arrow = '→';
 const signs = { create: '+', update: '~', delete: '-', 'in-doubt': '?', conflict: '!', orphaned: '=' } as const;
 
 const reasons = {
-  drift: 'changed by somebody: set back',
-  gone: 'gone: created again',
-  'in-doubt': 'in doubt: sent again with its key',
+  drift: 'changed outside apply: will be reset',
+  gone: 'missing: will be recreated',
+  'in-doubt': 'in doubt: will be retried with its key',
 } as const;
 
 const reasonsToLeave = {
-  'in-doubt': 'in doubt: nothing is sent for it',
-  orphaned: 'no longer in the seed: left as it is',
+  'in-doubt': 'in doubt: skipped',
+  orphaned: 'no longer in the manifest: unchanged',
 } as const;
 
 /**
@@ -114,7 +114,7 @@ export function stepLines({ action, key, id, why, changes }: StepShown, screen: 
   const idWord = action === 'create' ? 'was id' : 'id';
   const head = headLines({ sign: signs[action], key, id, idWord, reason: reasonOf(action, why), paint }, screen);
   const nameMax = Math.max(6, Math.floor((screen.width - indent - 2) / 3));
-  const names = changes.map(({ field }) => cutMiddle(nameText(field), nameMax));
+  const names = changes.map(({ field }) => truncateMiddle(nameText(field), nameMax));
   const widest = Math.max(0, ...names.map(widthAtMost));
   const valueWidth = screen.width - indent - widest - 2;
   const fields = changes.flatMap((change, at) => {
@@ -122,7 +122,7 @@ export function stepLines({ action, key, id, why, changes }: StepShown, screen: 
     const label = `${' '.repeat(indent)}${name}: ${' '.repeat(widest - widthAtMost(name))}`;
     if (action === 'update') return updateLines(change, label, indent + widest, valueWidth, style);
     const value = action === 'create' ? change.after : change.before;
-    return [`${label}${value === undefined ? style.dim(absentWord) : cutMiddle(valueText(value), valueWidth)}`];
+    return [`${label}${value === undefined ? style.dim(absentWord) : truncateMiddle(valueText(value), valueWidth)}`];
   });
   return [...head, ...fields];
 }
@@ -131,17 +131,19 @@ export function stepLines({ action, key, id, why, changes }: StepShown, screen: 
 export function untouchedLines({ why, key, id, found }: UntouchedShown, screen: PlanScreen): string[] {
   const paint = why === 'orphaned' ? undefined : screen.style.yellow;
   const isConflict = why === 'conflict';
-  const reason = isConflict ? `now holds another item: ${otherText(found, screen)}` : reasonsToLeave[why];
+  const reason = isConflict ? `now belongs to another item: ${otherText(found, screen)}` : reasonsToLeave[why];
   const head = { sign: signs[why], key, id, idWord: 'id', reason, paint, isSentence: isConflict };
   return headLines(head, screen);
 }
 
 function otherText(found: JsonValue | undefined, { width }: PlanScreen): string {
-  return found === undefined || found === null ? 'no key' : `key ${cutMiddle(jsonText(found), width - indent - 4)}`;
+  return found === undefined || found === null
+    ? 'no key'
+    : `key ${truncateMiddle(jsonText(found), width - indent - 4)}`;
 }
 
 function reasonOf(action: StepShown['action'], why: StepShown['why']): string | undefined {
-  if (why === 'drift' && action === 'delete') return 'changed by somebody: deleted all the same';
+  if (why === 'drift' && action === 'delete') return 'changed outside apply: will be deleted';
   return why === undefined ? undefined : reasons[why];
 }
 
@@ -161,16 +163,17 @@ function headLines(
   { width, style }: PlanScreen,
 ): string[] {
   // Each cut to a line of its own, with room for a comma.
-  const called = `${sign} key ${cutMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
-  const named = id === undefined ? [] : [`${idWord} ${cutMiddle(idText(id), width - indent - `${idWord} ,`.length)}`];
+  const called = `${sign} key ${truncateMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
+  const named =
+    id === undefined ? [] : [`${idWord} ${truncateMiddle(idText(id), width - indent - `${idWord} ,`.length)}`];
   const parts: Part[] = [
     { text: called, paint, mark: named.length > 0 || reason !== undefined ? ',' : undefined },
     ...named.map(
       (text): Part => ({ text, paint: style.dim, mark: reason === undefined || isSentence ? undefined : ',' }),
     ),
-    ...wordsOf(reason ?? '', { paint }),
+    ...splitWords(reason ?? '', { paint }),
   ];
-  return flowLines(parts, width, indent);
+  return wrap(parts, width, indent);
 }
 
 /** @param arrowAt the column below the label's colon */
@@ -204,8 +207,8 @@ function cutDifferently(
   change: FieldChange,
   widthMax: number,
 ): readonly [string, string] {
-  const cut = cutBoth(before, after, widthMax);
-  return looksSame(...cut) ? cutBoth(...exactTextsOf(change), widthMax) : cut;
+  const cut = truncateBoth(before, after, widthMax);
+  return looksSame(...cut) ? truncateBoth(...exactTextsOf(change), widthMax) : cut;
 }
 
 /** A plan. Any text will do: it is made printable here. */
@@ -236,7 +239,7 @@ export interface PlanCountsShown {
   readonly inDoubt: number;
   /** Whose id belongs to another item by now. */
   readonly conflict?: number | undefined;
-  /** No longer in the seed, and left as they are. */
+  /** No longer in the manifest, and left as they are. */
   readonly orphaned: number;
 }
 
@@ -263,8 +266,8 @@ export function* planLines(plan: PlanShown, screen: Screen): Generator<string> {
 }
 
 /**
- * The counts: `Plan: 3 to create, 2 to update (1 changed by somebody), 94 unchanged`, or `No changes: 100 items are as
- * the seed says.` What is zero is left out. One line where there is no terminal; on one, as many as its width takes.
+ * The counts: `Plan: 3 to create, 2 to update (1 changed outside apply), 94 unchanged`, or `No changes: 100 items are as
+ * the manifest says.` What is zero is left out. One line where there is no terminal; on one, as many as its width takes.
  */
 export function planSummary(counts: PlanCountsShown, screen: Screen): string {
   const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : widthOf(screen);
@@ -298,21 +301,21 @@ function* bodyOf({ steps, untouched = [] }: PlanShown, screen: PlanScreen): Gene
 }
 
 function sentenceLines(text: string, { width }: PlanScreen, paint?: (text: string) => string): string[] {
-  return flowLines(wordsOf(printable(text), { paint }), width, 2);
+  return wrap(splitWords(printable(text), { paint }), width, 2);
 }
 
 function summaryLines(counts: PlanCountsShown, { width, style }: PlanScreen): string[] {
   const isNone = counts.create + counts.update + counts.delete === 0;
-  return flowLines(isNone ? noChangeParts(counts, style) : changeParts(counts, style), width, 2);
+  return wrap(isNone ? noChangeParts(counts, style) : changeParts(counts, style), width, 2);
 }
 
 function changeParts(counts: PlanCountsShown, style: Style): Part[] {
   const { create, update, unchanged, drifted, driftedDeletes = 0, gone } = counts;
   const deletesDrifted = Math.max(driftedDeletes, drifted - update);
   const groups = [
-    countParts(create, 'to create', style.green, asideOf(gone, 'gone')),
-    countParts(update, 'to update', style.yellow, asideOf(drifted - deletesDrifted, 'changed by somebody')),
-    countParts(counts.delete, 'to delete', style.red, asideOf(deletesDrifted, 'changed by somebody')),
+    countParts(create, 'to create', style.green, asideOf(gone, 'missing')),
+    countParts(update, 'to update', style.yellow, asideOf(drifted - deletesDrifted, 'changed outside apply')),
+    countParts(counts.delete, 'to delete', style.red, asideOf(deletesDrifted, 'changed outside apply')),
     countParts(unchanged, 'unchanged'),
     ...untouchedGroups(counts, style),
   ];
@@ -322,18 +325,18 @@ function changeParts(counts: PlanCountsShown, style: Style): Part[] {
 function noChangeParts(counts: PlanCountsShown, style: Style): Part[] {
   const { unchanged } = counts;
   const rest = joined(untouchedGroups(counts, style), '.');
-  const verb = unchanged === 1 ? 'is' : 'are';
-  const said = unchanged === 0 ? 'the seed has no items' : `${countOf(unchanged, 'item')} ${verb} as the seed says`;
-  // Where nothing is unchanged, but something is in doubt, the seed does have items.
-  const first = unchanged === 0 && rest.length > 0 ? [] : wordsOf(said, { mark: rest.length > 0 ? ';' : '.' });
-  return [...wordsOf('No changes:'), ...first, ...rest];
+  const verb = unchanged === 1 ? 'matches' : 'match';
+  const said = unchanged === 0 ? 'the manifest has no items' : `${countOf(unchanged, 'item')} ${verb} the manifest`;
+  // Where nothing is unchanged, but something is in doubt, the manifest does have items.
+  const first = unchanged === 0 && rest.length > 0 ? [] : splitWords(said, { mark: rest.length > 0 ? ';' : '.' });
+  return [...splitWords('No changes:'), ...first, ...rest];
 }
 
 function untouchedGroups({ inDoubt, conflict = 0, orphaned }: PlanCountsShown, style: Style): Part[][] {
   return [
     countParts(inDoubt, 'in doubt', style.yellow),
     countParts(conflict, 'in conflict', style.yellow),
-    countParts(orphaned, 'no longer in the seed'),
+    countParts(orphaned, 'no longer in the manifest'),
   ];
 }
 

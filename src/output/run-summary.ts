@@ -3,7 +3,7 @@ import type { Failure, StopSignal } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
 import { countOf, countText, rateText, timeText } from '../core/text.ts';
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
-import { doneWord } from './runs.ts';
+import { pastTense } from './runs.ts';
 import type { Screen } from './view.ts';
 
 /** What is known of a run at its end. */
@@ -93,7 +93,7 @@ export function runSummary(facts: RunFacts, screen: Screen): readonly string[] {
 
 function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { style }: Screen): string[] {
   return [
-    `${countText(done)} ${doneWord(action)}`,
+    `${countText(done)} ${pastTense(action)}`,
     ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
     ...(inDoubt === 0 ? [] : [style.yellow(`${countText(inDoubt)} in doubt`)]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),

@@ -272,7 +272,7 @@ const doneWords: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a row is once its action is done: `created`; `done` for an action without a word of its own. */
-export function doneWord(action: string): string {
+export function pastTense(action: string): string {
   return doneWords.get(action) ?? 'done';
 }
 
@@ -336,7 +336,7 @@ function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {
 
 function lineFor({ row, action, status, id, failure }: RowResultShown, { style }: Screen): string {
   if (status === 'done')
-    return `row ${row} ${doneWord(action)}${id === undefined ? '' : `: ${oneLine(id, limits.id)}`}`;
+    return `row ${row} ${pastTense(action)}${id === undefined ? '' : `: ${oneLine(id, limits.id)}`}`;
   if (status === 'left' || status === 'skipped') return `row ${row} ${status === 'left' ? 'still to do' : 'skipped'}`;
   const word = status === 'failed' ? style.red('failed') : style.yellow('in doubt');
   return `row ${row} ${word}${failure === undefined ? '' : `: ${reasonOf(failure)}`}`;

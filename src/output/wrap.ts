@@ -72,7 +72,7 @@ export interface Part {
  * @param width columns of a line; a part that is wider is broken, wherever that is
  * @param indent blanks, fewer than half of the width
  */
-export function flowLines(parts: readonly Part[], width: number, indent: number): string[] {
+export function wrap(parts: readonly Part[], width: number, indent: number): string[] {
   const lines: string[] = [];
   let line: Part[] = [];
   let used = 0;
@@ -90,7 +90,7 @@ export function flowLines(parts: readonly Part[], width: number, indent: number)
 }
 
 /** The words of a printable text, each a part by itself; the mark follows the last one. */
-export function wordsOf(text: string, { paint, mark }: Omit<Part, 'text'> = {}): Part[] {
+export function splitWords(text: string, { paint, mark }: Omit<Part, 'text'> = {}): Part[] {
   const words = text.split(' ').filter((word) => word !== '');
   return words.map((word, at) => ({ text: word, paint, mark: at === words.length - 1 ? mark : undefined }));
 }
@@ -109,7 +109,7 @@ function painted(parts: readonly Part[]): string {
 /** A part as ones that each fit a line: words, and where a word does not fit, pieces of it. */
 function broken(part: Part, widthMax: number): Part[] {
   if (widthAtMost(part.text) + (part.mark?.length ?? 0) <= widthMax) return [part];
-  return wordsOf(part.text, part).flatMap((word) => piecesOf(word, widthMax));
+  return splitWords(part.text, part).flatMap((word) => piecesOf(word, widthMax));
 }
 
 function piecesOf({ text, paint, mark }: Part, widthMax: number): Part[] {
@@ -138,7 +138,7 @@ interface Shares {
 }
 
 /** A printable text in at most so many columns, both ends kept: `abcdef … uvwxyz`. */
-export function cutMiddle(text: string, widthMax: number): string {
+export function truncateMiddle(text: string, widthMax: number): string {
   return isAtMost(text, widthMax) ? text : cutToEnds(rulerOf(text), halvesOf(widthMax));
 }
 
@@ -151,7 +151,7 @@ export function cutMiddle(text: string, widthMax: number): string {
  *
  * @param widthMax at least 8
  */
-export function cutBoth(before: string, after: string, widthMax: number): readonly [string, string] {
+export function truncateBoth(before: string, after: string, widthMax: number): readonly [string, string] {
   const isWhole = [isAtMost(before, widthMax), isAtMost(after, widthMax)];
   if (isWhole[0] && isWhole[1]) return [before, after];
   const [one, other] = [rulerOf(before), rulerOf(after)];

@@ -35,9 +35,11 @@ test('P23: of two at once on one state, one works, and the other waits for it or
   service.script = () => undefined;
   await using directory = await temporaryDirectory();
   const items = Array.from({ length: count }, (_, at) => ({ Title: `t${at}` }));
-  writeFileSync(join(directory.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
+  writeFileSync(join(directory.path, 'manifest.json'), JSON.stringify({ key: 'Title', items }));
   const apply = (...words: readonly string[]) =>
-    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: directory.path });
+    listctl(['apply', 'manifest.json', '--yes', '-o', 'none', ...words], environmentFor(service), {
+      cwd: directory.path,
+    });
 
   const first = apply('--init', '--rate', '40/s');
   while (service.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -55,9 +57,11 @@ test('P24: the lock of one that was killed is taken at once, and what it did is 
   });
   await using directory = await temporaryDirectory();
   const items = Array.from({ length: 10 }, (_, at) => ({ Title: `t${at}` }));
-  writeFileSync(join(directory.path, 'seed.json'), JSON.stringify({ key: 'Title', items }));
+  writeFileSync(join(directory.path, 'manifest.json'), JSON.stringify({ key: 'Title', items }));
   const apply = (...words: readonly string[]) =>
-    listctl(['apply', 'seed.json', '--yes', '-o', 'none', ...words], environmentFor(service), { cwd: directory.path });
+    listctl(['apply', 'manifest.json', '--yes', '-o', 'none', ...words], environmentFor(service), {
+      cwd: directory.path,
+    });
 
   const first = apply('--init', '--concurrency', '1');
   while (service.requests.length < 5) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -66,6 +70,6 @@ test('P24: the lock of one that was killed is taken at once, and what it did is 
   const second = await apply();
 
   expect(second.exitCode).toBe(8);
-  expect(second.stderr).toContain('the run before was ended half way: 4 of its steps were done, 1 in doubt');
+  expect(second.stderr).toContain('recovered an interrupted run: 4 steps applied, 1 in doubt');
   expect([service.items().size, service.writes().length]).toEqual([10, 10]);
 });

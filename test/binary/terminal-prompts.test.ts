@@ -213,11 +213,11 @@ describe('a terminal that is closed at a question', () => {
     { words: 'items delete 17 -s s -l l --local', question: '? Delete item 17' },
     { words: 'auth login --base-url https://lists.example', question: '? Token for' },
     { words: 'init', question: '? Address' },
-    { words: 'apply seed.yaml -s s -l l --local', question: '(y/N)' },
+    { words: 'apply manifest.yaml -s s -l l --local', question: '(y/N)' },
   ])('ends $words as SIGHUP does, and leaves no lock, core file or settings', async ({ words, question }) => {
     await using directory = await temporaryDirectory();
     const at = (name: string) => join(directory.path, name);
-    writeFileSync(at('seed.yaml'), 'key: Title\nitems:\n  - Title: Milk\n');
+    writeFileSync(at('manifest.yaml'), 'key: Title\nitems:\n  - Title: Milk\n');
     // The shell is there to tell how it ended.
     const line = `trap '' HUP; (trap - HUP; exec '${testNode}' '${listctlFile}' ${words}); echo $? > status`;
     await using terminal = openTerminal('/bin/sh', ['-c', line], {
@@ -230,7 +230,7 @@ describe('a terminal that is closed at a question', () => {
 
     await expect.poll(() => readdirSync(directory.path), { timeout: 15_000 }).toContain('status');
     await expect.poll(() => readFileSync(at('status'), 'utf8')).toBe('129\n');
-    expect(readdirSync(directory.path).filter((name) => !/^(seed.yaml|status|\.local)$/.test(name))).toEqual([]);
+    expect(readdirSync(directory.path).filter((name) => !/^(manifest.yaml|status|\.local)$/.test(name))).toEqual([]);
   });
 });
 

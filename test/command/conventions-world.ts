@@ -18,11 +18,11 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'items update': ['17', '-f', 'Title=b'],
   'items delete': ['17'],
   'items edit': ['17'],
-  apply: ['seed.json', '--key', 'Title'],
-  'state import': ['seed.json', 'b=17', '--key', 'Title'],
-  'state forget': ['seed.json', 'a', '--key', 'Title'],
-  'state resolve': ['seed.json', 'a=17', '--key', 'Title'],
-  'state export': ['seed.json', '--key', 'Title'],
+  apply: ['manifest.json', '--key', 'Title'],
+  'state import': ['manifest.json', 'b=17', '--key', 'Title'],
+  'state forget': ['manifest.json', 'a', '--key', 'Title'],
+  'state resolve': ['manifest.json', 'a=17', '--key', 'Title'],
+  'state export': ['manifest.json', '--key', 'Title'],
   'runs list': [],
   'runs show': ['last'],
   'runs resolve': ['last', '--row', '1', '--not-applied'],
@@ -167,7 +167,7 @@ function environmentIn(directory: string, { url }: { readonly url: string }): Re
     version: 1,
     tokens: { kept: { origin: new URL(url).origin, token: 'kept-token' } },
   });
-  write('seed.json', [{ Title: 'a' }]);
+  write('manifest.json', [{ Title: 'a' }]);
   return {
     ...{ LISTCTL_BASE_URL: url, LISTCTL_TOKEN: 'test-token', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' },
     ...{
@@ -180,17 +180,17 @@ function environmentIn(directory: string, { url }: { readonly url: string }): Re
   };
 }
 
-/** A run that is half done, and the state of a seed that says something else by now. */
+/** A run that is half done, and the state of a manifest that says something else by now. */
 async function haveRunAndState(directory: string, env: Readonly<Record<string, string>>): Promise<void> {
   writeFileSync(join(directory, 'rows.csv'), 'Title\na\nrefused\n');
   const begun = [
     ['items', 'create', '--from', 'rows.csv', '-o', 'none'],
-    ['apply', 'seed.json', '--key', 'Title', '--init', '--yes', '-o', 'none'],
+    ['apply', 'manifest.json', '--key', 'Title', '--init', '--yes', '-o', 'none'],
   ];
   for (const words of begun) {
     const host = testHost({ cwd: directory, env });
     // 9: a row was refused, as it is to be.
     if (![0, 9].includes(await main(words, host))) throw new Error(host.printed.stderr);
   }
-  writeFileSync(join(directory, 'seed.json'), JSON.stringify([{ Title: 'a', Note: 'new' }]));
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify([{ Title: 'a', Note: 'new' }]));
 }

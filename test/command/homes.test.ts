@@ -36,8 +36,8 @@ test('without a home a run is recorded where --journal says, and all of its comm
     expect(await run(words, { ...world, stdin })).toMatchObject({ exitCode: 0 });
   }
   expect((await run(['runs', 'show', 'a.journal', '-o', 'id'], world)).stdout).toBe('1\n2\n');
-  writeFileSync(join(directory.path, 'seed.yaml'), '{key: Title, items: [{Title: d}]}');
-  expect(await run(['apply', 'seed.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
+  writeFileSync(join(directory.path, 'manifest.yaml'), '{key: Title, items: [{Title: d}]}');
+  expect(await run(['apply', 'manifest.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
   const undone = await run(['runs', 'undo', 'a.journal', '--yes', '-o', 'none'], world);
   expect(undone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 taken back') });
   const own = await run(['runs', 'undo', 'piped.journal', '--yes', '-o', 'none', '--journal', 'u.journal'], world);
@@ -45,7 +45,15 @@ test('without a home a run is recorded where --journal says, and all of its comm
   const again = await run(['runs', 'undo', 'a.journal', '--yes', '--journal', 'u.journal'], world);
   expect(again).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('u.journal records another run') });
   expect(readdirSync(directory.path).sort()).toEqual([
-    ...['a.journal', 'a.journal.undo', 'piped.journal', 'rows.csv', 'seed.yaml', 'seed.yaml.state.json', 'u.journal'],
+    ...[
+      'a.journal',
+      'a.journal.undo',
+      'manifest.yaml',
+      'manifest.yaml.state.json',
+      'piped.journal',
+      'rows.csv',
+      'u.journal',
+    ],
   ]);
   expect(await run(['runs', 'remove', 'a.journal'], world)).toMatchObject({ exitCode: 0 });
 });

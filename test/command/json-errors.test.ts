@@ -50,11 +50,11 @@ describe('an error about an item names it', () => {
   test('by the key and the action of its step in an apply', async () => {
     await using service = await listService(({ title }) => (title === 'b' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
-    world.file('seed.csv', 'Code,Title\nA,a\nB,b\n');
+    world.file('manifest.csv', 'Code,Title\nA,a\nB,b\n');
 
     const { stdout, stderr } = await world.run([
       'apply',
-      'seed.csv',
+      'manifest.csv',
       '--key',
       'Code',
       '--init',
@@ -127,12 +127,12 @@ describe('rows that cannot be sent', () => {
   test('of a manifest have their keys', async () => {
     await using service = await listService();
     await using world = await manyWorld(service);
-    world.file('seed.csv', 'Code,Title\nA,a\nA,b\nB\n');
+    world.file('manifest.csv', 'Code,Title\nA,a\nA,b\nB\n');
 
-    const { stderr } = await world.run(['apply', 'seed.csv', '--key', 'Code', '--init', '--yes', '--json']);
+    const { stderr } = await world.run(['apply', 'manifest.csv', '--key', 'Code', '--init', '--yes', '--json']);
 
     expect(linesOf(stderr)).toMatchObject([
-      { error: { row: 2, line: 3, key: 'A', reason: expect.stringContaining('stands in line 2 already') } },
+      { error: { row: 2, line: 3, key: 'A', reason: expect.stringContaining('is already used in line 2') } },
       { error: { row: 3, line: 4 } },
       { error: { exit: 2 } },
     ]);

@@ -127,18 +127,19 @@ describe('runs over many rows', () => {
 
 test('apply: plans, states, steps', async () => {
   await withWorld(async (world) => {
-    const apply = (...more: readonly string[]) => world.run(['apply', 'seed.csv', '--key', 'Title', ...more, ...json]);
-    world.file('seed.csv', 'Title,Count:number\na,1\nb,2\nrefused,3\nlost,4\n');
+    const apply = (...more: readonly string[]) =>
+      world.run(['apply', 'manifest.csv', '--key', 'Title', ...more, ...json]);
+    world.file('manifest.csv', 'Title,Count:number\na,1\nb,2\nrefused,3\nlost,4\n');
     checkRun('plan', await apply('--init', '--dry-run'));
     checkRun('step', await apply('--init', '--yes', '--summary-json', 's.json'));
     check('summary', JSON.parse(world.text('s.json')));
-    check('state', JSON.parse(world.text('seed.csv.state.json')));
-    world.file('seed.csv', 'Title,Count:number\na,5\nc,2\n');
+    check('state', JSON.parse(world.text('manifest.csv.state.json')));
+    world.file('manifest.csv', 'Title,Count:number\na,5\nc,2\n');
     checkRun('plan', await apply('--prune', '--out', 'plan.json'));
     check('plan', JSON.parse(world.text('plan.json')));
     checkRun('step', await apply('--prune', '--yes'));
-    check('state', JSON.parse(world.text('seed.csv.state.json')));
-    world.file('seed.csv', 'Title\na\na\n\n');
+    check('state', JSON.parse(world.text('manifest.csv.state.json')));
+    world.file('manifest.csv', 'Title\na\na\n\n');
     checkRun(undefined, await apply('--yes'));
   });
 });

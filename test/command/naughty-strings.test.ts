@@ -182,18 +182,18 @@ describe('as names of fields', () => {
 });
 
 test.each([
-  { name: 'seed.yaml', keys: anyText },
-  { name: 'seed.json', keys: anyText },
-  { name: 'seed.jsonl', keys: anyText },
-  { name: 'seed.csv', keys: naughtyStrings },
+  { name: 'manifest.yaml', keys: anyText },
+  { name: 'manifest.json', keys: anyText },
+  { name: 'manifest.jsonl', keys: anyText },
+  { name: 'manifest.csv', keys: naughtyStrings },
 ])('as keys of $name: applied once, there is nothing more to do', async ({ name, keys }) => {
   await using world = await manyWorld({ url: 'local:' });
   const items = keys.map((Title) => ({ Title, Text: Title }));
   const texts: Readonly<Record<string, string>> = {
-    'seed.yaml': JSON.stringify({ key: 'Title', items }),
-    'seed.json': JSON.stringify(items),
-    'seed.jsonl': lines(items.map((item) => JSON.stringify(item))),
-    'seed.csv': lines(['Title,Text', ...keys.map((key) => `${cell(key)},${cell(key)}`)]),
+    'manifest.yaml': JSON.stringify({ key: 'Title', items }),
+    'manifest.json': JSON.stringify(items),
+    'manifest.jsonl': lines(items.map((item) => JSON.stringify(item))),
+    'manifest.csv': lines(['Title,Text', ...keys.map((key) => `${cell(key)},${cell(key)}`)]),
   };
   world.file(name, texts[name] ?? '');
 

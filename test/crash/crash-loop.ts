@@ -8,7 +8,7 @@ import type { Kills } from './act.ts';
 import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
-import { isSeedMode, type ModeName, modeNames } from './modes.ts';
+import { isApplyMode, type ModeName, modeNames } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 
@@ -114,10 +114,10 @@ function drawRound(mode: ModeName, name: string, { seed, rows: [min, max] = [200
   const random = seededRandom(seed).branch(name);
   const rows = min + random.whole(max - min + 1);
   const concurrency = 8 + random.whole(9);
-  const throttles = random.next() < throttledShare && !isSeedMode(mode) && mode !== 'service';
+  const throttles = random.next() < throttledShare && !isApplyMode(mode) && mode !== 'service';
   const killsMax = 2 + random.whole(7);
   // Each session of apply looks at every item first.
-  return { rows: isSeedMode(mode) ? Math.ceil(rows / 4) : rows, concurrency, throttles, killsMax, random };
+  return { rows: isApplyMode(mode) ? Math.ceil(rows / 4) : rows, concurrency, throttles, killsMax, random };
 }
 
 /** So many of the rounds are throttled: those take ten times as long. */

@@ -58,7 +58,7 @@ export function holdsDoubt(mode: ModeName): boolean {
 }
 
 /** Whether it is `listctl apply` that is run. */
-export function isSeedMode(mode: ModeName): boolean {
+export function isApplyMode(mode: ModeName): boolean {
   return mode === 'apply' || mode === 'apply-keyed';
 }
 

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedDirectory } from '../support/served-directory.ts';
 import { type Kills, runAct } from './act.ts';
+import { applyClient, settleManifest } from './apply-client.ts';
+import { makeFirstManifest, makeSecondManifest } from './apply-jobs.ts';
 import { type Client, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
 import { faultProxy } from './fault-proxy.ts';
 import { type Judgment, judge, type RoundFacts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
 import { judgeLedger, markOf } from './ledger.ts';
 import { type ListContents, listContents, type TextFields } from './list-contents.ts';
-import { holdsDoubt, isSeedMode, type Job, type ModeName, makeJob, type RowModeName } from './modes.ts';
-import { seedClient, settleSeed } from './seed-client.ts';
-import { makeFirstSeed, makeSecondSeed } from './seed-jobs.ts';
+import { holdsDoubt, isApplyMode, type Job, type ModeName, makeJob, type RowModeName } from './modes.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 import type { Wire } from './wire.ts';
 import { startWriters, type Writers } from './writers.ts';
@@ -73,7 +73,7 @@ export async function runRound(options: RoundOptions): Promise<RoundEnd> {
   const created = writers === undefined ? () => forwardedIn(wire) : () => writers.created() + 2 * rows;
   const stage: Stage = { ...options, contents, wire, created };
   try {
-    if (isSeedMode(mode)) return await runSeeds(stage);
+    if (isApplyMode(mode)) return await runManifests(stage);
     const job = await makeJob(mode as RowModeName | 'service', rows, contents);
     const ended = await runJob(stage, job, 0, options.killsMax);
     return writers === undefined ? ended.end : await withLedger(ended, writers, stage);
@@ -97,7 +97,7 @@ interface EndedJob {
 
 async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Promise<EndedJob> {
   const { wire, directory, list, concurrency, contents, mode } = stage;
-  const client = stage.client ?? (isSeedMode(mode) ? seedClient : listctlClient);
+  const client = stage.client ?? (isApplyMode(mode) ? applyClient : listctlClient);
   for (const [name, text] of Object.entries(job.files)) await writeFile(join(directory, name), text);
   const place: SessionPlace = { job, url: wire.url, list, directory, concurrency, requests: wire.requests };
   const sent = wire.requests.length;
@@ -133,13 +133,13 @@ function factsOf(recorded: readonly RunRecorded[], { rows }: Job) {
   };
 }
 
-/** A seed, and another one after it; each is brought to rest, and looked at again then. */
-async function runSeeds(stage: Stage): Promise<RoundEnd> {
+/** A manifest, and another one after it; each is brought to rest, and looked at again then. */
+async function runManifests(stage: Stage): Promise<RoundEnd> {
   const { mode, rows, contents, killsMax } = stage;
-  const first = await makeFirstSeed(mode, rows, contents);
+  const first = await makeFirstManifest(mode, rows, contents);
   const made = await runJob(stage, first, 0, Math.ceil(killsMax / 2));
   const settled = await settle(stage, made);
-  const second = makeSecondSeed(first, settled.facts.doneIds);
+  const second = makeSecondManifest(first, settled.facts.doneIds);
   const changed = await runJob(stage, second, 1, killsMax - made.end.kills.client - made.end.kills.service);
   const last = await settle(stage, changed);
   return [newIn(settled.end, made.end), changed.end, newIn(last.end, changed.end)].reduce(together, made.end);
@@ -148,9 +148,9 @@ async function runSeeds(stage: Stage): Promise<RoundEnd> {
 async function settle(stage: Stage, { place, found, facts }: EndedJob) {
   const { wire, contents } = stage;
   wire.setCalm(true);
-  const broken = await settleSeed(place, found);
+  const broken = await settleManifest(place, found);
   wire.setCalm(false);
-  const recorded = await seedClient.recordedIn(place);
+  const recorded = await applyClient.recordedIn(place);
   const items = await contents.upTo(place.job.idMax + stage.created());
   // Now all of it is to be there: nothing is in doubt any more, and nobody was killed.
   const job: Job = { ...place.job, mode: 'apply-keyed' };

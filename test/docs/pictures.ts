@@ -89,31 +89,31 @@ async function manyPicture(): Promise<string> {
   return picture;
 }
 
-/** A seed, the plan of what makes the list match it, and that carried out. */
+/** A manifest, the plan of what makes the list match it, and that carried out. */
 async function applyPicture(): Promise<string> {
   await using home = await newHome();
   const environment = { ...home.environment, LISTCTL_BASE_URL: 'local:' };
-  const writeSeed = (...items: readonly string[]) => {
+  const writeManifest = (...items: readonly string[]) => {
     const lines = ['site: home', 'list: tasks', 'key: Title', 'items:', ...items.map((item) => `  - ${item}`), ''];
-    writeFileSync(join(home.path, 'seed.yaml'), lines.join('\n'));
+    writeFileSync(join(home.path, 'manifest.yaml'), lines.join('\n'));
   };
-  writeSeed('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Salt}');
+  writeManifest('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Salt}');
   await typeAll(
-    ['listctl apply seed.yaml --init --yes -o none', 'listctl items update 1 -s home -l tasks -f Count:=9 -o none'],
+    ['listctl apply manifest.yaml --init --yes -o none', 'listctl items update 1 -s home -l tasks -f Count:=9 -o none'],
     home.path,
     environment,
   );
-  writeSeed('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Olives, Count: 2}');
+  writeManifest('{Title: Bread, Count: 3}', '{Title: Oil}', '{Title: Olives, Count: 2}');
 
   await using shell = await openShell(home, environment);
-  await enter(shell, 'cat seed.yaml');
-  await enter(shell, 'listctl apply seed.yaml --prune --dry-run');
-  await enter(shell, 'listctl apply seed.yaml --prune --yes -o none');
+  await enter(shell, 'cat manifest.yaml');
+  await enter(shell, 'listctl apply manifest.yaml --prune --dry-run');
+  await enter(shell, 'listctl apply manifest.yaml --prune --yes -o none');
 
   return pictureOf(shell, {
     title: 'listctl apply',
     description:
-      'A terminal: a seed of three items; the plan that makes the list match it, with an item to set back in yellow, ' +
+      'A terminal: a manifest of three items; the plan that makes the list match it, with an item to set back in yellow, ' +
       'one to create in green and one to delete in red; and the plan carried out.',
   });
 }

@@ -4,13 +4,13 @@ import { answerBodyTarget } from './targets/answer-body.ts';
 import { answerWireTarget } from './targets/answer-wire.ts';
 import { journalTarget } from './targets/journal.ts';
 import { jsonTarget } from './targets/json.ts';
+import { manifestTargets } from './targets/manifests.ts';
 import { rowsTargets } from './targets/rows.ts';
-import { seedTargets } from './targets/seeds.ts';
 import { settingsTarget } from './targets/settings.ts';
 import { stateTargets } from './targets/state.ts';
 import { yamlTarget } from './targets/yaml.ts';
 
 export const fuzzTargets: readonly FuzzTarget[] = [
   ...[answerWireTarget, answerBodyTarget, jsonTarget, yamlTarget],
-  ...[...rowsTargets, ...seedTargets, journalTarget, ...stateTargets, settingsTarget],
+  ...[...rowsTargets, ...manifestTargets, journalTarget, ...stateTargets, settingsTarget],
 ];

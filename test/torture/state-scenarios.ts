@@ -1,4 +1,4 @@
-/** A seed and its state: the file is one version or the next, whole, and what was created is known (C7). */
+/** A manifest and its state: the file is one version or the next, whole, and what was created is known (C7). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { State } from '../../src/apply/state.ts';
 import { parseState } from '../../src/apply/state-file.ts';
@@ -7,14 +7,14 @@ import { bootId } from '../../src/bulk/record.ts';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
 
-const seedName = 'seed.csv';
-const stateName = 'seed.csv.state.json';
+const manifestName = 'manifest.csv';
+const stateName = 'manifest.csv.state.json';
 
 /** Large enough that a state takes several pages of memory. */
 const note = 'n'.repeat(1500);
 
 const pace = ['--concurrency', '2', '--key', 'Title', '-o', 'json'];
-const apply = ['apply', seedName, '--yes', '--prune', ...pace];
+const apply = ['apply', manifestName, '--yes', '--prune', ...pace];
 
 /** The scenarios. */
 export const stateScenarios: readonly Scenario[] = [
@@ -36,7 +36,7 @@ export const stateScenarios: readonly Scenario[] = [
     name: 'state import, over a state that is there',
     before: ['a'],
     found: 'f',
-    words: ['state', 'import', seedName, 'f=2', '--key', 'Title'],
+    words: ['state', 'import', manifestName, 'f=2', '--key', 'Title'],
     wanted: ['a', 'f'],
   }),
 ];
@@ -44,12 +44,12 @@ export const stateScenarios: readonly Scenario[] = [
 /** A change of a state. */
 interface StateWork {
   readonly name: string;
-  /** What a seed before made, by title. */
+  /** What a manifest before made, by title. */
   readonly before?: readonly string[];
   /** An item that is there without the state knowing of it. */
   readonly found?: string;
   readonly words: readonly string[];
-  /** What the seed has, by title, and a second word for its note. */
+  /** What the manifest has, by title, and a second word for its note. */
   readonly wanted: readonly string[];
   /** Whether the command was begun once before, and killed when the service had its second write. */
   readonly killsFirst?: boolean;
@@ -62,13 +62,13 @@ function stateScenario({ name, before, found, words, wanted, killsFirst = false 
     usual: killsFirst ? 8 : 0,
     prepare: async (place) => {
       if (before !== undefined) {
-        writeFileSync(place.path('work', seedName), seedOf(before));
+        writeFileSync(place.path('work', manifestName), toManifest(before));
         expectDone(await place.run([...apply, '--init']));
       }
       if (found !== undefined) {
         expectDone(await place.run(['items', 'create', '-f', `Title=${found}`, '-f', `Note=${note}`]));
       }
-      writeFileSync(place.path('work', seedName), seedOf(wanted));
+      writeFileSync(place.path('work', manifestName), toManifest(wanted));
       if (killsFirst) await killAtSecondWrite(place, words);
     },
     judge: (place) => {
@@ -108,7 +108,7 @@ function stateScenario({ name, before, found, words, wanted, killsFirst = false 
   };
 }
 
-function seedOf(items: readonly string[]): string {
+function toManifest(items: readonly string[]): string {
   const lines = items.map((item) => {
     const [title = '', change = ''] = item.split(' ');
     return `${title},${note}${change}`;
@@ -193,7 +193,7 @@ async function settleDoubts(place: Place): Promise<readonly string[]> {
   for (const [title, { inDoubt }] of state.items) {
     if (inDoubt === undefined) continue;
     const [id] = [...place.service.items].find(([, { key }]) => key === inDoubt.idempotencyKey) ?? ['none'];
-    const ended = await place.run(['state', 'resolve', seedName, `${title}=${id}`, '--key', 'Title']);
+    const ended = await place.run(['state', 'resolve', manifestName, `${title}=${id}`, '--key', 'Title']);
     broken.push(...brokenEnd(`state resolve ${title}=${id}`, ended));
   }
   return broken;

@@ -9,7 +9,7 @@ import { objectFrom } from '../../core/json.ts';
 import { printable } from '../../core/text.ts';
 import type { Cell } from '../../output/table.ts';
 import type { Row, Screen, View } from '../../output/view.ts';
-import { flowLines, wordsOf } from '../../output/wrap.ts';
+import { splitWords, wrap } from '../../output/wrap.ts';
 import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import { type Address, addressText, type Definition, findSetting, refuseOpenHttp } from '../../settings/setting.ts';
@@ -63,9 +63,9 @@ function hintLines(findings: readonly Finding[], screen: Screen): readonly strin
     if (status === 'ok' || status === 'skipped') return [];
     const { text, paint } = markOf(finding, screen);
     const head = { text, paint };
-    const told = flowLines([head, ...wordsOf(printable(`${check}: ${value}`))], width, 2);
+    const told = wrap([head, ...splitWords(printable(`${check}: ${value}`))], width, 2);
     const hints = (hint ?? '').split('\n').filter((line) => line !== '');
-    return [...told, ...hints.flatMap((line) => flowLines([{ text: '   ' }, ...wordsOf(printable(line))], width, 4))];
+    return [...told, ...hints.flatMap((line) => wrap([{ text: '   ' }, ...splitWords(printable(line))], width, 4))];
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }

@@ -17,7 +17,7 @@ async function replacedWorld() {
   const world = await applyWorld(service);
   await world.begin(a, b);
   await service.change('1', { Title: 'payroll', Note: 'secret' });
-  world.seed({ ...a, Note: 'new' }, b);
+  world.manifest({ ...a, Note: 'new' }, b);
   return {
     ...{ service, world },
     [Symbol.asyncDispose]: async () => {
@@ -30,24 +30,35 @@ async function replacedWorld() {
 test('is not set back: 5, with id, key found and key expected; all else is done', async () => {
   await using replaced = await replacedWorld();
   const { world, service } = replaced;
-  world.seed({ ...a, Note: 'new' }, { ...b, Note: 'new' }, c);
+  world.manifest({ ...a, Note: 'new' }, { ...b, Note: 'new' }, c);
 
   const { exitCode, stdout, stderr } = await world.apply('--yes');
 
   expect([exitCode, service.writes().slice(2).sort()]).toEqual([5, ['PATCH 2', 'POST c']]);
   expect(service.items().get('1')).toEqual({ Title: 'payroll', Note: 'secret' });
-  expect(stdout).toContain('! key "a", id 1 now holds another item: key "payroll"');
+  expect(stdout).toContain('! key "a", id 1 now belongs to another item: key "payroll"');
   expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 in conflict');
-  expect(stderr).toContain('item "1" is another one now: its Title is "payroll", not "a"');
-  expect(stderr).toContain('listctl state forget seed.yaml a');
-  expect(stderr).toContain("listctl state import seed.yaml 'a=1'");
+  expect(stderr).toContain('item "1" is now a different item: its Title is "payroll", not "a"');
+  expect(stderr).toContain('listctl state forget manifest.yaml a');
+  expect(stderr).toContain("listctl state import manifest.yaml 'a=1'");
 });
 
 test('the command that it prints finds the state and the key that were named by flags', async () => {
   await using replaced = await replacedWorld();
   const { world } = replaced;
   world.file('m.csv', 'Title,Note\na,new\nb,y\n');
-  const words = ['apply', 'm.csv', '--key', 'Title', '--state', 'seed.yaml.state.json', '-s', 'home', '-l', 'tasks'];
+  const words = [
+    'apply',
+    'm.csv',
+    '--key',
+    'Title',
+    '--state',
+    'manifest.yaml.state.json',
+    '-s',
+    'home',
+    '-l',
+    'tasks',
+  ];
 
   const { stderr } = await world.run([...words, '--yes']);
   const [, printed = ''] = /(state forget .*)/.exec(stderr) ?? [];
@@ -59,7 +70,7 @@ test('the command that it prints finds the state and the key that were named by 
 test('is not deleted with --prune; left alone without it', async () => {
   await using replaced = await replacedWorld();
   const { world, service } = replaced;
-  world.seed();
+  world.manifest();
 
   const kept = await world.apply('--yes');
   const pruned = await world.apply('--prune', '--yes');
@@ -72,8 +83,8 @@ test('ids that were swapped in the state are noticed', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a, b);
-  const swapped = world.text('seed.yaml.state.json').replaceAll(/"id":"([12])"/g, (_, id) => `"id":"${3 - id}"`);
-  world.file('seed.yaml.state.json', swapped);
+  const swapped = world.text('manifest.yaml.state.json').replaceAll(/"id":"([12])"/g, (_, id) => `"id":"${3 - id}"`);
+  world.file('manifest.yaml.state.json', swapped);
 
   const { exitCode } = await world.apply('--prune', '--yes');
 
@@ -89,7 +100,7 @@ test('an item without its key field is another one too', async () => {
   const { exitCode, stdout } = await world.apply('--yes');
 
   expect([exitCode, service.writes().length]).toEqual([5, 1]);
-  expect(stdout).toContain('id 1 now holds another item: no key');
+  expect(stdout).toContain('id 1 now belongs to another item: no key');
 });
 
 describe('is settled', () => {
@@ -159,7 +170,7 @@ test('a saved plan of which an item became another one is overtaken', async () =
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  world.seed({ ...a, Note: 'new' });
+  world.manifest({ ...a, Note: 'new' });
   await world.apply('--out', 'plan.json');
   await service.change('1', { Title: 'payroll' });
 
@@ -171,7 +182,7 @@ test('a saved plan of which an item became another one is overtaken', async () =
 test('a key that the service writes in another way is the same one', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.file('seed.yaml', 'key: Code\nitems:\n- {Code: 1.10, Note: x}\n- {Code: "7", Note: x}\n');
+  world.file('manifest.yaml', 'key: Code\nitems:\n- {Code: 1.10, Note: x}\n- {Code: "7", Note: x}\n');
   await world.apply('--init', '--yes');
   await service.change('1', { Code: 1.1, Note: 'y' });
   await service.change('2', { Code: 7 });
@@ -184,7 +195,7 @@ test('a key that the service writes in another way is the same one', async () =>
 test('its result is failed with a conflict, and a refused step beside it is 9', async () => {
   await using replaced = await replacedWorld();
   const { world, service } = replaced;
-  world.seed({ ...a, Note: 'new' }, { ...b, Note: 'new' });
+  world.manifest({ ...a, Note: 'new' }, { ...b, Note: 'new' });
   service.script = ({ method }) => (method === 'PATCH' ? { status: 400, body: { error: 'no' } } : undefined);
 
   const { exitCode, stdout } = await world.apply('--yes', '-o', 'jsonl');

@@ -1,4 +1,4 @@
-/** A user's directory with a seed in it, over a service: what `apply` is tried in. */
+/** A user's directory with a manifest in it, over a service: what `apply` is tried in. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { main } from '../../../src/main.ts';
@@ -8,15 +8,15 @@ import type { JsonFields } from './item-service.ts';
 
 /** Such a directory. */
 export interface ApplyWorld extends ManyWorld {
-  /** Where the state of `seed.yaml` is. */
+  /** Where the state of `manifest.yaml` is. */
   readonly statePath: string;
-  /** Writes `seed.yaml`: its key is `Title`. */
-  seed(...items: readonly JsonFields[]): void;
-  /** `listctl apply seed.yaml`, and more words. */
+  /** Writes `manifest.yaml`: its key is `Title`. */
+  manifest(...items: readonly JsonFields[]): void;
+  /** `listctl apply manifest.yaml`, and more words. */
   apply(...words: readonly string[]): Promise<Run>;
   /** The first time: with `--init --yes`. Throws where that is no success. */
   begin(...items: readonly JsonFields[]): Promise<void>;
-  /** `listctl state VERB seed.yaml`, and more words. */
+  /** `listctl state VERB manifest.yaml`, and more words. */
   state(verb: string, ...words: readonly string[]): Promise<Run>;
   /** What the state file holds. */
   known(): StateShown;
@@ -47,20 +47,20 @@ export interface StateItemShown {
 /** Makes one. */
 export async function applyWorld(service: { readonly url: string }): Promise<ApplyWorld> {
   const world = await manyWorld(service);
-  const statePath = join(world.path, 'seed.yaml.state.json');
-  const seed = (...items: readonly JsonFields[]) => {
-    world.file('seed.yaml', JSON.stringify({ key: 'Title', items }));
+  const statePath = join(world.path, 'manifest.yaml.state.json');
+  const manifest = (...items: readonly JsonFields[]) => {
+    world.file('manifest.yaml', JSON.stringify({ key: 'Title', items }));
   };
-  const apply = (...words: readonly string[]) => world.run(['apply', 'seed.yaml', ...words]);
+  const apply = (...words: readonly string[]) => world.run(['apply', 'manifest.yaml', ...words]);
   return {
-    ...{ ...world, statePath, seed, apply },
+    ...{ ...world, statePath, manifest, apply },
     begin: async (...items) => {
-      seed(...items);
+      manifest(...items);
       const { exitCode, stderr } = await apply('--init', '--yes', '-o', 'none');
       if (exitCode !== 0) throw new Error(`${exitCode}: ${stderr}`);
     },
-    state: (verb, ...words) => world.run(['state', verb, 'seed.yaml', ...words]),
-    known: () => JSON.parse(world.text('seed.yaml.state.json')) as StateShown,
+    state: (verb, ...words) => world.run(['state', verb, 'manifest.yaml', ...words]),
+    known: () => JSON.parse(world.text('manifest.yaml.state.json')) as StateShown,
     hasState: () => existsSync(statePath),
     patient: (words, more) => patient(world, words, more),
     answering: (words, typed, more, question) => answering(world, words, typed, more, question),

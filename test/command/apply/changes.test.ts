@@ -13,7 +13,7 @@ describe('apply', () => {
   test('creates what is new, and keeps its id, fields and ETag', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
 
     const { exitCode, stderr } = await world.apply('--init', '--yes');
 
@@ -29,30 +29,30 @@ describe('apply', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    const state = world.text('seed.yaml.state.json');
+    const state = world.text('manifest.yaml.state.json');
     const before = service.requests.length;
 
     const { exitCode, stdout } = await world.apply();
 
     expect(exitCode).toBe(0);
     expect(service.requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET']);
-    expect(stdout).toContain('No changes: 2 items are as the seed says.');
-    expect(world.text('seed.yaml.state.json')).toBe(state);
+    expect(stdout).toContain('No changes: 2 items match the manifest.');
+    expect(world.text('manifest.yaml.state.json')).toBe(state);
   });
 
   test('N37: sees no difference in numbers that JavaScript could not tell apart, and in a digit of them it does', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    const seed = (digits: string) =>
+    const manifest = (digits: string) =>
       `{"key":"Title","items":[{"Title":"a","a":1234567890123456789${digits},"b":1.0,"c":1e400,"d":-0}]}`;
-    world.file('seed.yaml', seed('0'));
+    world.file('manifest.yaml', manifest('0'));
     await world.apply('--init', '--yes', '-o', 'none');
 
     const again = await world.apply('--dry-run');
-    world.file('seed.yaml', seed('1'));
+    world.file('manifest.yaml', manifest('1'));
     const other = await world.apply('--yes', '-o', 'none');
 
-    expect(again.stdout).toContain('No changes: 1 item is as the seed says.');
+    expect(again.stdout).toContain('No changes: 1 item matches the manifest.');
     expect([other.exitCode, service.requests.at(-1)?.body]).toEqual([0, '{"fields":{"a":12345678901234567891}}']);
   });
 
@@ -61,7 +61,7 @@ describe('apply', () => {
     await using world = await applyWorld(service);
     await world.begin({ ...a, Due: '1' }, b);
     const etag = world.known().items['a']?.etag;
-    world.seed({ ...a, Due: '2' }, b);
+    world.manifest({ ...a, Due: '2' }, b);
 
     const { exitCode } = await world.apply('--yes');
 
@@ -77,7 +77,7 @@ describe('apply', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed({ Title: 'a', Note: null });
+    world.manifest({ Title: 'a', Note: null });
 
     await world.apply('--yes');
     const again = await world.apply();
@@ -86,7 +86,7 @@ describe('apply', () => {
     expect([service.writes(), again.exitCode]).toEqual([['POST a', 'PATCH 1'], 0]);
   });
 
-  test('does not look at a field that the seed does not name', async () => {
+  test('does not look at a field that the manifest does not name', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
@@ -99,11 +99,11 @@ describe('apply', () => {
     expect(service.items().get('1')).toEqual({ ...a, Other: 'of somebody' });
   });
 
-  test('a field that the seed names no longer is let be', async () => {
+  test('a field that the manifest names no longer is let be', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed({ Title: 'a' });
+    world.manifest({ Title: 'a' });
 
     const { exitCode } = await world.apply();
 
@@ -119,7 +119,7 @@ describe('apply', () => {
     const { exitCode, stdout } = await world.apply('--yes');
 
     expect([exitCode, service.writes().slice(2), service.items().get('1')]).toEqual([0, ['PATCH 1'], a]);
-    expect(stdout).toContain('changed by somebody');
+    expect(stdout).toContain('changed outside apply');
     expect(stdout).toContain('Note: changed → x');
   });
 
@@ -132,14 +132,14 @@ describe('apply', () => {
     const { exitCode, stdout } = await world.apply('--yes');
 
     expect([exitCode, service.writes().slice(2), service.items().get('3')]).toEqual([0, ['POST b'], b]);
-    expect(stdout).toContain('gone: created again');
+    expect(stdout).toContain('missing: will be recreated');
     expect(world.known().items['b']?.id).toBe('3');
   });
 
   test('a number that the service writes in another way is no difference', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.yaml', 'key: Title\nitems:\n- {Title: a, Big: 12345678901234567890, Part: 1.10}\n');
+    world.file('manifest.yaml', 'key: Title\nitems:\n- {Title: a, Big: 12345678901234567890, Part: 1.10}\n');
 
     await world.apply('--init', '--yes');
     await service.change('1', { Part: 1.1 });
@@ -152,17 +152,17 @@ describe('apply', () => {
   });
 });
 
-describe('what the seed no longer names', () => {
+describe('what the manifest no longer names', () => {
   test('I15: is reported, and left as it is', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode, stdout } = await world.apply('--yes');
 
     expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
-    expect(stdout).toContain('= key "b", id 2, no longer in the seed: left as it is');
+    expect(stdout).toContain('= key "b", id 2, no longer in the manifest: unchanged');
     expect(world.known().items).toHaveProperty('b');
   });
 
@@ -171,7 +171,7 @@ describe('what the seed no longer names', () => {
     await using world = await applyWorld(service);
     await world.begin(a, b);
     const etag = world.known().items['b']?.etag;
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode } = await world.apply('--prune', '--yes');
 
@@ -185,7 +185,7 @@ describe('what the seed no longer names', () => {
     await using world = await applyWorld(service);
     await world.begin(a, b);
     await service.remove('2');
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode } = await world.apply('--yes');
 
@@ -196,7 +196,7 @@ describe('what the seed no longer names', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed(a);
+    world.manifest(a);
     service.script = ({ method }) => (method === 'DELETE' ? { status: 404, body: { error: 'gone' } } : undefined);
 
     const { exitCode } = await world.apply('--prune', '--yes');
@@ -204,12 +204,12 @@ describe('what the seed no longer names', () => {
     expect([exitCode, Object.keys(world.known().items)]).toEqual([0, ['a']]);
   });
 
-  test("D: what is not the seed's own is never deleted, whatever it is called", async () => {
+  test("D: what is not the manifest's own is never deleted, whatever it is called", async () => {
     await using service = await itemService();
     await service.add({ Title: 'b' });
     await using world = await applyWorld(service);
     await world.begin(a, c);
-    world.seed();
+    world.manifest();
 
     const { exitCode } = await world.apply('--prune', '--yes');
 

@@ -15,12 +15,12 @@ describe('a plan with changes', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed(a, b);
-    const state = world.text('seed.yaml.state.json');
+    world.manifest(a, b);
+    const state = world.text('manifest.yaml.state.json');
 
-    const { exitCode, stderr } = await world.run(['apply', 'seed.yaml', ...more], where);
+    const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', ...more], where);
 
-    expect([exitCode, service.writes(), world.text('seed.yaml.state.json')]).toEqual([2, ['POST a'], state]);
+    expect([exitCode, service.writes(), world.text('manifest.yaml.state.json')]).toEqual([2, ['POST a'], state]);
     expect(stderr).toContain('--yes');
   });
 
@@ -34,9 +34,12 @@ describe('a plan with changes', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed(a, c);
+    world.manifest(a, c);
 
-    const { exitCode, stderr } = await world.answering(['apply', 'seed.yaml', '--prune', '--concurrency', '1'], typed);
+    const { exitCode, stderr } = await world.answering(
+      ['apply', 'manifest.yaml', '--prune', '--concurrency', '1'],
+      typed,
+    );
 
     expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
     expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list tasks (site home,');
@@ -46,9 +49,9 @@ describe('a plan with changes', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed(a, b);
+    world.manifest(a, b);
 
-    await world.answering(['apply', 'seed.yaml'], 'n\n');
+    await world.answering(['apply', 'manifest.yaml'], 'n\n');
     const { exitCode } = await world.apply('--yes');
 
     expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
@@ -59,7 +62,7 @@ describe('a plan with changes', () => {
     await using world = await applyWorld(service);
     await world.begin(a);
 
-    const { exitCode, stderr } = await world.run(['apply', 'seed.yaml'], { terminal: 80 });
+    const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml'], { terminal: 80 });
 
     expect(exitCode).toBe(0);
     expect(stderr).not.toContain('(y/N)');
@@ -71,9 +74,9 @@ describe('a protected profile', () => {
     await using service = await itemService();
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
-    const words = ['apply', 'seed.yaml', '--init', '--yes'];
+    const words = ['apply', 'manifest.yaml', '--init', '--yes'];
 
     const without = await world.run(words, { env });
     const wrong = await world.run([...words, '--confirm', 'dev'], { env });
@@ -89,12 +92,12 @@ describe('a protected profile', () => {
     await using service = await itemService();
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     const env = { ...settings.env, LISTCTL_BASE_URL: '', LISTCTL_TOKEN: '', LISTCTL_SITE: '', LISTCTL_LIST: '' };
 
-    const shown = await world.run(['apply', 'seed.yaml', '--init', '--dry-run'], { env });
-    await world.run(['apply', 'seed.yaml', '--init', '--yes', '--confirm', 'prod'], { env });
-    const same = await world.run(['apply', 'seed.yaml'], { env });
+    const shown = await world.run(['apply', 'manifest.yaml', '--init', '--dry-run'], { env });
+    await world.run(['apply', 'manifest.yaml', '--init', '--yes', '--confirm', 'prod'], { env });
+    const same = await world.run(['apply', 'manifest.yaml'], { env });
 
     expect([shown.exitCode, same.exitCode]).toEqual([0, 0]);
   });

@@ -17,7 +17,7 @@ describe('somebody else at work at the same moment', () => {
     await using world = await applyWorld(service);
     await world.begin(a, b);
     const before = world.known().items['a'];
-    world.seed(...items);
+    world.manifest(...items);
     service.script = ({ method }) => {
       if (method === 'GET') return undefined;
       service.script = () => undefined;
@@ -27,7 +27,7 @@ describe('somebody else at work at the same moment', () => {
     const { exitCode, stderr } = await world.apply(...flags, '--yes');
 
     expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
-    expect(stderr).toContain('run it again: listctl apply seed.yaml');
+    expect(stderr).toContain('run again: listctl apply manifest.yaml');
   });
 
   test('with --no-refresh the ETag of the state is sent: what changed since is a conflict', async () => {
@@ -35,7 +35,7 @@ describe('somebody else at work at the same moment', () => {
     await using world = await applyWorld(service);
     await world.begin(a);
     await service.change('1', { Note: 'of somebody' });
-    world.seed({ ...a, Note: 'new' });
+    world.manifest({ ...a, Note: 'new' });
 
     const { exitCode } = await world.apply('--yes', '--no-refresh');
 
@@ -49,7 +49,7 @@ describe('somebody else at work at the same moment', () => {
       method === 'GET' ? { status: 200, headers: { etag: 'W/"1"' }, body: { id, fields: a } } : undefined;
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed({ ...a, Note: 'new' });
+    world.manifest({ ...a, Note: 'new' });
 
     const { exitCode } = await world.apply('--yes');
 
@@ -58,7 +58,7 @@ describe('somebody else at work at the same moment', () => {
 });
 
 describe('--no-refresh', () => {
-  test('trusts the state: an unchanged seed makes no request at all', async () => {
+  test('trusts the state: an unchanged manifest makes no request at all', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);

@@ -14,7 +14,7 @@ async function prunedTo(left: number) {
   const service = await itemService();
   const world = await applyWorld(service);
   await world.begin(...items(20));
-  world.seed(...items(left));
+  world.manifest(...items(left));
   return {
     ...{ service, world },
     [Symbol.asyncDispose]: async () => {
@@ -26,25 +26,25 @@ async function prunedTo(left: number) {
 
 describe('a manifest without a value', () => {
   test.each([
-    ['seed.csv', ''],
-    ['seed.csv', '\n\n'],
-    ['seed.csv', 'Title,Note\n'],
-    ['seed.tsv', 'Title\n'],
-    ['seed.jsonl', ''],
-    ['seed.jsonl', ' \n\n'],
-    ['seed.json', ''],
-    ['seed.json', ' \n'],
-    ['seed.yaml', ''],
-    ['seed.yaml', '# nothing\n'],
-    ['seed.csv.gz', gzipSync('')],
-    ['seed.jsonl.gz', gzipSync('\n')],
-    ['seed.json.gz', gzipSync('')],
+    ['manifest.csv', ''],
+    ['manifest.csv', '\n\n'],
+    ['manifest.csv', 'Title,Note\n'],
+    ['manifest.tsv', 'Title\n'],
+    ['manifest.jsonl', ''],
+    ['manifest.jsonl', ' \n\n'],
+    ['manifest.json', ''],
+    ['manifest.json', ' \n'],
+    ['manifest.yaml', ''],
+    ['manifest.yaml', '# nothing\n'],
+    ['manifest.csv.gz', gzipSync('')],
+    ['manifest.jsonl.gz', gzipSync('\n')],
+    ['manifest.json.gz', gzipSync('')],
   ])('%s of %j is 2: nothing is deleted', async (name, content) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin({ Title: 'a' });
     world.file(name, content);
-    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes', '--max-delete', '1'];
+    const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes', '--max-delete', '1'];
 
     const { exitCode, stderr } = await world.run(['apply', name, ...flags]);
 
@@ -58,7 +58,7 @@ describe('a manifest without a value', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin({ Title: 'a' });
-    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes'];
+    const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes'];
 
     const { exitCode } = await world.run(['apply', '-', '--input-format', format, ...flags], { stdin: '' });
 
@@ -66,15 +66,15 @@ describe('a manifest without a value', () => {
   });
 
   test.each([
-    ['seed.json', '[]'],
-    ['seed.json', '{"items":[]}'],
-    ['seed.yaml', 'items: []'],
+    ['manifest.json', '[]'],
+    ['manifest.json', '{"items":[]}'],
+    ['manifest.yaml', 'items: []'],
   ])('is not one that says that the list is empty: %s of %s', async (name, content) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin({ Title: 'a' });
     world.file(name, content);
-    const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--prune', '--yes'];
+    const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes'];
 
     const { exitCode } = await world.run(['apply', name, ...flags]);
 
@@ -103,7 +103,7 @@ describe('--prune', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(...items(24));
-    world.seed(...items(12));
+    world.manifest(...items(12));
 
     const { exitCode } = await world.apply('--prune', '--yes');
 
@@ -119,7 +119,7 @@ describe('--prune', () => {
     await using pruned = await prunedTo(9);
     const { world, service } = pruned;
 
-    const run = await world.answering(['apply', 'seed.yaml', '--prune', ...yes], typed, {}, 'managed items');
+    const run = await world.answering(['apply', 'manifest.yaml', '--prune', ...yes], typed, {}, 'managed items');
 
     expect([run.exitCode, service.items().size]).toEqual([exit, exit === 0 ? 9 : 20]);
     expect(run.stderr.replaceAll(/\s+/g, ' ')).toContain('tasks" to delete 11 of 20 managed items');

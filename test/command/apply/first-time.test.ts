@@ -11,12 +11,12 @@ describe('where there is no state', () => {
     async (flags) => {
       await using service = await itemService();
       await using world = await applyWorld(service);
-      world.seed(a);
+      world.manifest(a);
 
       const { exitCode, stdout, stderr } = await world.apply(...flags);
 
       expect([exitCode, stdout, service.requests, world.hasState()]).toEqual([2, '', [], false]);
-      expect(stderr).toContain(`there is no state at ${world.statePath}`);
+      expect(stderr).toContain(`no state file at ${world.statePath}`);
       expect(stderr).toContain('--init');
     },
   );
@@ -35,13 +35,13 @@ describe('where there is no state', () => {
   test('on a terminal the plan says so above, and it is asked about', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
 
-    const { exitCode, stdout, stderr } = await world.answering(['apply', 'seed.yaml'], 'y\n', { terminal: 200 });
+    const { exitCode, stdout, stderr } = await world.answering(['apply', 'manifest.yaml'], 'y\n', { terminal: 200 });
 
     expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
-    expect(stdout.indexOf('There is no state')).toBeGreaterThan(-1);
-    expect(stdout.indexOf('There is no state')).toBeLessThan(stdout.indexOf('key "a"'));
+    expect(stdout.indexOf('No state file at')).toBeGreaterThan(-1);
+    expect(stdout.indexOf('No state file at')).toBeLessThan(stdout.indexOf('key "a"'));
     expect(stdout).toContain(world.statePath);
     expect(stderr).toContain('Create 2 and delete 0');
   });
@@ -51,21 +51,25 @@ describe('where there is no state', () => {
     async (format) => {
       await using service = await itemService();
       await using world = await applyWorld(service);
-      world.seed(a);
+      world.manifest(a);
 
-      const { exitCode, stderr } = await world.run(['apply', 'seed.yaml', '-o', format, '--yes'], { terminal: 200 });
+      const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', '-o', format, '--yes'], {
+        terminal: 200,
+      });
 
       expect([exitCode, service.writes()]).toEqual([0, ['POST a']]);
-      expect(stderr).toContain(`There is no state at ${world.statePath}`);
+      expect(stderr).toContain(`No state file at ${world.statePath}`);
     },
   );
 
   test('on a terminal with --quiet -o none nobody would see it: 2', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
 
-    const { exitCode } = await world.run(['apply', 'seed.yaml', '--quiet', '-o', 'none', '--yes'], { terminal: 200 });
+    const { exitCode } = await world.run(['apply', 'manifest.yaml', '--quiet', '-o', 'none', '--yes'], {
+      terminal: 200,
+    });
 
     expect([exitCode, service.requests]).toEqual([2, []]);
   });
@@ -73,7 +77,7 @@ describe('where there is no state', () => {
   test('--init makes it before the first request, for its owner alone', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     let during: unknown;
     service.script = () => {
       during = world.known();
@@ -93,10 +97,10 @@ describe('where there is no state', () => {
     expect(statSync(world.statePath).mode & 0o777).toBe(0o600);
   });
 
-  test('--init makes it also of a seed without items', async () => {
+  test('--init makes it also of a manifest without items', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed();
+    world.manifest();
 
     const first = await world.apply('--init');
     const second = await world.apply();
@@ -107,12 +111,12 @@ describe('where there is no state', () => {
   test('--init --dry-run makes none', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode, stdout } = await world.apply('--init', '--dry-run');
 
     expect([exitCode, service.requests, world.hasState()]).toEqual([0, [], false]);
-    expect(stdout).toContain('There is no state');
+    expect(stdout).toContain('No state file at');
   });
 });
 
@@ -125,13 +129,13 @@ test('--init beside a state is 2: no job may pass it always', async () => {
   const { exitCode, stderr } = await world.apply('--init', '--yes');
 
   expect([exitCode, service.requests.length]).toEqual([2, before]);
-  expect(stderr).toContain(`--init: ${world.statePath} is there already`);
+  expect(stderr).toContain(`cannot create a state file: ${world.statePath} already exists`);
 });
 
 test('--state names it', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
 
   const first = await world.apply('--init', '--yes', '--state', 'mine.json');
   const second = await world.apply('--state', 'mine.json');
@@ -139,12 +143,12 @@ test('--state names it', async () => {
   expect([first.exitCode, second.exitCode, service.writes(), world.hasState()]).toEqual([0, 0, ['POST a'], false]);
 });
 
-test('a seed in another directory has its state beside it', async () => {
+test('a manifest in another directory has its state beside it', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
 
-  const { exitCode } = await world.run(['apply', `${world.path}/seed.yaml`, '--init', '--yes'], { cwd: '/' });
+  const { exitCode } = await world.run(['apply', `${world.path}/manifest.yaml`, '--init', '--yes'], { cwd: '/' });
 
   expect([exitCode, world.hasState()]).toEqual([0, true]);
 });

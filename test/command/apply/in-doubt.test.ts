@@ -12,7 +12,7 @@ const [a, b] = [
 async function doubtful(applies: boolean, options: ItemServiceOptions = {}) {
   const service = await itemService(options);
   const world = await applyWorld(service);
-  world.seed(a, b);
+  world.manifest(a, b);
   service.script = ({ method, fields }) =>
     method === 'POST' && fields['Title'] === 'b' ? { status: 500, applies, body: { error: 'bad day' } } : undefined;
   const first = await world.apply('--init', '--yes', '-o', 'none', '--concurrency', '1', '--retries', '0');
@@ -41,7 +41,7 @@ describe('a create without an answer', () => {
     const { service, world, first } = doubt;
 
     expect([first.exitCode, createsOfB(service).length]).toEqual([8, 1]);
-    expect(first.stderr).toContain('listctl state resolve seed.yaml KEY=ID, or KEY=none');
+    expect(first.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
     const { b: item, a: other } = world.known().items;
     expect(item).toMatchObject({
       fields: b,
@@ -53,31 +53,31 @@ describe('a create without an answer', () => {
   test('is held by the next run: shown, nothing sent for it, 8; the others are done', async () => {
     await using doubt = await doubtful(true);
     const { service, world } = doubt;
-    world.seed({ ...a, Note: 'new' }, b);
+    world.manifest({ ...a, Note: 'new' }, b);
 
     const { exitCode, stdout, stderr } = await world.apply('--yes');
 
     expect([exitCode, createsOfB(service).length, service.items().get('1')?.['Note']]).toEqual([8, 1, 'new']);
-    expect(stdout).toContain('? key "b", in doubt: nothing is sent for it');
+    expect(stdout).toContain('? key "b", in doubt: skipped');
     expect(stderr).toContain('"b": in doubt since an earlier run');
     expect(isInDoubt(world)).toBe(true);
   });
 
-  test('is held also where nothing else is to do, and where the seed says another thing by now', async () => {
+  test('is held also where nothing else is to do, and where the manifest says another thing by now', async () => {
     await using doubt = await doubtful(true, { honorsKeys: true });
     const { service, world } = doubt;
 
     const same = await world.apply();
-    world.seed(a, { ...b, Note: 'another' });
+    world.manifest(a, { ...b, Note: 'another' });
     const other = await world.apply('--yes', '--idempotency', 'honored');
 
     expect([same.exitCode, other.exitCode, createsOfB(service).length]).toEqual([8, 8, 1]);
   });
 
-  test('is held though the seed names it no longer, and --prune is there', async () => {
+  test('is held though the manifest names it no longer, and --prune is there', async () => {
     await using doubt = await doubtful(true);
     const { service, world } = doubt;
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode } = await world.apply('--prune', '--yes');
 
@@ -103,17 +103,17 @@ describe('a create without an answer', () => {
       expect([exitCode, service.items().size, isInDoubt(world)]).toEqual([0, 2, false]);
       const [first, second] = createsOfB(service);
       expect([second?.key, second?.body]).toEqual([first?.key, first?.body]);
-      expect(stdout).toContain('in doubt: sent again with its key');
+      expect(stdout).toContain('in doubt: will be retried with its key');
     },
   );
 
   test.each(['sentAt', 'serviceAt'])('an honored key that is a day old by its %s is not sent again', async (moment) => {
     await using doubt = await doubtful(true, { honorsKeys: true });
     const { service, world } = doubt;
-    const text = world.text('seed.yaml.state.json');
+    const text = world.text('manifest.yaml.state.json');
     const old = text.replace(new RegExp(`"${moment}":\\d+`), `"${moment}":${Date.now() - 24 * 3_600_000}`);
     expect(old).not.toBe(text);
-    world.file('seed.yaml.state.json', old);
+    world.file('manifest.yaml.state.json', old);
 
     const { exitCode } = await world.apply('--yes', '--idempotency', 'honored');
 
@@ -177,11 +177,11 @@ describe('state resolve', () => {
     async (word) => {
       await using doubt = await doubtful(true);
       const { world, service } = doubt;
-      const [state, sent] = [world.text('seed.yaml.state.json'), service.requests.length];
+      const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
 
       const { exitCode, stderr } = await world.state('resolve', word);
 
-      expect([exitCode, world.text('seed.yaml.state.json'), service.requests.length]).toEqual([2, state, sent]);
+      expect([exitCode, world.text('manifest.yaml.state.json'), service.requests.length]).toEqual([2, state, sent]);
       expect(stderr).not.toContain('was not created');
     },
   );
@@ -194,7 +194,7 @@ test.each([
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  world.seed(...items);
+  world.manifest(...items);
   service.script = ({ method }) => (method === 'GET' ? undefined : { status: 500, applies: true });
 
   const first = await world.apply('--yes', '--retries', '0', ...flags);

@@ -38,7 +38,7 @@ function titlesIn({ items }: ItemService) {
 
 test('a state that is lost leads to the same keys: nothing is doubled', async () => {
   await using world = await honoring();
-  world.world.seed(a, b);
+  world.world.manifest(a, b);
 
   await world.apply('--init', '--concurrency', '1');
   world.loseState();
@@ -53,12 +53,12 @@ test('a state that is lost leads to the same keys: nothing is doubled', async ()
 
 test('another body has another key: what was refused is fixed and sent', async () => {
   await using world = await honoring();
-  world.world.seed(a);
+  world.world.manifest(a);
   world.service.script = () => ({ status: 400, body: { error: 'no' } });
 
   await world.apply('--init');
   world.service.script = () => undefined;
-  world.world.seed({ ...a, Note: 'fixed' });
+  world.world.manifest({ ...a, Note: 'fixed' });
   const { exitCode } = await world.apply();
 
   const [[, first] = [], [, second] = []] = keysOf(world.service);
@@ -70,9 +70,9 @@ describe('an item that is made once more within the time that a key is remembere
     [
       'was deleted by --prune',
       async ({ world, apply }: Awaited<ReturnType<typeof honoring>>) => {
-        world.seed(b);
+        world.manifest(b);
         await apply('--prune');
-        world.seed(a, b);
+        world.manifest(a, b);
       },
     ],
     ['was removed by a person', ({ service }: Awaited<ReturnType<typeof honoring>>) => service.remove('1')],
@@ -80,9 +80,9 @@ describe('an item that is made once more within the time that a key is remembere
       'was removed, and left out of the manifest meanwhile',
       async ({ world, service, apply }: Awaited<ReturnType<typeof honoring>>) => {
         await service.remove('1');
-        world.seed(b);
+        world.manifest(b);
         await apply();
-        world.seed(a, b);
+        world.manifest(a, b);
       },
     ],
     [
@@ -94,7 +94,7 @@ describe('an item that is made once more within the time that a key is remembere
     ],
   ])('since it %s: is there again, twice over', async (_, lose) => {
     await using world = await honoring();
-    world.world.seed(a, b);
+    world.world.manifest(a, b);
     await world.apply('--init', '--concurrency', '1');
 
     await lose(world);
@@ -108,7 +108,7 @@ describe('an item that is made once more within the time that a key is remembere
 
   test('and a state that is lost after that: two applies find it, none doubles it', async () => {
     await using world = await honoring();
-    world.world.seed(a);
+    world.world.manifest(a);
     await world.apply('--init');
     await world.service.remove('1');
     await world.apply();
@@ -124,9 +124,9 @@ describe('an item that is made once more within the time that a key is remembere
 
 test('a create that a person settled as not made is sent with another key', async () => {
   await using world = await honoring();
-  world.world.seed(a);
+  world.world.manifest(a);
   world.service.script = () => ({ status: 500, body: { error: 'bad day' } });
-  const words = ['apply', 'seed.yaml', '--yes', '--retries', '0'];
+  const words = ['apply', 'manifest.yaml', '--yes', '--retries', '0'];
 
   await world.world.run([...words, '--init']);
   await world.world.state('resolve', 'a=none');

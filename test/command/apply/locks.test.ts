@@ -19,14 +19,14 @@ function leaveForeignLock({ statePath }: ApplyWorld): void {
 
 describe('P23: while one is at work', () => {
   test.each([
-    ['apply', ['apply', 'seed.yaml', '--init', '--yes']],
-    ['state import', ['state', 'import', 'seed.yaml', 'b=1']],
-    ['state forget', ['state', 'forget', 'seed.yaml', 'a']],
-    ['state resolve', ['state', 'resolve', 'seed.yaml', 'a=none']],
+    ['apply', ['apply', 'manifest.yaml', '--init', '--yes']],
+    ['state import', ['state', 'import', 'manifest.yaml', 'b=1']],
+    ['state forget', ['state', 'forget', 'manifest.yaml', 'a']],
+    ['state resolve', ['state', 'resolve', 'manifest.yaml', 'a=none']],
   ])('%s is 11: it names the other, and sends nothing', async (_, words) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
     let second: Run | undefined;
     service.script = ({ nth }) => {
       if (nth > 1) return undefined;
@@ -43,12 +43,12 @@ describe('P23: while one is at work', () => {
   });
 
   test.each([
-    ['apply --dry-run', ['apply', 'seed.yaml', '--dry-run'], '? key "a", in doubt'],
-    ['state export', ['state', 'export', 'seed.yaml'], 'items: []'],
+    ['apply --dry-run', ['apply', 'manifest.yaml', '--dry-run'], '? key "a", in doubt'],
+    ['state export', ['state', 'export', 'manifest.yaml'], 'items: []'],
   ])('%s shows what is known so far, and says that a run is at work', async (_, words, shown) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
     let second: Run | undefined;
     service.script = ({ nth }) => {
       if (nth > 1) return undefined;
@@ -62,17 +62,17 @@ describe('P23: while one is at work', () => {
 
     expect([first.exitCode, second?.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'POST b']]);
     expect(second?.stdout).toContain(shown);
-    expect(second?.stderr).toContain('a run is at work on');
+    expect(second?.stderr).toContain('is in progress or was interrupted');
   });
 
   test('--lock-timeout waits for it, and finds nothing left to do', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
     let second: Promise<Run> | undefined;
     service.script = ({ nth }) => {
       if (nth > 1) return undefined;
-      second = world.patient(['apply', 'seed.yaml', '--yes', '--lock-timeout', '60']);
+      second = world.patient(['apply', 'manifest.yaml', '--yes', '--lock-timeout', '60']);
       const whileItWaits = new Promise((resolve) => setTimeout(resolve, 300));
       return { status: 201, applies: true, body: { id: '1', fields: a }, after: whileItWaits };
     };
@@ -89,7 +89,7 @@ describe('P24: the lock of another host', () => {
   test('is 11 and names --break-lock, which takes it and warns', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     leaveForeignLock(world);
 
     const held = await world.apply('--init', '--yes');
@@ -97,13 +97,13 @@ describe('P24: the lock of another host', () => {
 
     expect([held.exitCode, broken.exitCode, service.writes()]).toEqual([11, 0, ['POST a']]);
     expect(held.stderr).toContain('--break-lock');
-    expect(broken.stderr).toContain('if that is still at work, stop one of the two now');
+    expect(broken.stderr).toContain('if that process is still running, stop one of the two');
   });
 
   test('is waited for as long as --lock-timeout says', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     leaveForeignLock(world);
 
     const waited = await world.apply('--init', '--yes', '--lock-timeout', '30');

@@ -14,7 +14,7 @@ const isPosix = process.platform !== 'win32';
 test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
   mkdirSync(join(world.path, 'real'));
   symlinkSync('real/x.json', world.statePath);
 
@@ -25,8 +25,8 @@ test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it'
   expect((await world.apply('--init', '--yes')).exitCode).toBe(0);
   expect((await world.apply('--yes', '--state', 'real/x.json')).exitCode).toBe(0);
   expect(service.writes()).toEqual(['POST a']);
-  expect(readdirSync(world.path).filter((name) => name.startsWith('seed.yaml.state'))).toEqual([
-    'seed.yaml.state.json',
+  expect(readdirSync(world.path).filter((name) => name.startsWith('manifest.yaml.state'))).toEqual([
+    'manifest.yaml.state.json',
   ]);
   expect(existsSync(join(world.path, 'real', 'x.json'))).toBe(true);
 });
@@ -35,7 +35,7 @@ test('no output takes the place of what is kept beside the state', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  const before = world.text('seed.yaml.state.json');
+  const before = world.text('manifest.yaml.state.json');
 
   for (const ending of ['', '.journal', '.bak', '.lock']) {
     for (const flag of ['--rejects', '--out']) {
@@ -46,14 +46,14 @@ test('no output takes the place of what is kept beside the state', async () => {
       );
     }
   }
-  expect(world.text('seed.yaml.state.json')).toBe(before);
+  expect(world.text('manifest.yaml.state.json')).toBe(before);
 });
 
-test.each(['seed.yaml', 'plan.json'])('no output takes the place of %s of a saved plan', async (file) => {
+test.each(['manifest.yaml', 'plan.json'])('no output takes the place of %s of a saved plan', async (file) => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  world.seed(a, { Title: 'b' });
+  world.manifest(a, { Title: 'b' });
   await world.apply('--out', 'plan.json');
   const before = world.text(file);
 
@@ -65,7 +65,7 @@ test.each(['seed.yaml', 'plan.json'])('no output takes the place of %s of a save
 test.each(['-', '/dev/stdout'])('--out %s prints the plan as it is saved, and nothing else', async (path) => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
 
   const { exitCode, stdout } = await world.apply('--init', '--out', path);
   world.file('plan.json', stdout);
@@ -80,7 +80,7 @@ test('what cannot be written is found out before anything is read', async () => 
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  world.seed(a, { Title: 'b' });
+  world.manifest(a, { Title: 'b' });
   const sent = service.requests.length;
 
   for (const words of [
@@ -96,7 +96,7 @@ test('what cannot be written is found out before anything is read', async () => 
 test.runIf(isPosix)('a state is a regular file of a size that can be read', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
   execFileSync('mkfifo', [join(world.path, 'pipe')]);
   truncateSync(world.file('huge', ''), 600_000_000);
 

@@ -22,9 +22,9 @@ function refuseLocks({ statePath }: ApplyWorld): void {
 }
 
 const reading = [
-  ['apply --dry-run', ['apply', 'seed.yaml', '--dry-run', '--prune', '--detailed-exitcode'], 12],
+  ['apply --dry-run', ['apply', 'manifest.yaml', '--dry-run', '--prune', '--detailed-exitcode'], 12],
   ['apply of a saved plan, --dry-run', ['apply', 'plan.json', '--dry-run'], 0],
-  ['state export', ['state', 'export', 'seed.yaml'], 0],
+  ['state export', ['state', 'export', 'manifest.yaml'], 0],
 ] as const;
 
 describe('without write access', () => {
@@ -32,7 +32,7 @@ describe('without write access', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed({ ...a, Note: 'new' });
+    world.manifest({ ...a, Note: 'new' });
     await world.apply('--prune', '--out', 'plan.json');
     refuseLocks(world);
     const before = filesOf(world);
@@ -45,7 +45,7 @@ describe('without write access', () => {
   test('the first --dry-run, without a state, works too', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     refuseLocks(world);
     const before = filesOf(world);
 
@@ -58,7 +58,7 @@ describe('without write access', () => {
   test('apply itself, and a plan that is saved, need it: 10', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     refuseLocks(world);
 
     const applied = await world.apply('--init', '--yes');
@@ -71,12 +71,12 @@ describe('without write access', () => {
 test('what a killed run did is shown, and its journal is left for who may write', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a, b);
+  world.manifest(a, b);
   const left = new Map<string, string>();
   service.onApplied = (_, id) => {
     if (id !== '2') return;
     for (const more of ['', '.journal'])
-      left.set(`seed.yaml.state.json${more}`, world.text(`seed.yaml.state.json${more}`));
+      left.set(`manifest.yaml.state.json${more}`, world.text(`manifest.yaml.state.json${more}`));
   };
   await world.apply('--init', '--yes', '--concurrency', '1');
   for (const [name, text] of left) world.file(name, text);
@@ -88,7 +88,7 @@ test('what a killed run did is shown, and its journal is left for who may write'
 
   expect([shown.exitCode, exported.exitCode, exported.stdout, filesOf(world)]).toEqual([0, 0, '1\n', before]);
   expect(shown.stdout).toContain('? key "b", in doubt');
-  expect(shown.stderr).toContain('1 of its steps were done, 1 in doubt');
+  expect(shown.stderr).toContain('1 step applied, 1 in doubt');
 });
 
 test.each([[['--dry-run']], [['--out', 'plan.json']]])(
@@ -96,7 +96,7 @@ test.each([[['--dry-run']], [['--out', 'plan.json']]])(
   async (more) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
 
     const refused = await world.apply('--init', ...more, '-o', 'id');
     const asked = await world.apply('--init', ...more, '-o', 'id', '-q', 'steps[].key');

@@ -16,7 +16,7 @@ async function changedWorld() {
   const service = await itemService();
   const world = await applyWorld(service);
   await world.begin(a, b, c);
-  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
   return {
     ...{ service, world },
     [Symbol.asyncDispose]: async () => {
@@ -102,7 +102,7 @@ test.each([
 ])('with -o %s a person sees the plan on stderr before the question', async (format, typed, exit) => {
   await using changed = await changedWorld();
 
-  const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'seed.yaml', '-o', format], typed);
+  const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);
 
   expect(exitCode).toBe(exit);
   const lines = stripVTControlCharacters(stderr);
@@ -115,7 +115,7 @@ describe('a key in doubt', () => {
   test.each([['pretty'], ['jsonl']])('is 8 and named, also where another step is refused (-o %s)', async (format) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
     service.script = ({ method, fields }) =>
       method === 'POST' ? { status: fields['Title'] === 'a' ? 500 : 400, body: { error: 'no' } } : undefined;
     const words = ['--yes', '--retries', '0', '--concurrency', '1', '-o', format];
@@ -126,7 +126,7 @@ describe('a key in doubt', () => {
 
     expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([8, 8, 8]);
     for (const { stderr } of [first, second, third]) expect(stderr.replaceAll('\\', '')).toContain('"a" in doubt');
-    expect(third.stderr).toContain('listctl state resolve seed.yaml');
+    expect(third.stderr).toContain('listctl state resolve manifest.yaml');
     expect(jsonLines(world.text('rejects.jsonl'))).toMatchObject([{ key: 'b', action: 'create' }]);
     if (format !== 'jsonl') return;
     expect(jsonLines(third.stdout)).toMatchObject([

@@ -12,7 +12,7 @@ const [a, b, c] = [
 /** A list of three, and a saved plan that updates one, creates one and deletes one. */
 async function plan(service: ItemService, world: ApplyWorld, ...more: readonly string[]): Promise<void> {
   await world.begin(a, b, c);
-  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
   const { exitCode } = await world.apply('--prune', '--out', 'plan.json', ...more);
   expect([exitCode, service.writes().length]).toEqual([0, 3]);
 }
@@ -46,7 +46,7 @@ describe('a saved plan', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed(a, b);
+    world.manifest(a, b);
 
     const { stdout } = await world.apply('--out', 'plan.json', '-o', 'json');
 
@@ -67,7 +67,7 @@ describe('a saved plan', () => {
   test('of a first time needs no --init: whoever made it said so', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     const made = await world.apply('--init', '--out', 'plan.json');
     const hadState = world.hasState();
 
@@ -81,8 +81,11 @@ describe('a saved plan', () => {
 
 describe('is refused where anything moved: 5, nothing sent', () => {
   test.each<[string, (service: ItemService, world: ApplyWorld) => unknown]>([
-    ['the seed', (_, world) => world.seed({ ...a, Note: 'another' }, b, { Title: 'd' })],
-    ['a byte of the seed that says the same', (_, world) => world.file('seed.yaml', `${world.text('seed.yaml')}\n`)],
+    ['the manifest', (_, world) => world.manifest({ ...a, Note: 'another' }, b, { Title: 'd' })],
+    [
+      'a byte of the manifest that says the same',
+      (_, world) => world.file('manifest.yaml', `${world.text('manifest.yaml')}\n`),
+    ],
     ['an item that is updated', (service) => service.change('1', { Note: 'of somebody' })],
     ['an item that is deleted', (service) => service.change('3', { Other: 'worth keeping' })],
     ['an item that was unchanged', (service) => service.change('2', { Note: 'of somebody' })],
@@ -93,15 +96,15 @@ describe('is refused where anything moved: 5, nothing sent', () => {
     await using world = await applyWorld(service);
     await plan(service, world);
     await move(service, world);
-    const [state, sent] = [world.text('seed.yaml.state.json'), service.writes().length];
+    const [state, sent] = [world.text('manifest.yaml.state.json'), service.writes().length];
 
     const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--yes']);
 
-    expect([exitCode, service.writes().length, world.text('seed.yaml.state.json')]).toEqual([5, sent, state]);
-    expect(stderr).toContain('something has moved since the plan was made');
+    expect([exitCode, service.writes().length, world.text('manifest.yaml.state.json')]).toEqual([5, sent, state]);
+    expect(stderr).toContain('the plan is stale');
   });
 
-  test("what is not the seed's may move", async () => {
+  test("what is not the manifest's may move", async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await plan(service, world);
@@ -140,6 +143,6 @@ describe('D: one that was tampered with', () => {
     const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--state', 'other.json']);
 
     expect([exitCode, service.writes().length]).toEqual([2, 3]);
-    expect(stderr).toContain('there is no state at');
+    expect(stderr).toContain('no state file at');
   });
 });

@@ -14,12 +14,12 @@ const [a, b] = [
 
 /** The commands that work with a state. */
 const commands = [
-  ['apply', 'seed.yaml', '--yes', '--prune'],
-  ['apply', 'seed.yaml', '--dry-run'],
-  ['state', 'import', 'seed.yaml', 'b=2'],
-  ['state', 'forget', 'seed.yaml', 'a'],
-  ['state', 'resolve', 'seed.yaml', 'a=none'],
-  ['state', 'export', 'seed.yaml'],
+  ['apply', 'manifest.yaml', '--yes', '--prune'],
+  ['apply', 'manifest.yaml', '--dry-run'],
+  ['state', 'import', 'manifest.yaml', 'b=2'],
+  ['state', 'forget', 'manifest.yaml', 'a'],
+  ['state', 'resolve', 'manifest.yaml', 'a=none'],
+  ['state', 'export', 'manifest.yaml'],
 ];
 
 describe('P17: a state of another list is 10: nothing sent, left as it is', () => {
@@ -27,15 +27,15 @@ describe('P17: a state of another list is 10: nothing sent, left as it is', () =
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    const [state, sent] = [world.text('seed.yaml.state.json'), service.requests.length];
+    const [state, sent] = [world.text('manifest.yaml.state.json'), service.requests.length];
 
     const list = await world.run([...words.filter(Boolean), '-l', 'others']);
     const site = await world.run([...words.filter(Boolean), '-s', 'elsewhere']);
     const origin = await world.run([...words.filter(Boolean), '--base-url', service.url.replace('/v1.0', '/v2.0')]);
 
     expect([list.exitCode, site.exitCode, origin.exitCode]).toEqual([10, 10, 10]);
-    expect([world.text('seed.yaml.state.json'), service.requests.length]).toEqual([state, sent]);
-    expect(list.stderr).toContain(`${world.statePath} is of list "tasks" of site "home" at ${service.url}`);
+    expect([world.text('manifest.yaml.state.json'), service.requests.length]).toEqual([state, sent]);
+    expect(list.stderr).toContain(`${world.statePath} belongs to list "tasks" of site "home" at ${service.url}`);
   });
 });
 
@@ -54,13 +54,13 @@ describe('P12: a state that cannot be read is 10: nothing sent, left byte by byt
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    const damaged = damage(world.text('seed.yaml.state.json'));
-    world.file('seed.yaml.state.json', damaged);
+    const damaged = damage(world.text('manifest.yaml.state.json'));
+    world.file('manifest.yaml.state.json', damaged);
     const sent = service.requests.length;
 
     for (const words of commands) {
       const { exitCode, stderr } = await world.run(words);
-      expect([exitCode, world.text('seed.yaml.state.json'), service.requests.length]).toEqual([10, damaged, sent]);
+      expect([exitCode, world.text('manifest.yaml.state.json'), service.requests.length]).toEqual([10, damaged, sent]);
       expect(stderr).toContain(world.statePath);
     }
   });
@@ -69,9 +69,9 @@ describe('P12: a state that cannot be read is 10: nothing sent, left byte by byt
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
-    world.seed(a, b);
+    world.manifest(a, b);
     await world.apply('--yes');
-    world.file('seed.yaml.state.json', '{');
+    world.file('manifest.yaml.state.json', '{');
 
     const { exitCode, stderr } = await world.apply('--yes');
 
@@ -84,25 +84,25 @@ test('P17: an older version of the state is 10: what was created since would be 
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  const old = world.text('seed.yaml.state.json');
-  world.seed(a, b);
+  const old = world.text('manifest.yaml.state.json');
+  world.manifest(a, b);
   await world.apply('--yes');
-  world.seed(a, { ...b, Note: 'new' });
+  world.manifest(a, { ...b, Note: 'new' });
   await world.apply('--yes');
-  world.file('seed.yaml.state.json', old);
+  world.file('manifest.yaml.state.json', old);
   const sent = service.requests.length;
 
   const { exitCode, stderr } = await world.apply('--yes');
 
-  expect([exitCode, service.requests.length, world.text('seed.yaml.state.json')]).toEqual([10, sent, old]);
-  expect(stderr).toContain('is older than what was written here');
+  expect([exitCode, service.requests.length, world.text('manifest.yaml.state.json')]).toEqual([10, sent, old]);
+  expect(stderr).toContain('is outdated: its serial is');
 });
 
 test('another key field is 2', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a);
-  world.file('seed.yaml', JSON.stringify({ key: 'Note', items: [a] }));
+  world.file('manifest.yaml', JSON.stringify({ key: 'Note', items: [a] }));
 
   const { exitCode, stderr } = await world.apply('--yes');
 
@@ -115,23 +115,23 @@ test('the serial grows with each version, the lineage stays, and nothing else is
   await using world = await applyWorld(service);
   await world.begin(a);
   const first = world.known();
-  world.seed(a, b);
+  world.manifest(a, b);
   await world.apply('--yes');
 
   const second = world.known();
   expect(second.lineage).toBe(first.lineage);
   expect(second.serial).toBeGreaterThan(first.serial);
-  expect(readdirSync(world.path).filter((name) => name.startsWith('seed'))).toEqual([
-    'seed.yaml',
-    'seed.yaml.state.json',
-    'seed.yaml.state.json.bak',
+  expect(readdirSync(world.path).filter((name) => name.startsWith('manifest'))).toEqual([
+    'manifest.yaml',
+    'manifest.yaml.state.json',
+    'manifest.yaml.state.json.bak',
   ]);
 });
 
 test('a state that is gone, with the journal of its run beside it, is 10, --init or not', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
   service.script = () => {
     // Somebody removes the state in the middle of its run.
     rmSync(world.statePath);
@@ -143,15 +143,15 @@ test('a state that is gone, with the journal of its run beside it, is 10, --init
   const { exitCode, stderr } = await world.apply('--init', '--yes');
 
   expect([broken.exitCode, exitCode, service.writes()]).toEqual([10, 10, ['POST a']]);
-  expect(broken.stderr).toContain(`what was done is in ${world.statePath}.journal`);
-  expect(stderr).toContain('seed.yaml.state.json.journal');
+  expect(broken.stderr).toContain(`the results are in ${world.statePath}.journal`);
+  expect(stderr).toContain('manifest.yaml.state.json.journal');
 });
 
 describe('a state whose run has lost its journal is 10: nobody knows what was created', () => {
   test('at the end of that run, and ever after', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     service.script = () => {
       rmSync(`${world.statePath}.journal`);
       return undefined;
@@ -169,7 +169,7 @@ describe('a state whose run has lost its journal is 10: nobody knows what was cr
 test('a journal whose state was never written has sent nothing: it is no hindrance', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(a);
+  world.manifest(a);
   const unsent = { header: { action: 'apply' as const }, rows: 1, groups: [] };
   await writeJournal(unsent, world.runs, `${world.statePath}.journal`);
 
@@ -184,17 +184,17 @@ test('D: the token is in no state, journal, plan, rejects, stdout or stderr, wha
   await using service = await itemService();
   await using world = await applyWorld(service);
   const env = { LISTCTL_TOKEN: canary };
-  world.seed(a, b, { Title: 'c' }, { Title: 'd' });
+  world.manifest(a, b, { Title: 'c' }, { Title: 'd' });
   service.script = ({ fields }) => {
     if (fields['Title'] === 'b') return { status: 500, headers: { 'request-id': canary }, body };
     return fields['Title'] === 'c' ? { status: 400, headers: { 'request-id': canary }, body } : undefined;
   };
 
   const flags = ['--init', '-vv', '--retries', '0', '--rejects', 'r.jsonl'];
-  const plan = await world.run(['apply', 'seed.yaml', '--init', '--out', 'plan.json', '-vv'], { env });
-  const first = await world.run(['apply', 'seed.yaml', '--yes', ...flags], { env });
-  const second = await world.run(['apply', 'seed.yaml', '--dry-run', '-o', 'json', '-vv'], { env });
-  const exported = await world.run(['state', 'export', 'seed.yaml', '-vv'], { env });
+  const plan = await world.run(['apply', 'manifest.yaml', '--init', '--out', 'plan.json', '-vv'], { env });
+  const first = await world.run(['apply', 'manifest.yaml', '--yes', ...flags], { env });
+  const second = await world.run(['apply', 'manifest.yaml', '--dry-run', '-o', 'json', '-vv'], { env });
+  const exported = await world.run(['state', 'export', 'manifest.yaml', '-vv'], { env });
 
   expect([plan.exitCode, first.exitCode, second.exitCode, exported.exitCode]).toEqual([0, 8, 0, 0]);
   expect(service.requests.every(({ headers }) => headers['authorization'] === `Bearer ${canary}`)).toBe(true);

@@ -1,4 +1,4 @@
-/** `listctl state export`: the seed, written back from what the service has. */
+/** `listctl state export`: the manifest, written back from what the service has. */
 import { expect, test } from 'vitest';
 import { applyWorld } from '../apply/apply-world.ts';
 import { itemService } from '../apply/item-service.ts';
@@ -9,7 +9,7 @@ const [a, b, c] = [
   { Title: 'c', Note: 'z' },
 ];
 
-test('writes a seed: what the service has now of the fields that the seed names, without what is gone', async () => {
+test('writes a manifest: what the service has now of the fields that the manifest names, without what is gone', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a, b, c);
@@ -18,7 +18,7 @@ test('writes a seed: what the service has now of the fields that the seed names,
   await service.add({ Title: 'of somebody' });
 
   const { exitCode, stdout } = await world.state('export');
-  world.file('seed.yaml', stdout);
+  world.file('manifest.yaml', stdout);
   const again = await world.apply('--dry-run', '--detailed-exitcode');
 
   expect([exitCode, again.exitCode]).toEqual([0, 0]);
@@ -33,14 +33,14 @@ items:
 `);
 });
 
-test.each(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a seed too, ids and all', async (format) => {
+test.each(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a manifest too, ids and all', async (format) => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin(a, b);
 
   const { exitCode, stdout } = await world.state('export', '-o', format);
   world.file(`now.${format}`, stdout);
-  const flags = ['--key', 'Title', '--state', 'seed.yaml.state.json', '--dry-run', '--detailed-exitcode'];
+  const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--dry-run', '--detailed-exitcode'];
   const again = await world.run(['apply', `now.${format}`, ...flags]);
 
   expect([exitCode, again.exitCode]).toEqual([0, 0]);
@@ -71,7 +71,7 @@ test('leaves out an item that is another one by now, and says so', async () => {
 
   const { stdout, stderr } = await world.state('export', '-o', 'id');
 
-  expect([stdout, stderr]).toEqual(['2\n', '1 of 2 items are left out: gone, in doubt, or others by now\n']);
+  expect([stdout, stderr]).toEqual(['2\n', '1 of 2 items are omitted: missing, in doubt or replaced\n']);
 });
 
 test('a field that somebody cleared is null', async () => {
@@ -108,7 +108,7 @@ test('texts that YAML would take for something else come back as they were', asy
   await world.begin(...items);
 
   const { stdout } = await world.state('export');
-  world.file('seed.yaml', stdout);
+  world.file('manifest.yaml', stdout);
   const again = await world.apply('--dry-run', '--detailed-exitcode');
 
   expect([again.exitCode, again.stdout]).toEqual([0, expect.stringContaining(`No changes: ${texts.length} items`)]);
@@ -119,9 +119,9 @@ test('reads, and changes nothing: neither the list nor the state', async () => {
   await using world = await applyWorld(service);
   await world.begin(a);
   await service.change('1', { Note: 'changed' });
-  const state = world.text('seed.yaml.state.json');
+  const state = world.text('manifest.yaml.state.json');
 
   await world.state('export');
 
-  expect([service.writes(), world.text('seed.yaml.state.json')]).toEqual([['POST a'], state]);
+  expect([service.writes(), world.text('manifest.yaml.state.json')]).toEqual([['POST a'], state]);
 });

@@ -1,4 +1,4 @@
-/** Items taken over, and let go of (issue 6). */
+/** Items imported, and no longer managed (issue 6). */
 import { describe, expect, test } from 'vitest';
 import { applyWorld } from '../apply/apply-world.ts';
 import { itemService } from '../apply/item-service.ts';
@@ -13,13 +13,13 @@ describe('state import', () => {
     await using service = await itemService();
     const id = await service.add({ Title: 'b', Note: 'old', Other: 'kept' });
     await using world = await applyWorld(service);
-    world.seed(a, b);
+    world.manifest(a, b);
 
     const { exitCode, stderr } = await world.state('import', `b=${id}`);
     const applied = await world.apply('--yes', '--concurrency', '1');
 
     expect([exitCode, applied.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'PATCH 1']]);
-    expect(stderr).toContain('"b" is item 1 from now on');
+    expect(stderr).toContain('"b" is item 1 X');
     expect(service.items().get('1')).toEqual({ ...b, Other: 'kept' });
   });
 
@@ -27,7 +27,7 @@ describe('state import', () => {
     await using service = await itemService();
     await service.add(a);
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
 
     await world.state('import', 'a=1');
     const { exitCode } = await world.apply();
@@ -49,7 +49,7 @@ describe('state import', () => {
     await using service = await itemService();
     await service.add({ Title: 'x=y' });
     await using world = await applyWorld(service);
-    world.seed({ Title: 'x=y' });
+    world.manifest({ Title: 'x=y' });
 
     const { exitCode } = await world.state('import', 'x=y=1');
 
@@ -58,7 +58,7 @@ describe('state import', () => {
 
   test.each([
     ['an item that is not there', 'b=9', 4],
-    ['a key that the seed does not have', 'c=1', 2],
+    ['a key that the manifest does not have', 'c=1', 2],
     ['a key that is known by another id', 'a=2', 2],
     ['an item that another key has', 'b=1', 2],
     ['no id', 'b', 2],
@@ -68,18 +68,18 @@ describe('state import', () => {
     await using world = await applyWorld(service);
     await world.begin(a);
     await service.add(b);
-    world.seed(a, b);
-    const state = world.text('seed.yaml.state.json');
+    world.manifest(a, b);
+    const state = world.text('manifest.yaml.state.json');
 
     const { exitCode } = await world.state('import', word);
 
-    expect([exitCode, world.text('seed.yaml.state.json'), service.writes()]).toEqual([exit, state, ['POST a']]);
+    expect([exitCode, world.text('manifest.yaml.state.json'), service.writes()]).toEqual([exit, state, ['POST a']]);
   });
 
   test('that is refused makes no state', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode } = await world.state('import', 'a=9');
 
@@ -92,13 +92,13 @@ describe('state forget', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode, stderr } = await world.state('forget', 'b');
     const applied = await world.apply('--prune', '--yes');
 
     expect([exitCode, applied.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'POST b']]);
-    expect(stderr).toContain('"b" (item 2) is not this seed\'s any more');
+    expect(stderr).toContain('stopped managing "b" (item 2)');
     expect([service.items().get('2'), Object.keys(world.known().items)]).toEqual([b, ['a']]);
   });
 
@@ -110,7 +110,7 @@ describe('state forget', () => {
     const { exitCode, stderr } = await world.state('forget', 'b');
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('the state knows no item by the key "b"');
+    expect(stderr).toContain('the state has no item with the key "b"');
   });
 });
 
@@ -119,12 +119,12 @@ test.each([['forget', 'a'], ['resolve', 'a=1'], ['export']])(
   async (...words) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(a);
+    world.manifest(a);
     const [verb = '', ...more] = words;
 
     const { exitCode, stderr } = await world.state(verb, ...more);
 
     expect([exitCode, service.requests, world.hasState()]).toEqual([2, [], false]);
-    expect(stderr).toContain(`there is no state at ${world.statePath}`);
+    expect(stderr).toContain(`no state file at ${world.statePath}`);
   },
 );

@@ -32,7 +32,7 @@ const stateTarget: FuzzTarget = {
   testRuns: 1000,
   open: (directory) => ({
     run: (bytes) => {
-      const path = join(directory, 'seed.yaml.state.json');
+      const path = join(directory, 'manifest.yaml.state.json');
       writeFileSync(path, bytes);
       try {
         const state = readState(path);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { cutBoth, cutMiddle } from '../../../src/output/wrap.ts';
+import { truncateBoth, truncateMiddle } from '../../../src/output/wrap.ts';
 import { forbidden } from './hostile-text.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz';
@@ -16,7 +16,7 @@ test.each([
   ['nor is a joined emoji', family.repeat(9), 27, `${family} … ${family}`],
   ['nor a flag, counted from its own start', '🇩🇪🇫🇷'.repeat(9), 20, '🇩🇪🇫🇷…🇩🇪🇫🇷'],
 ])('%s', (_name, text, width, cut) => {
-  expect(cutMiddle(text, width)).toBe(cut);
+  expect(truncateMiddle(text, width)).toBe(cut);
 });
 
 const at = (index: number, what: string) => letters.slice(0, index) + what + letters.slice(index + 1);
@@ -28,33 +28,33 @@ test.each([
   ['at the end', at(103, '1'), ['abcdefghijklmn … nopqrstuvwxyz', 'abcdefghijklmn … nopqrstuvwxy1']],
   ['behind the end of one', `${letters}1`, ['abcdefghijklmn … opqrstuvwxyz', 'abcdefghijklmn … opqrstuvwxyz1']],
 ])('two texts that differ %s show it in the same column', (_name, after, cut) => {
-  expect(cutBoth(letters, after, 30)).toEqual(cut);
+  expect(truncateBoth(letters, after, 30)).toEqual(cut);
 });
 
 test('a wide character that would go beyond the head is whole, in one piece with it', () => {
-  const [before, after] = cutBoth(letters, at(10, family), 30);
+  const [before, after] = truncateBoth(letters, at(10, family), 30);
 
   expect(before).toBe('abcdefghijklmnopqrstu … uvwxyz');
   expect(after).toBe(`abcdefghij${family}lmn … uvwxyz`);
 });
 
 test('two emoji that differ in their second half alone are both whole', () => {
-  expect(cutBoth(`${alphabet}😀xx`, `${alphabet}😁xx`, 8)).toEqual(['a…z😀xx', 'a…z😁xx']);
+  expect(truncateBoth(`${alphabet}😀xx`, `${alphabet}😁xx`, 8)).toEqual(['a…z😀xx', 'a…z😁xx']);
 });
 
 test('of two texts only the one that is too long is cut', () => {
-  expect(cutBoth('abc', letters, 12)).toEqual(['abc', 'abcdef…vwxyz']);
+  expect(truncateBoth('abc', letters, 12)).toEqual(['abc', 'abcdef…vwxyz']);
 });
 
 test('the same letter more or less, in a row of nothing else, is seen', () => {
-  expect(cutBoth('a'.repeat(100), 'a'.repeat(101), 20)).toEqual([
+  expect(truncateBoth('a'.repeat(100), 'a'.repeat(101), 20)).toEqual([
     `${'a'.repeat(10)}…${'a'.repeat(8)}`,
     `${'a'.repeat(10)}…${'a'.repeat(9)}`,
   ]);
 });
 
 test('the end of the shorter one is kept, though the longer one goes on for as long as a tail', () => {
-  expect(cutBoth(alphabet, `${alphabet}     `, 11)).toEqual(['ab…z', 'ab…z     ']);
+  expect(truncateBoth(alphabet, `${alphabet}     `, 11)).toEqual(['ab…z', 'ab…z     ']);
 });
 
 /** A text of one part or several, so that two of them have long stretches in common. */
@@ -69,7 +69,7 @@ test('two different texts of ASCII never look the same, and keep both ends', () 
       const one = [...common, ...ones, ...common].join('');
       const other = [...common, ...others, ...common].join('');
       fc.pre(one !== other);
-      const cut = cutBoth(one, other, width);
+      const cut = truncateBoth(one, other, width);
 
       expect(cut[0]).not.toBe(cut[1]);
       for (const [text, shown] of [[one, cut[0]] as const, [other, cut[1]] as const]) {
@@ -87,7 +87,7 @@ test('the first place where they differ is in both, in the same column', () => {
   fc.assert(
     fc.property(fc.nat(300), fc.nat(300), fc.nat(300), fc.integer({ min: 8, max: 80 }), (before, one, other, width) => {
       const common = 'abcdefghij'.repeat(30).slice(0, before);
-      const [a, b] = cutBoth(`${common}X${'-'.repeat(one)}`, `${common}Y${'-'.repeat(other)}`, width);
+      const [a, b] = truncateBoth(`${common}X${'-'.repeat(one)}`, `${common}Y${'-'.repeat(other)}`, width);
       fc.pre(a.includes('…') && b.includes('…'));
 
       expect(a.indexOf('X')).toBeGreaterThanOrEqual(0);
@@ -100,7 +100,7 @@ test('the first place where they differ is in both, in the same column', () => {
 test('no text is wider than it may be, and no character is taken apart', () => {
   fc.assert(
     fc.property(graphemes, graphemes, graphemes, fc.integer({ min: 8, max: 60 }), (common, one, other, width) => {
-      for (const shown of [cutMiddle(one + common, width), ...cutBoth(common + one, common + other, width)]) {
+      for (const shown of [truncateMiddle(one + common, width), ...truncateBoth(common + one, common + other, width)]) {
         expect(stringWidth(shown)).toBeLessThanOrEqual(width);
         expect(shown).not.toMatch(/\p{Cs}/u);
         expect(shown).not.toMatch(forbidden);

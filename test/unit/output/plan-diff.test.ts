@@ -59,24 +59,22 @@ test('what is deleted has its id, and what is lost', () => {
 });
 
 test.each([
-  [step({ id: '17', why: 'drift' }), '~ key "Buy milk", id 17, changed by somebody: set back'],
-  [step({ action: 'create', why: 'gone' }), '+ key "Buy milk", gone: created again'],
-  [step({ action: 'create', id: '17', why: 'gone' }), '+ key "Buy milk", was id 17, gone: created again'],
+  [step({ id: '17', why: 'drift' }), '~ key "Buy milk", id 17, changed outside apply: will be reset'],
+  [step({ action: 'create', why: 'gone' }), '+ key "Buy milk", missing: will be recreated'],
+  [step({ action: 'create', id: '17', why: 'gone' }), '+ key "Buy milk", was id 17, missing: will be recreated'],
   [
     step({ action: 'delete', id: '17', why: 'drift' }),
-    '- key "Buy milk", id 17, changed by somebody: deleted all the same',
+    '- key "Buy milk", id 17, changed outside apply: will be deleted',
   ],
-  [step({ action: 'create', why: 'in-doubt' }), '+ key "Buy milk", in doubt: sent again with its key'],
+  [step({ action: 'create', why: 'in-doubt' }), '+ key "Buy milk", in doubt: will be retried with its key'],
 ])('what is special about a step is said in words: %#', (shown, line) => {
   expect(stepLines(shown, wide)).toEqual([line]);
 });
 
 test('what is left alone is named, with the reason', () => {
-  expect(untouchedLines({ why: 'in-doubt', key: 'Paint' }, wide)).toEqual([
-    '? key "Paint", in doubt: nothing is sent for it',
-  ]);
+  expect(untouchedLines({ why: 'in-doubt', key: 'Paint' }, wide)).toEqual(['? key "Paint", in doubt: skipped']);
   expect(untouchedLines({ why: 'orphaned', key: 'Ring', id: '8' }, wide)).toEqual([
-    '= key "Ring", id 8, no longer in the seed: left as it is',
+    '= key "Ring", id 8, no longer in the manifest: unchanged',
   ]);
 });
 
@@ -86,7 +84,7 @@ test('what does not fit beside the key goes below it', () => {
   expect(stepLines(step({ id, why: 'drift' }), { ...wide, width: 40 })).toEqual([
     '~ key "Buy milk",',
     '    id 3f2504e0-4f89-1 … c-0305e82c3301,',
-    '    changed by somebody: set back',
+    '    changed outside apply: will be reset',
   ]);
 });
 
@@ -148,13 +146,13 @@ test('in color the sign, the key and both values have one', async () => {
   const changes = [{ field: 'f', before: 'a', after: 'b' }];
 
   expect(stepLines(step({ id: '17', why: 'drift', changes }), inColor)).toEqual([
-    '\x1b[33m~ key "Buy milk"\x1b[39m, \x1b[2mid 17\x1b[22m, \x1b[33mchanged by somebody: set back\x1b[39m',
+    '\x1b[33m~ key "Buy milk"\x1b[39m, \x1b[2mid 17\x1b[22m, \x1b[33mchanged outside apply: will be reset\x1b[39m',
     '    f: \x1b[31ma\x1b[39m → \x1b[32mb\x1b[39m',
   ]);
   expect(stepLines(step({ action: 'create' }), inColor)).toEqual(['\x1b[32m+ key "Buy milk"\x1b[39m']);
   expect(stepLines(step({ action: 'delete' }), inColor)).toEqual(['\x1b[31m- key "Buy milk"\x1b[39m']);
   expect(untouchedLines({ why: 'in-doubt', key: 'a' }, inColor)).toEqual([
-    '\x1b[33m? key "a"\x1b[39m, \x1b[33min doubt: nothing is sent for it\x1b[39m',
+    '\x1b[33m? key "a"\x1b[39m, \x1b[33min doubt: skipped\x1b[39m',
   ]);
 });
 

@@ -96,7 +96,7 @@ test.each([
 test.each([
   ['17', '17'],
   ['3f2504e0-4f89-11d3', '3f2504e0-4f89-11d3'],
-  ['17, gone: created again', '"17, gone: created again"'],
+  ['17, missing: will be recreated', '"17, missing: will be recreated"'],
 ])('an item with the id "%s" is %s', (id, shown) => {
   expect(idText(id)).toBe(shown);
 });

@@ -31,19 +31,19 @@ describe('planLines', () => {
   test('the place, what is to be said, each step, what is left alone, and the counts', () => {
     expect(
       lines({
-        notes: ['There is no state at seed.yaml.state.json.'],
+        notes: ['No state file at manifest.yaml.state.json.'],
         steps: [milk, { action: 'delete', key: 'Old', id: '17', changes: [] }],
         untouched: [{ why: 'in-doubt', key: 'Paint' }],
         counts: { ...nothing, create: 1, delete: 1, inDoubt: 1 },
       }),
     ).toEqual([
       'list "tasks" of site "home"',
-      'There is no state at seed.yaml.state.json.',
+      'No state file at manifest.yaml.state.json.',
       '',
       '+ key "Buy milk"',
       '    Title: Buy milk',
       '- key "Old", id 17',
-      '? key "Paint", in doubt: nothing is sent for it',
+      '? key "Paint", in doubt: skipped',
       '',
       'Plan: 1 to create, 1 to delete, 1 in doubt',
     ]);
@@ -53,7 +53,7 @@ describe('planLines', () => {
     expect(lines({ counts: { ...nothing, unchanged: 100 } })).toEqual([
       'list "tasks" of site "home"',
       '',
-      'No changes: 100 items are as the seed says.',
+      'No changes: 100 items match the manifest.',
     ]);
   });
 
@@ -87,8 +87,8 @@ describe('planLines', () => {
 
   test('a sentence goes on below, and loses no word', () => {
     expect(
-      lines({ notes: ['There is no state at seed.yaml.state.json: all is new.'] }, screenOf(40)).slice(1, 3),
-    ).toEqual(['There is no state at', '  seed.yaml.state.json: all is new.']);
+      lines({ notes: ['No state file at manifest.yaml.state.json: all is new.'] }, screenOf(40)).slice(1, 3),
+    ).toEqual(['No state file at', '  manifest.yaml.state.json: all is new.']);
   });
 
   test.each(hostileTexts)('O01, O02, O04: %s in a place, a note or a step is visible', (_name, text) => {
@@ -127,10 +127,10 @@ describe('planLines', () => {
 describe('planSummary', () => {
   test('every count is told, and what is zero is not worth a word', () => {
     expect(summary(some)).toBe(
-      'Plan: 3 to create, 2 to update (1 changed by somebody), 1 to delete, 94 unchanged, 1 in doubt',
+      'Plan: 3 to create, 2 to update (1 changed outside apply), 1 to delete, 94 unchanged, 1 in doubt',
     );
     expect(summary({ create: 12_000, gone: 1, orphaned: 2 })).toBe(
-      'Plan: 12,000 to create (1 gone), 2 no longer in the seed',
+      'Plan: 12,000 to create (1 missing), 2 no longer in the manifest',
     );
     expect(summary({ delete: 1 })).toBe('Plan: 1 to delete');
   });
@@ -138,21 +138,21 @@ describe('planSummary', () => {
   test.each([
     [
       { update: 2, delete: 1, drifted: 2, driftedDeletes: 1 },
-      '2 to update (1 changed by somebody), 1 to delete (1 changed by somebody)',
+      '2 to update (1 changed outside apply), 1 to delete (1 changed outside apply)',
     ],
-    [{ delete: 2, drifted: 1 }, '2 to delete (1 changed by somebody)'],
-    [{ update: 1, delete: 1, drifted: 1 }, '1 to update (1 changed by somebody), 1 to delete'],
+    [{ delete: 2, drifted: 1 }, '2 to delete (1 changed outside apply)'],
+    [{ update: 1, delete: 1, drifted: 1 }, '1 to update (1 changed outside apply), 1 to delete'],
   ])('what somebody changed is told where it is: %#', (counts, said) => {
     expect(summary(counts)).toBe(`Plan: ${said}`);
   });
 
   test.each([
-    [{ unchanged: 100 }, 'No changes: 100 items are as the seed says.'],
-    [{ unchanged: 1 }, 'No changes: 1 item is as the seed says.'],
-    [{}, 'No changes: the seed has no items.'],
+    [{ unchanged: 100 }, 'No changes: 100 items match the manifest.'],
+    [{ unchanged: 1 }, 'No changes: 1 item matches the manifest.'],
+    [{}, 'No changes: the manifest has no items.'],
     [
       { unchanged: 9, inDoubt: 1, orphaned: 2 },
-      'No changes: 9 items are as the seed says; 1 in doubt, 2 no longer in the seed.',
+      'No changes: 9 items match the manifest; 1 in doubt, 2 no longer in the manifest.',
     ],
     [{ inDoubt: 1 }, 'No changes: 1 in doubt.'],
   ])('where nothing changes, that is said: %#', (counts, said) => {
@@ -162,14 +162,14 @@ describe('planSummary', () => {
   test('on a narrow terminal it goes on below, with each count whole', () => {
     expect(summary(some, screenOf(40)).split('\n')).toEqual([
       'Plan: 3 to create, 2 to update',
-      '  (1 changed by somebody), 1 to delete,',
-      '  94 unchanged, 1 in doubt',
+      '  (1 changed outside apply),',
+      '  1 to delete, 94 unchanged, 1 in doubt',
     ]);
   });
 
   test('in color each count has that of its sign', async () => {
     expect(planSummary(some, { columns: 200, style: await loadStyle(1) })).toBe(
-      'Plan: \x1b[32m3 to create\x1b[39m, \x1b[33m2 to update\x1b[39m (1 changed by somebody), \x1b[31m1 to delete\x1b[39m, 94 unchanged, \x1b[33m1 in doubt\x1b[39m',
+      'Plan: \x1b[32m3 to create\x1b[39m, \x1b[33m2 to update\x1b[39m (1 changed outside apply), \x1b[31m1 to delete\x1b[39m, 94 unchanged, \x1b[33m1 in doubt\x1b[39m',
     );
   });
 });

@@ -1,9 +1,16 @@
 /** apply as the command does it, with a disk and a service in memory, and ways for it to go wrong. */
 
 import { createKey } from '../../../src/apply/execute.ts';
-import type { SeedItem } from '../../../src/apply/manifest.ts';
-import { type Observed, type Plan, planOf } from '../../../src/apply/plan.ts';
-import { beginRun, checkJournal, fold, journalIdentity, readApplied, withLearned } from '../../../src/apply/recover.ts';
+import type { ManifestItem } from '../../../src/apply/manifest.ts';
+import { type CurrentItem, createPlan, type Plan } from '../../../src/apply/plan.ts';
+import {
+  beginRun,
+  checkJournal,
+  journalIdentity,
+  readRunJournal,
+  recoverRun,
+  withLearned,
+} from '../../../src/apply/recover.ts';
 import { newState, type State, type Step, stepHash } from '../../../src/apply/state.ts';
 import { parseState, printState } from '../../../src/apply/state-file.ts';
 import { createJournal, type Journal } from '../../../src/bulk/journal.ts';
@@ -18,8 +25,8 @@ export type Fate = 'done' | 'lost-applied' | 'lost-not-applied' | 'refused' | 'n
 
 /** One call of apply. */
 export interface Call {
-  readonly prunes: boolean;
-  readonly refreshes: boolean;
+  readonly prune: boolean;
+  readonly refresh: boolean;
   readonly honorsKeys: boolean;
   /** By step; `done` beyond the end. */
   readonly fates: readonly Fate[];
@@ -35,21 +42,21 @@ export interface Call {
 
 /** A call in which nothing goes wrong. */
 export const quiet: Call = {
-  ...{ prunes: true, refreshes: true, honorsKeys: false, fates: [] },
+  ...{ prune: true, refresh: true, honorsKeys: false, fates: [] },
   ...{ losesPower: false, cutAt: 0, leavesJournal: false },
 };
 
-const journalPath = '/seed.yaml.state.json.journal';
+const journalPath = '/manifest.yaml.state.json.journal';
 const limit = 3;
 
 /** The process was killed. */
 class Killed extends Error {}
 
-/** A directory with a seed and its state, and a service. */
+/** A directory with a manifest and its state, and a service. */
 export class ModelWorld {
   readonly service = new ModelService();
   readonly givesEtags: boolean;
-  seed: readonly SeedItem[] = [];
+  manifest: readonly ManifestItem[] = [];
   #stateText: string;
   #disk = powerLossDisk(4096);
   #boot = 0;
@@ -76,26 +83,26 @@ export class ModelWorld {
   /** Takes what a killed run did into the state. */
   async recover(leavesJournal = false): Promise<State> {
     const { state } = this;
-    const journal = await readApplied(journalPath, { boot: `boot-${this.#boot}`, io: this.#disk.io });
+    const journal = await readRunJournal(journalPath, { boot: `boot-${this.#boot}`, io: this.#disk.io });
     const isOwn = journal !== undefined && checkJournal(state, journal) === 'own';
-    const folded = fold(state, isOwn ? journal : undefined).state;
-    if (fold(folded, journal).state !== folded) throw new Error('folding twice is folding once');
+    const folded = recoverRun(state, isOwn ? journal : undefined).state;
+    if (recoverRun(folded, journal).state !== folded) throw new Error('folding twice is folding once');
     if (folded !== state) this.write(folded);
     if (journal !== undefined && !leavesJournal) this.#disk.io.remove(journalPath);
     return this.state;
   }
 
   /** What there is to do. */
-  plan(state: State, { prunes, refreshes, honorsKeys }: Call): Plan {
-    const observed = new Map<string, Observed>();
+  plan(state: State, { prune, refresh, honorsKeys }: Call): Plan {
+    const current = new Map<string, CurrentItem>();
     for (const [key, { id }] of state.items) {
-      if (refreshes && id !== undefined) observed.set(key, this.#observe(id));
+      if (refresh && id !== undefined) current.set(key, this.#observe(id));
     }
-    const mayResend = honorsKeys ? () => true : undefined;
-    return planOf({ seed: { items: this.seed }, state, observed, prunes, mayResend });
+    const canResend = honorsKeys ? () => true : undefined;
+    return createPlan({ manifest: { items: this.manifest }, state, current, prune, canResend });
   }
 
-  #observe(id: string): Observed {
+  #observe(id: string): CurrentItem {
     const item = this.service.items.get(id);
     return item === undefined ? { kind: 'gone' } : { kind: 'there', fields: item.fields, etag: this.#etag(item.etag) };
   }
@@ -104,7 +111,7 @@ export class ModelWorld {
     return this.givesEtags ? etag : undefined;
   }
 
-  /** Applies the seed; gives the plan that it had. */
+  /** Applies the manifest; gives the plan that it had. */
   async apply(call: Call): Promise<Plan> {
     const state = await this.recover(call.leavesJournal);
     if (call.leavesJournal) await this.recover();

@@ -14,7 +14,7 @@ async function changedWorld() {
   const service = await itemService();
   const world = await applyWorld(service);
   await world.begin(a, b, c);
-  world.seed({ ...a, Note: 'new' }, b, { Title: 'd' });
+  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
   const sentBefore = service.requests.length;
   return {
     ...{ service, world },
@@ -30,11 +30,11 @@ describe('--dry-run', () => {
   test('shows the plan, and sends, asks and keeps nothing', async () => {
     await using changed = await changedWorld();
     const { world, service, writesSince } = changed;
-    const state = world.text('seed.yaml.state.json');
+    const state = world.text('manifest.yaml.state.json');
 
     const { exitCode, stdout, stderr } = await world.apply('--dry-run', '--prune');
 
-    expect([exitCode, stderr, writesSince(), world.text('seed.yaml.state.json')]).toEqual([0, '', 0, state]);
+    expect([exitCode, stderr, writesSince(), world.text('manifest.yaml.state.json')]).toEqual([0, '', 0, state]);
     expect(stdout.replace(service.url, 'URL')).toBe(`list "tasks" of site "home" at URL
 
 ~ key "a", id 1
@@ -63,7 +63,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
       target: { origin: service.url, site: 'home', list: 'tasks' },
       state: { lineage, serial },
       key: 'Title',
-      seed: { file: 'seed.yaml', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      seed: { file: 'manifest.yaml', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       prune: false,
       refresh: true,
       counts: {
@@ -109,7 +109,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     await world.begin(a);
 
     const same = await world.apply(...row.flags);
-    world.seed(a, b);
+    world.manifest(a, b);
     const changed = await world.apply(...row.flags);
 
     expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
@@ -119,7 +119,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a, b);
-    world.seed(a);
+    world.manifest(a);
 
     const { exitCode } = await world.apply('--dry-run', '--detailed-exitcode');
 
@@ -133,7 +133,7 @@ test('the plan of a run that is carried out is shown first', async () => {
   const { exitCode, stdout } = await changed.world.apply('--yes');
 
   expect([exitCode, changed.writesSince()]).toEqual([0, 2]);
-  expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 1 no longer in the seed');
+  expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 1 no longer in the manifest');
 });
 
 test('a read that fails is told, and nothing is planned from it', async () => {
@@ -145,7 +145,7 @@ test('a read that fails is told, and nothing is planned from it', async () => {
   expect([exitCode, stdout, changed.writesSince()]).toEqual([3, '', 0]);
 });
 
-test('O01: what the service and the seed say cannot move the cursor', async () => {
+test('O01: what the service and the manifest say cannot move the cursor', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   await world.begin({ Title: 'a\u001b[2J', Note: 'x' });

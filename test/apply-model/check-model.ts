@@ -1,12 +1,12 @@
 /**
- * Seeds, edits, drift, items that go, lost answers, kills and prunes in any order: whatever happens between, the list
- * ends as the seed says, no key is made twice, and nothing is changed or deleted that neither seed nor state owns.
+ * Manifests, edits, drift, items that go, lost answers, kills and prunes in any order: whatever happens between, the list
+ * ends as the manifest says, no key is made twice, and nothing is changed or deleted that neither manifest nor state owns.
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { Run } from '../support/test-host.ts';
 import { ModelWorld } from './model-world.ts';
-import { type Call, type Move, moves, seeds } from './moves.ts';
+import { type Call, type Move, manifests, moves } from './moves.ts';
 
 /** How much is tried. */
 export interface ModelOptions {
@@ -18,18 +18,18 @@ export interface ModelOptions {
 }
 
 /** @throws what fast-check found, with the number to begin with and the moves that are enough for it */
-export async function checkSeedModel({ runs, seed, onRun }: ModelOptions): Promise<void> {
+export async function checkManifestModel({ runs, seed, onRun }: ModelOptions): Promise<void> {
   const property = fc.asyncProperty(
     fc.array(moves, { maxLength: 12, size: 'max' }),
-    seeds,
+    manifests,
     fc.record({ honorsKeys: fc.boolean(), givesEtags: fc.boolean() }),
-    async (happenings, lastSeed, kind) => {
+    async (happenings, lastManifest, kind) => {
       await using world = await ModelWorld.open(kind);
       for (const move of happenings) {
         await happen(world, move);
         check(world.broken.length === 0, world.broken.join('; '));
       }
-      await settle(world, lastSeed);
+      await settle(world, lastManifest);
       onRun?.();
     },
   );
@@ -39,7 +39,7 @@ export async function checkSeedModel({ runs, seed, onRun }: ModelOptions): Promi
 async function happen(world: ModelWorld, move: Move): Promise<void> {
   switch (move.kind) {
     case 'edit':
-      world.edit(move.seed);
+      world.edit(move.manifest);
       return;
     case 'apply':
       await applied(world, move.call);
@@ -79,7 +79,7 @@ async function applied(world: ModelWorld, call: Call): Promise<void> {
   check(world.broken.length === 0, world.broken.join('; '));
   const after = world.service.items();
   for (const [id, fields] of before) {
-    if (!world.owned.has(id)) check(isDeepStrictEqual(after.get(id), fields), `${id} is not the seed's`);
+    if (!world.owned.has(id)) check(isDeepStrictEqual(after.get(id), fields), `${id} is not the manifest's`);
   }
   if (ended === 'killed') return;
   check(honestEnds.has(ended.exitCode), textOf('apply', ended));
@@ -89,19 +89,19 @@ async function applied(world: ModelWorld, call: Call): Promise<void> {
 async function resolveAll(world: ModelWorld): Promise<void> {
   if (world.stateText() === undefined) return;
   // Folds in what a killed run left.
-  await succeed(world, ['apply', 'seed.json', '--no-refresh', '--out', 'unused.json', '-o', 'none']);
+  await succeed(world, ['apply', 'manifest.json', '--no-refresh', '--out', 'unused.json', '-o', 'none']);
   for (const [key, { inDoubt }] of Object.entries(world.state()?.items ?? {})) {
     if (inDoubt === undefined) continue;
     const id = inDoubt.idempotencyKey === null ? undefined : world.made.get(inDoubt.idempotencyKey);
     const isThere = id !== undefined && world.service.items().has(id);
     // Who looks knows it, whatever somebody did to it since.
-    await succeed(world, ['state', 'resolve', 'seed.json', `${key}=${isThere ? id : 'none'}`, '--force']);
+    await succeed(world, ['state', 'resolve', 'manifest.json', `${key}=${isThere ? id : 'none'}`, '--force']);
   }
 }
 
 async function takeOver(world: ModelWorld, nth: number): Promise<void> {
   const known = world.state()?.items ?? {};
-  const named = new Set(world.seed.map(({ key }) => key));
+  const named = new Set(world.manifest.map(({ key }) => key));
   // Somebody removed what the state has of a key: only a plan that looks will know. A killed run may have made some.
   const free = [...world.service.items()].filter(([id, { Title: key }]) => {
     if (world.owned.has(id) || typeof key !== 'string' || !named.has(key)) return false;
@@ -110,7 +110,7 @@ async function takeOver(world: ModelWorld, nth: number): Promise<void> {
   const [id, fields] = free[nth % free.length] ?? [];
   if (id === undefined || world.state()?.run !== undefined) return;
   const key = String(fields?.['Title']);
-  await succeed(world, ['state', 'import', 'seed.json', `${key}=${id}`]);
+  await succeed(world, ['state', 'import', 'manifest.json', `${key}=${id}`]);
   world.owned.set(id, key);
 }
 
@@ -120,27 +120,27 @@ async function letGo(world: ModelWorld, nth: number): Promise<void> {
   const known = Object.entries(state.items).filter(([, { id }]) => id !== undefined);
   const [key, item] = known[nth % known.length] ?? [];
   if (key === undefined || item?.id === undefined) return;
-  await succeed(world, ['state', 'forget', 'seed.json', key]);
+  await succeed(world, ['state', 'forget', 'manifest.json', key]);
   world.owned.delete(item.id);
 }
 
 /** Whatever happened, looking once at what is in doubt and applying is enough; and a second time sends nothing. */
-async function settle(world: ModelWorld, seed: ModelWorld['seed']): Promise<void> {
+async function settle(world: ModelWorld, manifest: ModelWorld['manifest']): Promise<void> {
   await resolveAll(world);
-  world.edit(seed);
+  world.edit(manifest);
   const init = world.stateText() === undefined ? ['--init'] : [];
-  await succeed(world, ['apply', 'seed.json', '--prune', '--yes', '-o', 'none', ...init]);
+  await succeed(world, ['apply', 'manifest.json', '--prune', '--yes', '-o', 'none', ...init]);
   check(world.broken.length === 0, world.broken.join('; '));
   checkList(world);
   const [state, sent] = [world.stateText(), world.service.writes().length];
-  await succeed(world, ['apply', 'seed.json', '--prune', '-o', 'none']);
+  await succeed(world, ['apply', 'manifest.json', '--prune', '-o', 'none']);
   check(world.service.writes().length === sent, 'twice is not a no-op');
   check(world.stateText() === state, 'the state is another one after nothing was done');
 }
 
 function checkList(world: ModelWorld): void {
   const items = world.service.items();
-  for (const { key, fields } of world.seed) {
+  for (const { key, fields } of world.manifest) {
     const [id = '', ...others] = world.ownedBy(key);
     check(
       id !== '' && others.length === 0,
@@ -152,7 +152,7 @@ function checkList(world: ModelWorld): void {
       check(isDeepStrictEqual(has, JSON.parse(json)), `${name} of ${JSON.stringify(key)} is ${JSON.stringify(has)}`);
     }
   }
-  const named = new Set(world.seed.map(({ key }) => key));
+  const named = new Set(world.manifest.map(({ key }) => key));
   for (const [id, key] of world.owned) {
     check(named.has(key) || !items.has(id), `${id}, which was ${JSON.stringify(key)}, is still there`);
   }

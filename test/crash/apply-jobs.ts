@@ -1,37 +1,37 @@
-/** What `apply` does with a list in the loop: a seed makes its items; then another one changes, prunes and adds some. */
+/** What `apply` does with a list in the loop: a manifest makes its items; then another one changes, prunes and adds some. */
 import type { ListContents, TextFields } from './list-contents.ts';
 import type { InputRow, Job } from './modes.ts';
 
-/** The job of a first seed, in a list with an item of somebody else's that looks like one of the seed's. */
-export async function makeFirstSeed(mode: Job['mode'], count: number, list: ListContents): Promise<Job> {
+/** The job of a first manifest, in a list with an item of somebody else's that looks like one of the manifest's. */
+export async function makeFirstManifest(mode: Job['mode'], count: number, list: ListContents): Promise<Job> {
   const foreign = { Row: '1', Note: 'of somebody' };
   const [id = ''] = await list.add([foreign]);
   const rows = numbered(1, count).map((number) => rowOf(undefined, fieldsOf(number, 'first')));
-  return { ...seedJob(mode, rows), bystanders: new Map([[id, foreign]]), idMax: 1 };
+  return { ...applyJob(mode, rows), bystanders: new Map([[id, foreign]]), idMax: 1 };
 }
 
 /**
- * The job of the seed after it: of three items one is pruned, and every other one of those that stay is changed; some
+ * The job of the manifest after it: of three items one is pruned, and every other one of those that stay is changed; some
  * are new.
  *
  * @param first the job before
  * @param ids what that made, by the row's number
  */
-export function makeSecondSeed(first: Job, ids: ReadonlyMap<number, string>): Job {
+export function makeSecondManifest(first: Job, ids: ReadonlyMap<number, string>): Job {
   const old = first.rows.map(({ becomes }, at) => {
     const id = ids.get(at + 1);
     if (at % 3 === 0) return { id, fields: {}, becomes: undefined };
     return rowOf(id, at % 2 === 0 && becomes !== undefined ? becomes : fieldsOf(at + 1, 'second'));
   });
   const added = numbered(old.length + 1, old.length + 10).map((number) => rowOf(undefined, fieldsOf(number, 'new')));
-  return { ...seedJob(first.mode, [...old, ...added]), bystanders: first.bystanders, idMax: first.idMax };
+  return { ...applyJob(first.mode, [...old, ...added]), bystanders: first.bystanders, idMax: first.idMax };
 }
 
-function seedJob(mode: Job['mode'], rows: readonly InputRow[]): Pick<Job, 'mode' | 'words' | 'files' | 'rows'> {
+function applyJob(mode: Job['mode'], rows: readonly InputRow[]): Pick<Job, 'mode' | 'words' | 'files' | 'rows'> {
   const items = rows.flatMap(({ becomes }) => (becomes === undefined ? [] : [becomes]));
   const keyed = mode === 'apply-keyed' ? ['--idempotency', 'honored'] : [];
-  const words = ['apply', 'seed.json', '--prune', '--yes', ...keyed];
-  return { mode, words, rows, files: { 'seed.json': JSON.stringify({ key: 'Row', items }) } };
+  const words = ['apply', 'manifest.json', '--prune', '--yes', ...keyed];
+  return { mode, words, rows, files: { 'manifest.json': JSON.stringify({ key: 'Row', items }) } };
 }
 
 function rowOf(id: string | undefined, fields: TextFields): InputRow {

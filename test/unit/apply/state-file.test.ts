@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkTarget, newState, type State } from '../../../src/apply/state.ts';
-import { backupOf, parseState, printState, readState, writeState } from '../../../src/apply/state-file.ts';
+import { backupPath, parseState, printState, readState, writeState } from '../../../src/apply/state-file.ts';
 import type { Failure } from '../../../src/core/errors.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { anyItems, anySteps, fieldsOf, sampleDoubt, sampleRun, sampleState, target } from './seed-samples.ts';
+import { anyItems, anySteps, fieldsOf, sampleDoubt, sampleRun, sampleState, target } from './samples.ts';
 
 const textOf = (state: State) => [...printState(state)].join('');
 
 /** What is said of a state with this text; nothing is changed by it. */
 async function refusalOf(text: string | Uint8Array): Promise<Failure> {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   writeFileSync(path, text);
   const failure = failureOf(() => readState(path));
   expect(readFileSync(path)).toEqual(Buffer.from(text));
@@ -61,7 +61,7 @@ test('a state is a line for each item, so that versions can be compared', () => 
 
 test('each write is one serial on, for its owner alone, and keeps the version before', async () => {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   expect(readState(path)).toBeUndefined();
 
   const first = writeState(path, newState(target, 'Title'));
@@ -71,25 +71,25 @@ test('each write is one serial on, for its owner alone, and keeps the version be
   expect([first.serial, second.serial]).toEqual([1, 2]);
   expect(readState(path)).toEqual(second);
   expect(statSync(path).mode & 0o777).toBe(0o600);
-  expect(statSync(backupOf(path)).mode & 0o777).toBe(0o600);
-  expect(parseState(readFileSync(backupOf(path), 'utf8'), 'the copy')).toEqual(first);
+  expect(statSync(backupPath(path)).mode & 0o777).toBe(0o600);
+  expect(parseState(readFileSync(backupPath(path), 'utf8'), 'the copy')).toEqual(first);
 });
 
 test('what a run was at work on is no version to go back to: the copy stays the one before the run', async () => {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
 
   const running = writeState(path, { ...first, run: { id: sampleRun, steps: [] } });
   const { run: _, ...settled } = running;
   writeState(path, { ...settled, items: new Map([['a', known]]) });
 
-  expect(parseState(readFileSync(backupOf(path), 'utf8'), 'the copy')).toEqual(first);
+  expect(parseState(readFileSync(backupPath(path), 'utf8'), 'the copy')).toEqual(first);
 });
 
 test('P17: an older serial than what was written here is refused', async () => {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   let state = writeState(path, newState(target, 'Title'));
   const old = readFileSync(path);
   for (let writes = 0; writes < 3; writes += 1) state = writeState(path, state);
@@ -98,9 +98,7 @@ test('P17: an older serial than what was written here is refused', async () => {
   const failure = failureOf(() => readState(path));
 
   expect(failure).toMatchObject({ kind: 'local-file' });
-  expect(failure.message).toBe(
-    `${path} is older than what was written here: its serial is 1, that of ${path}.bak is 3`,
-  );
+  expect(failure.message).toBe(`${path} is outdated: its serial is 1, but ${path}.bak has 3`);
   expect(readFileSync(path)).toEqual(old);
   // The copy of another state says nothing of this one.
   writeFileSync(path, textOf(sampleState()));
@@ -109,7 +107,7 @@ test('P17: an older serial than what was written here is refused', async () => {
 
 test('P17: a version is not written over one that it does not follow', async () => {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
   writeState(path, first);
   const there = readFileSync(path);
@@ -133,7 +131,7 @@ test('a file that is no state is never written over', async () => {
 
 test('a state that somebody laid out or sorted anew is read and written on', async () => {
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, sampleState({ a: known }, { serial: 0 }));
   const parsed = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
   const sorted = Object.fromEntries(Object.entries(parsed).sort());
@@ -149,7 +147,7 @@ test('P12: a state that is cut anywhere is refused, and its copy is named', asyn
     expect(() => parseState(text.slice(0, length), 'x')).toThrow(SyntaxError);
   }
   await using directory = await temporaryDirectory();
-  const path = join(directory.path, 'seed.yaml.state.json');
+  const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
   writeState(path, first);
   writeFileSync(path, text.slice(0, 100));
@@ -168,7 +166,7 @@ test.each([
   [good.replace('"serial":1', '"serial":0'), 'serial is 0'],
   [good.replace('"serial":1', '"serial":1.5'), 'serial is not a whole number'],
   [good.replace('"serial":1', '"serial":1,"serial":2'), 'duplicate member "serial"'],
-  [good.replace('abab', 'xyxy'), 'lineage has not 32 hex digits'],
+  [good.replace('abab', 'xyxy'), 'lineage is not 32 hex digits'],
   [good.replace('"17"', '".."'), 'id is not a valid id: the item id is ".."'],
   [good.replace('"17"', '"a\\nb"'), 'id is not a valid id'],
   [good.replace('"17"', '17'), 'line 2, column 11: id is not a string'],
@@ -181,7 +179,7 @@ test.each([
   [good.replace('"v1', '"v1\\r\\nX: y'), 'line 2, column 55: etag is not a valid header value'],
   [doubted.replace('abcd', 'ab\\r\\ncd'), 'idempotencyKey is not a valid header value'],
   [good.replace('"etag"', '"tag"'), 'unexpected member "tag"'],
-  [good.replace('"items"', '"steps":[],"items"'), 'a run goes with its steps'],
+  [good.replace('"items"', '"steps":[],"items"'), 'run and steps must appear together'],
   [`${good}x`, 'invalid JSON at "x"'],
 ])('P12: a state like %j is refused: %s', async (text, reason) => {
   expect((await refusalOf(text)).message).toContain(`is damaged: `);

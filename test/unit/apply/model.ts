@@ -1,9 +1,9 @@
 /**
- * Seeds, edits, drift, lost answers, kills and prunes in any order, against a service in memory: whatever happens
- * between, the list ends as the seed says, no key is made twice, and nothing of anybody else is touched.
+ * Manifests, edits, drift, lost answers, kills and prune in any order, against a service in memory: whatever happens
+ * between, the list ends as the manifest says, no key is made twice, and nothing of anybody else is touched.
  */
 import fc from 'fast-check';
-import type { SeedItem } from '../../../src/apply/manifest.ts';
+import type { ManifestItem } from '../../../src/apply/manifest.ts';
 import { forgetItem, importItem, resolveItem } from '../../../src/apply/state.ts';
 import { holdsFields } from '../../../src/core/item.ts';
 import { objectFrom, parseJson } from '../../../src/core/json.ts';
@@ -12,7 +12,7 @@ import { type Call, type Fate, ModelWorld, quiet } from './model-apply.ts';
 
 /** What happens next. */
 type Move =
-  | { readonly kind: 'edit'; readonly seed: readonly SeedItem[] }
+  | { readonly kind: 'edit'; readonly manifest: readonly ManifestItem[] }
   | { readonly kind: 'apply'; readonly call: Call }
   /** Somebody changes, removes or adds an item. */
   | { readonly kind: 'drift' | 'remove' | 'take-over' | 'forget'; readonly nth: number; readonly value: number }
@@ -23,13 +23,13 @@ type Move =
 const keys = ['a', 'b', 'c', '__proto__', 'new\nline', '\ud800'] as const;
 const values = ['"x"', '1', '1.0', '12345678901234567890', 'null', '{"n":[1,2]}'].map((json) => parseJson(json));
 
-const seeds = fc
+const manifests = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...keys), fc.array(fc.option(fc.nat(values.length - 1)), { maxLength: 2 })), {
     selector: ([key]) => key,
     maxLength: keys.length,
   })
   .map((items) =>
-    items.map(([key, fields], at): SeedItem => {
+    items.map(([key, fields], at): ManifestItem => {
       const members = fields.flatMap((value, index) =>
         value === null ? [] : [[`F${index}`, values[value] ?? null] as const],
       );
@@ -40,8 +40,8 @@ const seeds = fc
 const fates = fc.constantFrom<Fate>('done', 'done', 'lost-applied', 'lost-not-applied', 'refused', 'not-sent');
 
 const calls = fc.record({
-  prunes: fc.boolean(),
-  refreshes: fc.boolean(),
+  prune: fc.boolean(),
+  refresh: fc.boolean(),
   honorsKeys: fc.boolean(),
   fates: fc.array(fates, { maxLength: 6 }),
   killedAfter: fc.option(fc.nat(20), { nil: undefined }),
@@ -51,7 +51,7 @@ const calls = fc.record({
 });
 
 const moves: fc.Arbitrary<Move> = fc.oneof(
-  fc.record({ kind: fc.constant('edit' as const), seed: seeds }),
+  fc.record({ kind: fc.constant('edit' as const), manifest: manifests }),
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('apply' as const), call: calls }) },
   fc.record({
     kind: fc.constantFrom('drift' as const, 'remove' as const, 'take-over' as const, 'forget' as const),
@@ -73,15 +73,15 @@ export interface ModelRuns {
  *
  * @throws {Error} with the shortest way that fast-check finds to break it, and its seed
  */
-export async function checkSeedModel({ runs, seed }: ModelRuns): Promise<void> {
+export async function checkManifestModel({ runs, seed }: ModelRuns): Promise<void> {
   const property = fc.asyncProperty(
     fc.array(moves, { maxLength: 24, size: 'max' }),
-    seeds,
+    manifests,
     fc.boolean(),
-    async (happenings, lastSeed, givesEtags) => {
+    async (happenings, lastManifest, givesEtags) => {
       const world = new ModelWorld(givesEtags);
       for (const move of happenings) await happen(world, move);
-      await settle(world, lastSeed);
+      await settle(world, lastManifest);
     },
   );
   await fc.assert(property, { numRuns: runs, ...(seed === undefined ? {} : { seed }) });
@@ -90,7 +90,7 @@ export async function checkSeedModel({ runs, seed }: ModelRuns): Promise<void> {
 async function happen(world: ModelWorld, move: Move): Promise<void> {
   switch (move.kind) {
     case 'edit':
-      world.seed = move.seed;
+      world.manifest = move.manifest;
       return;
     case 'apply':
       await applied(world, move.call);
@@ -127,26 +127,29 @@ async function applied(world: ModelWorld, call: Call): Promise<void> {
   const { steps, inDoubt, orphaned } = await world.apply(call);
   const named = [...steps.map(({ key }) => key), ...inDoubt];
   check(new Set(named).size === named.length, 'a key is named twice');
-  check(call.prunes || steps.every(({ action }) => action !== 'delete'), 'only who prunes deletes');
+  check(call.prune || steps.every(({ action }) => action !== 'delete'), 'only --prune deletes');
   for (const [id, item] of before) {
-    if (item.madeFor === undefined) check(world.service.items.get(id) === item, `${id} is not the seed's`);
+    if (item.madeFor === undefined) check(world.service.items.get(id) === item, `${id} is not the manifest's`);
   }
-  const wentWell = call.killedAfter === undefined && call.fates.every((fate) => fate === 'done') && call.refreshes;
+  const wentWell = call.killedAfter === undefined && call.fates.every((fate) => fate === 'done') && call.refresh;
   if (!wentWell || inDoubt.length > 0 || steps.some(({ inDoubt: sent }) => sent !== undefined)) return;
   checkList(world, new Set(orphaned));
   const again = world.plan(await world.recover(), call);
   check(again.steps.length === 0 && again.learned.size === 0, 'twice is not a no-op');
 }
 
-/** Checks that the list is what the seed says, beside what is somebody else's and what was let be. */
-function checkList({ service, seed }: ModelWorld, orphaned: ReadonlySet<string>): void {
-  for (const { key, fields } of seed) {
+/** Checks that the list is what the manifest says, beside what is somebody else's and what was let be. */
+function checkList({ service, manifest }: ModelWorld, orphaned: ReadonlySet<string>): void {
+  for (const { key, fields } of manifest) {
     const made = service.madeFor(key);
     check(made.length === 1, `there are ${made.length} of ${JSON.stringify(key)}`);
     const item = service.items.get(made[0] ?? '');
-    check(item !== undefined && holdsFields(item.fields, fields), `${JSON.stringify(key)} is not what the seed says`);
+    check(
+      item !== undefined && holdsFields(item.fields, fields),
+      `${JSON.stringify(key)} is not what the manifest says`,
+    );
   }
-  const named = new Set(seed.map(({ key }) => key));
+  const named = new Set(manifest.map(({ key }) => key));
   for (const { madeFor } of service.items.values()) {
     check(madeFor === undefined || named.has(madeFor) || orphaned.has(madeFor), `${madeFor} is still there`);
   }
@@ -184,8 +187,8 @@ async function letGo(world: ModelWorld, nth: number): Promise<void> {
 }
 
 /** Whatever happened, looking once at what is in doubt and applying is enough. */
-async function settle(world: ModelWorld, seed: readonly SeedItem[]): Promise<void> {
-  world.seed = seed;
+async function settle(world: ModelWorld, manifest: readonly ManifestItem[]): Promise<void> {
+  world.manifest = manifest;
   await resolveAll(world);
   await applied(world, quiet);
   checkList(world, new Set());

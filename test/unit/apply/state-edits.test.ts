@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { forgetItem, importItem, resolveItem } from '../../../src/apply/state.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { fieldsOf, sampleDoubt, sampleState } from './seed-samples.ts';
+import { fieldsOf, sampleDoubt, sampleState } from './samples.ts';
 
 const fields = fieldsOf('{"Title":"a"}');
 const state = sampleState({
@@ -26,8 +26,8 @@ test('an item that is there is taken over, and one that is known already is look
 });
 
 test.each([
-  ['c', '1', 'item "1" is that of "a" already'],
-  ['a', '2', '"a" is item "1" already'],
+  ['c', '1', 'item "1" already belongs to "a"'],
+  ['a', '2', '"a" is already item "1"'],
   ['b', '2', 'the create of "b" is in doubt'],
   ['c', '..', 'the item id is "..", which is not a path segment'],
 ])('%s=%s is not taken over: %s', (key, id, message) => {
@@ -37,15 +37,15 @@ test.each([
 test('an item is let go of, but not one in doubt', () => {
   expect([...forgetItem(state, 'a', 0).items.keys()]).toEqual(['b']);
   expect(messageOf(() => forgetItem(state, 'b', 0))).toBe('the create of "b" is in doubt');
-  expect(messageOf(() => forgetItem(state, 'c', 0))).toBe('the state knows no item by the key "c"');
+  expect(messageOf(() => forgetItem(state, 'c', 0))).toBe('the state has no item with the key "c"');
 });
 
 test('a create in doubt is settled, by the item that it made or by none', () => {
   expect(resolveItem(state, 'b', { id: '2' }, 0).items.get('b')).toEqual({ id: '2', fields: { Title: 'b' } });
   expect(resolveItem(state, 'b', null, 0).items.has('b')).toBe(false);
-  expect(messageOf(() => resolveItem(state, 'b', { id: '1' }, 0))).toBe('item "1" is that of "a" already');
+  expect(messageOf(() => resolveItem(state, 'b', { id: '1' }, 0))).toBe('item "1" already belongs to "a"');
   expect(messageOf(() => resolveItem(state, 'a', null, 0))).toBe('"a" is not in doubt: it is item "1"');
-  expect(messageOf(() => resolveItem(state, 'c', null, 0))).toBe('the state knows no item by the key "c"');
+  expect(messageOf(() => resolveItem(state, 'c', null, 0))).toBe('the state has no item with the key "c"');
 });
 
 test('nothing is edited while a run is not folded in', () => {

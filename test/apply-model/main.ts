@@ -1,10 +1,10 @@
 /**
- * `npm run test:model -- --runs 10000 --seed 1`: the model of `apply` (check-seed-model.ts), for as long as is wanted. It prints
+ * `npm run test:model -- --runs 10000 --seed 1`: the model of `apply` (check-model.ts), for as long as is wanted. It prints
  * how far it is, and exits with 1 where something does not hold, with the moves that are enough for it.
  */
 import process, { argv, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { checkSeedModel } from './check-seed-model.ts';
+import { checkManifestModel } from './check-model.ts';
 
 const { values } = parseArgs({
   args: argv.slice(2),
@@ -17,14 +17,14 @@ stdout.write(`seed ${seed}, ${runs} runs, Node ${process.version}\n`);
 const startedAtMs = performance.now();
 let done = 0;
 try {
-  await checkSeedModel({
+  await checkManifestModel({
     ...{ runs, seed },
     onRun: () => {
       done += 1;
       if (done % 1000 === 0) stdout.write(`${done} runs, ${secondsSince(startedAtMs)} s\n`);
     },
   });
-  stdout.write(`${done} runs: each list ended as its seed says; ${secondsSince(startedAtMs)} s\n`);
+  stdout.write(`${done} runs: each list ended as its manifest says; ${secondsSince(startedAtMs)} s\n`);
 } catch (error) {
   const { message, cause } = error as Error;
   stdout.write(`${message}\n${cause instanceof Error ? cause.stack : ''}\nseed ${seed} breaks what must hold\n`);

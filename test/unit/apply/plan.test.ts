@@ -1,30 +1,34 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Observed, type PlanInput, planOf } from '../../../src/apply/plan.ts';
+import { type CurrentItem, createPlan, type PlanInput } from '../../../src/apply/plan.ts';
 import { withLearned } from '../../../src/apply/recover.ts';
 import type { StateItem } from '../../../src/apply/state.ts';
 import { payloadHash } from '../../../src/bulk/keys.ts';
 import { isSameValue } from '../../../src/core/item.ts';
 import { parseJson } from '../../../src/core/json.ts';
-import { anyFields, fieldsOf, sampleDoubt, sampleState, seedOf } from './seed-samples.ts';
+import { anyFields, fieldsOf, manifestOf, sampleDoubt, sampleState } from './samples.ts';
 
 const known = (id: string, json: string, etag?: string): StateItem => ({
   id,
   fields: fieldsOf(json),
   ...(etag === undefined ? {} : { etag }),
 });
-const there = (json: string, etag?: string): Observed => ({ kind: 'there', fields: fieldsOf(json), etag });
-const gone: Observed = { kind: 'gone' };
+const there = (json: string, etag?: string): CurrentItem => ({ kind: 'there', fields: fieldsOf(json), etag });
+const gone: CurrentItem = { kind: 'gone' };
 
-interface Given extends Partial<Pick<PlanInput, 'prunes' | 'mayResend'>> {
-  readonly seed?: readonly string[];
+interface Given extends Partial<Pick<PlanInput, 'prune' | 'canResend'>> {
+  readonly manifest?: readonly string[];
   readonly items?: Readonly<Record<string, StateItem>>;
-  readonly observed?: Readonly<Record<string, Observed>>;
+  readonly current?: Readonly<Record<string, CurrentItem>>;
 }
 
-function planned({ seed = [], items = {}, observed = {}, prunes = false, mayResend }: Given) {
-  const input = { seed: seedOf(...seed), state: sampleState(items), observed: new Map(Object.entries(observed)) };
-  return planOf({ ...input, prunes, mayResend });
+function planned({ manifest = [], items = {}, current = {}, prune = false, canResend }: Given) {
+  const input = {
+    manifest: manifestOf(...manifest),
+    state: sampleState(items),
+    current: new Map(Object.entries(current)),
+  };
+  return createPlan({ ...input, prune, canResend });
 }
 
 const nothing = {
@@ -32,8 +36,8 @@ const nothing = {
   ...{ conflict: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 },
 };
 
-test('what is new is created as the seed says it, null too', () => {
-  const { steps, counts } = planned({ seed: ['{"Title":"a","Note":null}'] });
+test('what is new is created as the manifest says it, null too', () => {
+  const { steps, counts } = planned({ manifest: ['{"Title":"a","Note":null}'] });
 
   expect(steps).toEqual([
     { number: 1, action: 'create', key: 'a', fields: { Title: 'a', Note: null }, after: { Title: 'a', Note: null } },
@@ -43,9 +47,9 @@ test('what is new is created as the seed says it, null too', () => {
 
 test('of what changed only the fields are sent that differ from what the service has', () => {
   const { steps, counts } = planned({
-    seed: ['{"Title":"a","N":2,"Done":true,"Note":null,"New":"x"}'],
+    manifest: ['{"Title":"a","N":2,"Done":true,"Note":null,"New":"x"}'],
     items: { a: known('17', '{"Title":"a","N":1,"Done":true,"Note":"n"}', '"v1"') },
-    observed: { a: there('{"Title":"a","N":1,"Done":true,"Note":"n","Other":5}', '"v2"') },
+    current: { a: there('{"Title":"a","N":1,"Done":true,"Note":"n","Other":5}', '"v2"') },
   });
 
   expect(steps).toEqual([
@@ -60,32 +64,34 @@ test('of what changed only the fields are sent that differ from what the service
   expect(counts).toEqual({ ...nothing, update: 1 });
 });
 
-test('what somebody changed is drift, and set back; a field that the seed does not name is not looked at', () => {
+test('what somebody changed is drift, and set back; a field that the manifest does not name is not looked at', () => {
   const items = { a: known('17', '{"Title":"a","N":1,"Was":1}') };
-  const seed = ['{"Title":"a","N":1}'];
+  const manifest = ['{"Title":"a","N":1}'];
 
-  expect(planned({ seed, items, observed: { a: there('{"Title":"a","N":3}') } })).toMatchObject({
+  expect(planned({ manifest, items, current: { a: there('{"Title":"a","N":3}') } })).toMatchObject({
     steps: [{ fields: { N: 1 }, before: { N: 3 }, drift: true }],
     counts: { ...nothing, update: 1, drifted: 1 },
   });
-  expect(planned({ seed, items, observed: { a: there('{"Title":"a","N":1,"Was":2,"Other":1}') } })).toMatchObject({
+  expect(planned({ manifest, items, current: { a: there('{"Title":"a","N":1,"Was":2,"Other":1}') } })).toMatchObject({
     steps: [],
     counts: { ...nothing, unchanged: 1 },
   });
 });
 
 test('a field that is to be cleared and is not there is as it should be', () => {
-  const seed = ['{"Title":"a","Note":null}'];
+  const manifest = ['{"Title":"a","Note":null}'];
 
   for (const has of ['{"Title":"a"}', '{"Title":"a","Note":null}']) {
-    expect(planned({ seed, items: { a: known('17', seed[0] ?? '') }, observed: { a: there(has) } }).steps).toEqual([]);
+    expect(
+      planned({ manifest, items: { a: known('17', manifest[0] ?? '') }, current: { a: there(has) } }).steps,
+    ).toEqual([]);
   }
 });
 
 test('without a look at the service the state is trusted', () => {
   const items = { a: known('17', '{"Title":"a","N":1}', '"v1"'), b: known('18', '{"Title":"b"}') };
 
-  expect(planned({ seed: ['{"Title":"a","N":2}', '{"Title":"b"}'], items })).toMatchObject({
+  expect(planned({ manifest: ['{"Title":"a","N":2}', '{"Title":"b"}'], items })).toMatchObject({
     steps: [{ action: 'update', id: '17', etag: '"v1"', fields: { N: 2 }, before: { N: 1 } }],
     counts: { ...nothing, update: 1, unchanged: 1 },
   });
@@ -93,7 +99,7 @@ test('without a look at the service the state is trusted', () => {
 
 test('a step about an item without an ETag has none to insist on', () => {
   const items = { a: known('17', '{"Title":"a","N":1}'), b: known('18', '{"Title":"b"}') };
-  const { steps } = planned({ seed: ['{"Title":"a","N":2}'], items, prunes: true });
+  const { steps } = planned({ manifest: ['{"Title":"a","N":2}'], items, prune: true });
 
   expect(steps.map((step) => [step.action, 'etag' in step])).toEqual([
     ['update', false],
@@ -101,25 +107,25 @@ test('a step about an item without an ETag has none to insist on', () => {
   ]);
 });
 
-test('what is gone is created again, or forgotten where the seed no longer names it', () => {
+test('what is gone is created again, or forgotten where the manifest no longer names it', () => {
   const items = { a: known('17', '{"Title":"a"}'), b: known('18', '{"Title":"b"}') };
-  const plan = planned({ seed: ['{"Title":"a"}'], items, observed: { a: gone, b: gone }, prunes: true });
+  const plan = planned({ manifest: ['{"Title":"a"}'], items, current: { a: gone, b: gone }, prune: true });
 
   expect(plan.steps).toMatchObject([{ action: 'create', key: 'a', why: 'gone' }]);
   expect(plan.counts).toEqual({ ...nothing, create: 1, gone: 1, forgotten: 1 });
   expect([...withLearned(sampleState(items), plan, 0).items.keys()]).toEqual(['a']);
 });
 
-test('I15: a key that is gone from the seed is reported, and deleted only by who prunes, behind all else', () => {
+test('I15: a key that is gone from the manifest is reported, and deleted only with --prune, last', () => {
   const items = { b: known('18', '{"Title":"b"}', '"v1"'), a: known('17', '{"Title":"a","N":1}', '"v1"') };
-  const given = { seed: ['{"Title":"c"}'], items, observed: { a: there('{"Title":"a","N":2,"O":3}', '"v2"') } };
+  const given = { manifest: ['{"Title":"c"}'], items, current: { a: there('{"Title":"a","N":2,"O":3}', '"v2"') } };
 
   expect(planned(given)).toMatchObject({
     steps: [{ action: 'create' }],
     orphaned: ['b', 'a'],
     counts: { ...nothing, create: 1, orphaned: 2 },
   });
-  expect(planned({ ...given, prunes: true })).toMatchObject({
+  expect(planned({ ...given, prune: true })).toMatchObject({
     steps: [
       { number: 1, action: 'create' },
       { number: 2, action: 'delete', id: '18', etag: '"v1"', fields: {}, after: {} },
@@ -130,43 +136,43 @@ test('I15: a key that is gone from the seed is reported, and deleted only by who
   });
 });
 
-test('a create in doubt is held, whether the seed names it or not', () => {
+test('a create in doubt is held, whether the manifest names it or not', () => {
   const doubtful = { fields: fieldsOf('{"Title":"a"}'), inDoubt: sampleDoubt };
-  const plan = planned({ seed: ['{"Title":"a"}'], items: { a: doubtful, b: doubtful }, prunes: true });
+  const plan = planned({ manifest: ['{"Title":"a"}'], items: { a: doubtful, b: doubtful }, prune: true });
 
   expect(plan).toMatchObject({ steps: [], inDoubt: ['a', 'b'], counts: { ...nothing, inDoubt: 2 } });
 });
 
-test('it is sent again, with its key, where that is safe and the seed still says what was sent', () => {
+test('it is sent again, with its key, where that is safe and the manifest still says what was sent', () => {
   const fields = fieldsOf('{"Title":"a"}');
   const inDoubt = { ...sampleDoubt, hash: payloadHash(undefined, fields) };
   const items = { a: { fields, inDoubt } };
-  const given = { seed: ['{"Title":"a"}'], items, mayResend: () => true };
+  const given = { manifest: ['{"Title":"a"}'], items, canResend: () => true };
 
   expect(planned(given).steps).toMatchObject([{ action: 'create', why: 'in-doubt', inDoubt }]);
-  expect(planned({ ...given, mayResend: () => false }).steps).toEqual([]);
-  expect(planned({ ...given, mayResend: undefined })).toMatchObject({ steps: [], inDoubt: ['a'] });
-  expect(planned({ ...given, seed: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  expect(planned({ ...given, canResend: () => false }).steps).toEqual([]);
+  expect(planned({ ...given, canResend: undefined })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  expect(planned({ ...given, manifest: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
   const keyless = { fields, inDoubt: { ...inDoubt, idempotencyKey: null } };
   expect(planned({ ...given, items: { a: keyless } })).toMatchObject({ steps: [], inDoubt: ['a'] });
 });
 
 test('what the state says of an unchanged item is brought up to date without a request', () => {
-  const seed = ['{"Title":"a","N":1}'];
-  const learned = (item: StateItem, observed: Observed) =>
-    planned({ seed, items: { a: item }, observed: { a: observed } }).learned.get('a');
+  const manifest = ['{"Title":"a","N":1}'];
+  const learned = (item: StateItem, current: CurrentItem) =>
+    planned({ manifest, items: { a: item }, current: { a: current } }).learned.get('a');
   const now = { id: '17', fields: { Title: 'a', N: 1 }, etag: '"v2"' };
 
-  expect(learned(known('17', seed[0] ?? '', '"v1"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
-  expect(learned(known('17', '{"Title":"a","N":5}', '"v2"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
-  expect(learned(known('17', '{"Title":"a","N":1,"X":1}', '"v2"'), there(seed[0] ?? '', '"v2"'))).toEqual(now);
-  expect(learned(known('17', seed[0] ?? '', '"v2"'), there(seed[0] ?? '', '"v2"'))).toBeUndefined();
+  expect(learned(known('17', manifest[0] ?? '', '"v1"'), there(manifest[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', '{"Title":"a","N":5}', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', '{"Title":"a","N":1,"X":1}', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toEqual(now);
+  expect(learned(known('17', manifest[0] ?? '', '"v2"'), there(manifest[0] ?? '', '"v2"'))).toBeUndefined();
 });
 
 test('no plan is made over a run that was killed', () => {
   const state = sampleState({}, { run: { id: 'r', steps: [] } });
 
-  expect(() => planOf({ seed: seedOf(), state, observed: new Map(), prunes: false })).toThrow(/folded/);
+  expect(() => createPlan({ manifest: manifestOf(), state, current: new Map(), prune: false })).toThrow(/folded/);
 });
 
 test.each([
@@ -210,9 +216,9 @@ test('fields whose service gives them back as they came are never a change', () 
     fc.property(anyFields, (fields) => {
       const item = { key: 'a', fields, line: 1 };
       const state = sampleState({ a: { id: '17', fields } });
-      const observed = new Map([['a', { kind: 'there', fields } as const]]);
+      const current = new Map([['a', { kind: 'there', fields } as const]]);
 
-      const plan = planOf({ seed: { items: [item] }, state, observed, prunes: true });
+      const plan = createPlan({ manifest: { items: [item] }, state, current, prune: true });
 
       expect([plan.steps, [...plan.learned]]).toEqual([[], []]);
     }),

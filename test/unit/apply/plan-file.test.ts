@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { looksLikePlan, type PlanFile, printPlan, readPlan, refuseMoved } from '../../../src/apply/plan-file.ts';
+import { checkPlanIsCurrent, looksLikePlan, type PlanFile, printPlan, readPlan } from '../../../src/apply/plan-file.ts';
 import type { Step } from '../../../src/apply/state.ts';
 import { failureOf } from '../../support/failure-of.ts';
-import { anySteps, fieldsOf, sampleRun, sampleState, target } from './seed-samples.ts';
+import { anySteps, fieldsOf, sampleRun, sampleState, target } from './samples.ts';
 
 const none = { unchanged: 0, inDoubt: 0, conflict: 0, orphaned: 0, drifted: 0, gone: 0, forgotten: 0 };
 
@@ -12,7 +12,7 @@ function planWith(steps: readonly Step[], more: Partial<PlanFile> = {}): PlanFil
   for (const { action } of steps) counts[action] += 1;
   return {
     ...{ target, state: { lineage: 'ab'.repeat(16), serial: 3 }, key: 'Title' },
-    ...{ seed: { file: 'seed.yaml', sha256: '0f'.repeat(32) }, prunes: false, isRefreshed: true },
+    ...{ manifest: { file: 'manifest.yaml', sha256: '0f'.repeat(32) }, prune: false, refresh: true },
     ...{ counts, steps, conflicts: [], inDoubt: [], orphaned: [] },
     ...more,
   };
@@ -36,7 +36,7 @@ const plan = planWith([create, update, remove], { inDoubt: ['d'], orphaned: ['e'
 
 test('a plan is printed as it is documented', () => {
   expect(textOf(plan).split('\n')).toEqual([
-    `{"listctl":"plan","version":1,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","seed":{"file":"seed.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"conflict":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"conflicts":[],"inDoubt":["d"],"orphaned":["e"],"steps":[`,
+    `{"listctl":"plan","version":1,"target":{"origin":"https://lists.example","site":"demo","list":"tasks"},"state":{"lineage":"${'ab'.repeat(16)}","serial":3},"key":"Title","seed":{"file":"manifest.yaml","sha256":"${'0f'.repeat(32)}"},"prune":false,"refresh":true,"counts":{"create":1,"update":1,"delete":1,"unchanged":0,"inDoubt":0,"conflict":0,"orphaned":0,"drifted":0,"gone":0,"forgotten":0},"conflicts":[],"inDoubt":["d"],"orphaned":["e"],"steps":[`,
     '{"number":1,"action":"create","key":"a","fields":{"Title":"a","N":1.10},"after":{"Title":"a","N":1.10}},',
     '{"number":2,"action":"update","key":"b","id":"17","etag":"\\"v1\\"","drift":true,"fields":{"N":2},"before":{"N":1},"after":{"Title":"b","N":2}},',
     '{"number":3,"action":"delete","key":"c","id":"18","fields":{},"before":{"Title":"c"},"after":{}}',
@@ -50,7 +50,7 @@ test('what is printed is read back, digits, hostile keys and half characters too
   const keys = fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 });
   fc.assert(
     fc.property(anySteps, keys, fc.boolean(), (steps, others, is) => {
-      const written = planWith(steps, { inDoubt: others, orphaned: others, prunes: is, isRefreshed: !is });
+      const written = planWith(steps, { inDoubt: others, orphaned: others, prune: is, refresh: !is });
 
       const text = textOf(written);
 
@@ -62,7 +62,7 @@ test('what is printed is read back, digits, hostile keys and half characters too
   );
 });
 
-test('a plan is told from a seed by its first member', () => {
+test('a plan is told from a manifest by its first member', () => {
   expect(looksLikePlan(textOf(plan))).toBe(true);
   expect(looksLikePlan(' {\n  "listctl": "plan",')).toBe(true);
   for (const other of ['{"items":[]}', '[{"listctl":"plan"}]', '{"listctl":"journal"}', '']) {
@@ -75,14 +75,14 @@ test.each([
   ['"id":"17"', '"id":"a\\u0000"', 'id is not a valid id'],
   ['"id":"17",', '', 'id is missing'],
   ['"site":"demo"', '"site":".."', 'site is not a valid id'],
-  ['"number":2', '"number":3', 'step 2 has another number'],
-  ['"key":"b"', '"key":"a"', 'the key of that step is that of another one'],
-  ['"delete":1', '"delete":0', 'counts say another number of deletes'],
+  ['"number":2', '"number":3', 'expected step 2'],
+  ['"key":"b"', '"key":"a"', 'the key is already used by another step'],
+  ['"delete":1', '"delete":0', 'counts do not match the number of deletes'],
   ['"action":"delete"', '"action":"drop"', 'action is not create or update or delete'],
   ['"action":"create"', '"action":"create","id":"5"', 'a create has no id'],
-  ['"key":"c","id":"18","fields":{}', '"key":"c","id":"18","fields":{"x":1}', 'the fields are not those of a delete'],
-  ['"fields":{"N":2}', '"fields":{}', 'the fields are not those of a update'],
-  ['"action":"create"', '"action":"create","why":"in-doubt"', 'a doubt goes with'],
+  ['"key":"c","id":"18","fields":{}', '"key":"c","id":"18","fields":{"x":1}', 'the fields do not fit a delete'],
+  ['"fields":{"N":2}', '"fields":{}', 'the fields do not fit a update'],
+  ['"action":"create"', '"action":"create","why":"in-doubt"', 'inDoubt requires "why"'],
   ['"prune":false', '"prune":0', 'prune is not true or false'],
   ['"version":1', '"version":0', 'version is not 1'],
   ['"listctl":"plan"', '"listctl":"run"', 'listctl is not plan'],
@@ -112,16 +112,16 @@ test('a saved plan is done as it is, or refused where anything has moved', () =>
   const state = { ...sampleState(), ...plan.state };
   const kindOf = (...args: [PlanFile['steps']?, Partial<PlanFile>?, Partial<typeof state>?]) => {
     const [steps = plan.steps, more = {}, changed = {}] = args;
-    return failureOf(() => refuseMoved(plan, { ...state, ...changed }, { ...plan, steps, ...more })).kind;
+    return failureOf(() => checkPlanIsCurrent(plan, { ...state, ...changed }, { ...plan, steps, ...more })).kind;
   };
 
-  expect(() => refuseMoved(plan, state, plan)).not.toThrow();
+  expect(() => checkPlanIsCurrent(plan, state, plan)).not.toThrow();
   expect(kindOf([create, update])).toBe('conflict');
   expect(kindOf([create, update, remove, { ...create, number: 4, key: 'x' }])).toBe('conflict');
   expect(kindOf([create, { ...update, etag: '"v2"' }, remove])).toBe('conflict');
   expect(kindOf([create, { ...update, before: { N: 5 } }, remove])).toBe('conflict');
   expect(kindOf([create, update, { ...remove, id: '19' }])).toBe('conflict');
-  expect(kindOf(plan.steps, { seed: { file: 'seed.yaml', sha256: '00'.repeat(32) } })).toBe('conflict');
+  expect(kindOf(plan.steps, { manifest: { file: 'manifest.yaml', sha256: '00'.repeat(32) } })).toBe('conflict');
   expect(kindOf(plan.steps, { key: 'Code' })).toBe('conflict');
   expect(kindOf(plan.steps, {}, { serial: 4 })).toBe('conflict');
   expect(kindOf(plan.steps, {}, { run: { id: sampleRun, steps: [] } })).toBe('conflict');

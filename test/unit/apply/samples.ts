@@ -1,6 +1,6 @@
 /** States, steps and values to test with. */
 import fc from 'fast-check';
-import type { SeedItem } from '../../../src/apply/manifest.ts';
+import type { ManifestItem } from '../../../src/apply/manifest.ts';
 import type { CreateInDoubt, Step } from '../../../src/apply/state.ts';
 import { newState, type State, type StateItem } from '../../../src/apply/state.ts';
 import type { Fields } from '../../../src/core/item.ts';
@@ -20,8 +20,8 @@ export function fieldsOf(json: string): Fields {
   return parseJson(json) as Fields;
 }
 
-/** Items of a seed, each of its fields in JSON; the key is its Title. */
-export function seedOf(...items: readonly string[]): { readonly items: readonly SeedItem[] } {
+/** Items of a manifest, each of its fields in JSON; the key is its Title. */
+export function manifestOf(...items: readonly string[]): { readonly items: readonly ManifestItem[] } {
   return {
     items: items.map((json, at) => {
       const fields = fieldsOf(json);

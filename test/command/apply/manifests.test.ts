@@ -1,4 +1,4 @@
-/** What a seed may be, and what it may not say (cli.md, "apply"; reliability, I15 and D). */
+/** What a manifest may be, and what it may not say (cli.md, "apply"; reliability, I15 and D). */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { applyWorld } from './apply-world.ts';
@@ -9,17 +9,21 @@ const items = [
   { Title: 'b', Note: '007' },
 ];
 
-describe('a seed is read by its name', () => {
+describe('a manifest is read by its name', () => {
   test.each([
-    ['seed.csv', 'Title,Note\na,"x, ""y"""\nb,007\n', ['--key', 'Title']],
-    ['seed.tsv', 'Title\tNote\na\t"x, ""y"""\nb\t007\n', ['--key', 'Title']],
-    ['seed.json', JSON.stringify(items), ['--key', 'Title']],
-    ['seed.json', JSON.stringify({ site: 'home', list: 'tasks', key: 'Title', items }), []],
-    ['seed.jsonl', items.map((item) => `${JSON.stringify(item)}\n`).join(''), ['--key', 'Title']],
-    ['seed.yaml', 'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', []],
-    ['seed.yml', '- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', ['--key', 'Title']],
-    ['seed', 'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', ['--input-format', 'yaml']],
-    ['seed', 'Title;Note\na;"x, ""y"""\nb;007\n', ['--key', 'Title', '--input-format', 'csv', '--delimiter', ';']],
+    ['manifest.csv', 'Title,Note\na,"x, ""y"""\nb,007\n', ['--key', 'Title']],
+    ['manifest.tsv', 'Title\tNote\na\t"x, ""y"""\nb\t007\n', ['--key', 'Title']],
+    ['manifest.json', JSON.stringify(items), ['--key', 'Title']],
+    ['manifest.json', JSON.stringify({ site: 'home', list: 'tasks', key: 'Title', items }), []],
+    ['manifest.jsonl', items.map((item) => `${JSON.stringify(item)}\n`).join(''), ['--key', 'Title']],
+    ['manifest.yaml', 'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', []],
+    ['manifest.yml', '- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n', ['--key', 'Title']],
+    [
+      'manifest',
+      'key: Title\nitems:\n- Title: a\n  Note: x, "y"\n- Title: b\n  Note: "007"\n',
+      ['--input-format', 'yaml'],
+    ],
+    ['manifest', 'Title;Note\na;"x, ""y"""\nb;007\n', ['--key', 'Title', '--input-format', 'csv', '--delimiter', ';']],
   ])('%s', async (name, content, flags) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
@@ -32,12 +36,12 @@ describe('a seed is read by its name', () => {
     expect(JSON.parse(world.text(`${name}.state.json`)).key).toBe('Title');
   });
 
-  test('seed.csv.gz', async () => {
+  test('manifest.csv.gz', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.csv.gz', gzipSync('Title,Note\na,"x, ""y"""\nb,007\n'));
+    world.file('manifest.csv.gz', gzipSync('Title,Note\na,"x, ""y"""\nb,007\n'));
 
-    const { exitCode } = await world.run(['apply', 'seed.csv.gz', '--key', 'Title', '--init', '--yes']);
+    const { exitCode } = await world.run(['apply', 'manifest.csv.gz', '--key', 'Title', '--init', '--yes']);
 
     expect([exitCode, [...service.items().values()]]).toEqual([0, items]);
   });
@@ -45,25 +49,25 @@ describe('a seed is read by its name', () => {
   test('--type, --empty and --rename say what cells mean', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.csv', 'Name,Count,Note\na,1.10,\n');
+    world.file('manifest.csv', 'Name,Count,Note\na,1.10,\n');
     const flags = ['--key', 'Title', '--rename', 'Name=Title', '--type', 'Count=number', '--empty', 'null'];
 
-    const { exitCode } = await world.run(['apply', 'seed.csv', ...flags, '--init', '--yes']);
+    const { exitCode } = await world.run(['apply', 'manifest.csv', ...flags, '--init', '--yes']);
 
     expect([exitCode, service.requests[0]?.body]).toEqual([0, '{"fields":{"Title":"a","Count":1.10,"Note":null}}']);
   });
 });
 
-describe('site, list and key at the top of a seed', () => {
+describe('site, list and key at the top of a manifest', () => {
   const text = 'site: other\nlist: things\nkey: Title\nitems:\n- Title: a\n';
 
   test('say where it goes, where no flag does', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.yaml', text);
+    world.file('manifest.yaml', text);
 
     const env = { LISTCTL_SITE: '', LISTCTL_LIST: '' };
-    const { exitCode } = await world.run(['apply', 'seed.yaml', '--init', '--yes'], { env });
+    const { exitCode } = await world.run(['apply', 'manifest.yaml', '--init', '--yes'], { env });
 
     expect([exitCode, service.requests[0]?.path]).toEqual([0, '/sites/other/lists/things/items']);
   });
@@ -71,7 +75,7 @@ describe('site, list and key at the top of a seed', () => {
   test('flags that say the same are fine', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.yaml', text);
+    world.file('manifest.yaml', text);
 
     const { exitCode } = await world.apply('-s', 'other', '-l', 'things', '--key', 'Title', '--init', '--yes');
 
@@ -85,7 +89,7 @@ describe('site, list and key at the top of a seed', () => {
   ])('%s that says another is 2, nothing sent, no state', async (flag, value) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.yaml', text);
+    world.file('manifest.yaml', text);
 
     const { exitCode, stderr } = await world.apply(flag, value, '--init', '--yes');
 
@@ -94,24 +98,28 @@ describe('site, list and key at the top of a seed', () => {
   });
 });
 
-describe('a seed that cannot be used is 2: nothing sent, no state', () => {
+describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
   test.each([
-    ['I15: a key that stands twice, with both lines', 'key: Title\nitems:\n- Title: a\n- Title: a\n', 'line 3 already'],
+    [
+      'I15: a key that stands twice, with both lines',
+      'key: Title\nitems:\n- Title: a\n- Title: a\n',
+      'already used in line 3',
+    ],
     ['I15: an empty key', 'key: Title\nitems:\n- Title: ""\n', 'is empty'],
-    ['I15: no key', 'key: Title\nitems:\n- Name: a\n', 'it has no "Title"'],
-    ['I15: a key that is not a string', 'key: Title\nitems:\n- Title: [a]\n', 'is no text'],
-    ['nobody says which field the key is', 'items:\n- Title: a\n', '--key FIELD'],
-    ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'no member "baseUrl"'],
-    ['D: a token', 'token: abc\nkey: Title\nitems: []\n', 'no member "token"'],
-    ['D: a profile', 'profile: prod\nkey: Title\nitems: []\n', 'no member "profile"'],
+    ['I15: no key', 'key: Title\nitems:\n- Name: a\n', 'the key field "Title" is missing'],
+    ['I15: a key that is not a string', 'key: Title\nitems:\n- Title: [a]\n', 'is not a string'],
+    ['nobody says which field the key is', 'items:\n- Title: a\n', '--key <field>'],
+    ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'unknown member "baseUrl"'],
+    ['D: a token', 'token: abc\nkey: Title\nitems: []\n', 'unknown member "token"'],
+    ['D: a profile', 'profile: prod\nkey: Title\nitems: []\n', 'unknown member "profile"'],
     ['I01: a list that leads elsewhere', 'list: ..\nkey: Title\nitems: []\n', 'line 1'],
     ['no items', 'key: Title\n', 'items: []'],
     ['broken YAML, with line and column', 'key: Title\nitems: [\n', 'line'],
-    ['nothing', '', 'seed.yaml'],
+    ['nothing', '', 'manifest.yaml'],
   ])('%s', async (_, content, said) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.yaml', content);
+    world.file('manifest.yaml', content);
 
     const { exitCode, stdout, stderr } = await world.apply('--init', '--yes');
 
@@ -122,9 +130,9 @@ describe('a seed that cannot be used is 2: nothing sent, no state', () => {
   test('several problems are told, each with its line', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.file('seed.csv', 'Title,Note\na,x\na,y\n,z\n');
+    world.file('manifest.csv', 'Title,Note\na,x\na,y\n,z\n');
 
-    const { exitCode, stderr } = await world.run(['apply', 'seed.csv', '--key', 'Title', '--init', '--yes']);
+    const { exitCode, stderr } = await world.run(['apply', 'manifest.csv', '--key', 'Title', '--init', '--yes']);
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('line 3: ');
@@ -154,12 +162,15 @@ test('D: a value that begins with @ names no file: it is sent as it stands', asy
 test('I06: names that every object inherits are fields and keys like any other', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.file('seed.json', '{"key":"Title","items":[{"Title":"__proto__","__proto__":"x"},{"Title":"constructor"}]}');
+  world.file(
+    'manifest.json',
+    '{"key":"Title","items":[{"Title":"__proto__","__proto__":"x"},{"Title":"constructor"}]}',
+  );
 
-  const first = await world.run(['apply', 'seed.json', '--init', '--yes']);
-  const again = await world.run(['apply', 'seed.json', '--dry-run', '--detailed-exitcode']);
+  const first = await world.run(['apply', 'manifest.json', '--init', '--yes']);
+  const again = await world.run(['apply', 'manifest.json', '--dry-run', '--detailed-exitcode']);
 
   expect([first.exitCode, again.exitCode]).toEqual([0, 0]);
   expect(service.requests[0]?.body).toBe('{"fields":{"Title":"__proto__","__proto__":"x"}}');
-  expect(world.text('seed.json.state.json')).toContain('"__proto__":{"id":"1"');
+  expect(world.text('manifest.json.state.json')).toContain('"__proto__":{"id":"1"');
 });

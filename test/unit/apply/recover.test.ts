@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SeedItem } from '../../../src/apply/manifest.ts';
-import { planOf } from '../../../src/apply/plan.ts';
+import type { ManifestItem } from '../../../src/apply/manifest.ts';
+import { createPlan } from '../../../src/apply/plan.ts';
 import {
-  type AppliedJournal,
   beginRun,
   checkJournal,
-  fold,
   journalIdentity,
-  readApplied,
+  type RunJournal,
+  readRunJournal,
+  recoverRun,
 } from '../../../src/apply/recover.ts';
 import type { KnownItem, State, StateItem } from '../../../src/apply/state.ts';
 import { type Step, stepHash } from '../../../src/apply/state.ts';
@@ -17,9 +17,9 @@ import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { sampleHeader, sampleSession, startedAt } from '../bulk/journal-samples.ts';
-import { anyFields, anyItems, fieldsOf, sampleDoubt, sampleRun, sampleState } from './seed-samples.ts';
+import { anyFields, anyItems, fieldsOf, sampleDoubt, sampleRun, sampleState } from './samples.ts';
 
-const path = '/seed.yaml.state.json.journal';
+const path = '/manifest.yaml.state.json.journal';
 
 const create = (key: string, more: Partial<Step> = {}): Step =>
   ({ action: 'create', key, fields: fieldsOf(`{"Title":"${key}","N":1}`), ...more }) as Step;
@@ -54,7 +54,7 @@ async function journalOf(
   records: readonly JournalRecord[],
   more: Partial<NewHeader> = {},
   begun: readonly JournalRecord[] = intents(state),
-): Promise<AppliedJournal> {
+): Promise<RunJournal> {
   const disk = powerLossDisk(4096);
   const { origin, site, list } = state;
   const steps = stepsOf(state).length;
@@ -62,7 +62,7 @@ async function journalOf(
   const journal = createJournal(path, sampleHeader(steps, { ...own, ...more }), sampleSession({ limit: 20 }), disk.io);
   for (const group of [begun, records]) if (group.length > 0) journal.write(group, 1);
   await journal.close();
-  const applied = await readApplied(path, { boot: 'here', io: disk.io });
+  const applied = await readRunJournal(path, { boot: 'here', io: disk.io });
   if (applied === undefined) throw new Error('it was begun');
   return applied;
 }
@@ -79,7 +79,7 @@ test('what is done is in the state: ids and tags of creates, the tags of updates
     ['D', 3, '3', null, 5],
   ]);
 
-  const folded = fold(state, journal);
+  const folded = recoverRun(state, journal);
 
   expect(folded).toMatchObject({ done: 3, inDoubt: 0, notDone: 0 });
   expect(folded.state.run).toBeUndefined();
@@ -100,7 +100,7 @@ test('C5: a create whose outcome is unknown is in doubt; updates and deletes are
     ['U', 3, 'lost', 5],
   ]);
 
-  const folded = fold(state, journal);
+  const folded = recoverRun(state, journal);
 
   expect(folded).toMatchObject({ done: 0, inDoubt: 4, notDone: 0 });
   expect(folded.state.items.get('a')).toEqual({
@@ -122,15 +122,16 @@ test('what was refused or not sent is as it was', async () => {
     ['N', 3],
   ]);
 
-  expect(fold(state, journal)).toMatchObject({ done: 0, inDoubt: 0, notDone: 3 });
-  expect(fold(state, journal).state.items).toEqual(new Map(Object.entries(items)));
+  expect(recoverRun(state, journal)).toMatchObject({ done: 0, inDoubt: 0, notDone: 3 });
+  expect(recoverRun(state, journal).state.items).toEqual(new Map(Object.entries(items)));
 });
 
 test('a create that was sent again stays in doubt until it is done, and keeps the time of its first try', async () => {
   const step = create('a', { why: 'in-doubt', inDoubt: sampleDoubt });
   const doubtful = { fields: fieldsOf('{"Title":"a","N":1}'), inDoubt: sampleDoubt };
   const state = running({ a: doubtful }, [step]);
-  const after = async (record: JournalRecord) => fold(state, await journalOf(state, [record])).state.items.get('a');
+  const after = async (record: JournalRecord) =>
+    recoverRun(state, await journalOf(state, [record])).state.items.get('a');
 
   expect(await after(['N', 1])).toEqual(doubtful);
   expect(await after(['F', 1, 'refused', 400, null, 1])).toEqual(doubtful);
@@ -146,8 +147,8 @@ test('what a person says of a row counts; one that was given up may be there all
     ['R', 3, 'skipped'],
   ]);
 
-  expect(fold(state, journal)).toMatchObject({ done: 1, inDoubt: 1, notDone: 1 });
-  expect([...fold(state, journal).state.items]).toMatchObject([
+  expect(recoverRun(state, journal)).toMatchObject({ done: 1, inDoubt: 1, notDone: 1 });
+  expect([...recoverRun(state, journal).state.items]).toMatchObject([
     ['a', { id: '17' }],
     ['c', { inDoubt: { idempotencyKey: null } }],
   ]);
@@ -162,8 +163,8 @@ test('an item with an id that can be no path, or that another key has, is in dou
     ['D', 4, '10', null, 5],
   ]);
 
-  expect(fold(state, journal)).toMatchObject({ done: 1, inDoubt: 3 });
-  expect([...fold(state, journal).state.items].map(([key, { id }]) => [key, id])).toEqual([
+  expect(recoverRun(state, journal)).toMatchObject({ done: 1, inDoubt: 3 });
+  expect([...recoverRun(state, journal).state.items].map(([key, { id }]) => [key, id])).toEqual([
     ['z', '9'],
     ['a', undefined],
     ['b', undefined],
@@ -181,8 +182,8 @@ test('a service may give an id once more that its item has given up', async () =
     ['D', 3, '9', null, 5],
   ]);
 
-  expect(fold(state, journal)).toMatchObject({ done: 3, inDoubt: 0 });
-  expect([...fold(state, journal).state.items].map(([key, { id }]) => [key, id])).toEqual([
+  expect(recoverRun(state, journal)).toMatchObject({ done: 3, inDoubt: 0 });
+  expect([...recoverRun(state, journal).state.items].map(([key, { id }]) => [key, id])).toEqual([
     ['g', '8'],
     ['a', '9'],
   ]);
@@ -191,8 +192,8 @@ test('a service may give an id once more that its item has given up', async () =
 test('without a journal no step was sent', () => {
   const state = running({ b: known('b', '2') }, [create('a'), update('b', '2')]);
 
-  expect(fold(state, undefined)).toMatchObject({ done: 0, inDoubt: 0, notDone: 2 });
-  expect(fold(state, undefined).state).toEqual(sampleState({ b: known('b', '2') }, { ...state, run: undefined }));
+  expect(recoverRun(state, undefined)).toMatchObject({ done: 0, inDoubt: 0, notDone: 2 });
+  expect(recoverRun(state, undefined).state).toEqual(sampleState({ b: known('b', '2') }, { ...state, run: undefined }));
 });
 
 test('P16: steps that are not what was sent are refused', async () => {
@@ -201,22 +202,22 @@ test('P16: steps that are not what was sent are refused', async () => {
   const changed = running({}, [create('a', { fields: { Title: 'a', N: 2 } }), create('b')]);
   const forged = await journalOf(state, [['D', 1, '17', null, 5]], {}, []);
 
-  expect(failureOf(() => fold({ ...changed, lineage: state.lineage }, journal)).kind).toBe('local-file');
-  expect(failureOf(() => fold(state, forged)).kind).toBe('local-file');
+  expect(failureOf(() => recoverRun({ ...changed, lineage: state.lineage }, journal)).kind).toBe('local-file');
+  expect(failureOf(() => recoverRun(state, forged)).kind).toBe('local-file');
 });
 
 test('P17: a journal is that of this run, an old one, or refused', async () => {
   const state = running({}, [create('a')]);
   const own = await journalOf(state, []);
   const { run: _, ...settled } = state;
-  const refusal = (of: State, journal: AppliedJournal) => failureOf(() => checkJournal(of, journal));
+  const refusal = (of: State, journal: RunJournal) => failureOf(() => checkJournal(of, journal));
 
   expect(checkJournal(state, own)).toBe('own');
   expect(checkJournal({ ...settled, serial: 5 }, own)).toBe('old');
   expect(checkJournal({ ...state, serial: 6 }, own)).toBe('old');
   expect(refusal({ ...settled, serial: 3 }, own)).toMatchObject({
     kind: 'local-file',
-    message: expect.stringContaining('this one is older: version 3'),
+    message: expect.stringContaining('this state is older: version 3'),
   });
   expect(checkJournal({ ...settled, serial: 3 }, await journalOf(state, [], {}, []))).toBe('old');
   expect(refusal({ ...state, lineage: '0'.repeat(32) }, own).kind).toBe('local-file');
@@ -227,29 +228,29 @@ test('P17: a journal is that of this run, an old one, or refused', async () => {
   expect(refusal(settled, own).kind).toBe('local-file');
 });
 
-const seeds = fc
+const manifests = fc
   .uniqueArray(fc.tuple(fc.constantFrom('a', 'b', 'c', '__proto__', '1'), anyFields), {
     selector: ([key]) => key,
     maxLength: 5,
   })
-  .map((items) => items.map(([key, fields], at): SeedItem => ({ key, fields, line: at + 1 })));
+  .map((items) => items.map(([key, fields], at): ManifestItem => ({ key, fields, line: at + 1 })));
 
 test('a plan that was carried out leaves nothing to do; it names no key twice, and deletes nothing that the state does not own', async () => {
   await fc.assert(
-    fc.asyncProperty(seeds, anyItems, fc.boolean(), async (items, known, prunes) => {
+    fc.asyncProperty(manifests, anyItems, fc.boolean(), async (items, known, prune) => {
       const state = sampleState({}, { items: known });
-      const input = { seed: { items }, observed: new Map(), prunes };
-      const plan = planOf({ ...input, state });
+      const input = { manifest: { items }, current: new Map(), prune };
+      const plan = createPlan({ ...input, state });
       const begun = { ...beginRun(state, plan, { run: sampleRun, nowMs: 0 }), serial: 2 };
       const done = plan.steps.map(({ number, id }): JournalRecord => ['D', number, id ?? `new-${number}`, null, 1]);
 
-      const folded = fold(begun, await journalOf(begun, done));
+      const folded = recoverRun(begun, await journalOf(begun, done));
 
       expect(new Set(plan.steps.map(({ key }) => key)).size).toBe(plan.steps.length);
       for (const { action, key, id } of plan.steps) if (action !== 'create') expect(known.get(key)?.id).toBe(id);
       expect(folded).toMatchObject({ done: plan.steps.length, notDone: 0 });
-      expect(planOf({ ...input, state: folded.state }).steps).toEqual([]);
-      expect(fold(folded.state, await journalOf(begun, done)).state).toBe(folded.state);
+      expect(createPlan({ ...input, state: folded.state }).steps).toEqual([]);
+      expect(recoverRun(folded.state, await journalOf(begun, done)).state).toBe(folded.state);
     }),
     { numRuns: 300 },
   );

@@ -7,7 +7,7 @@ import { Stopped } from '../../src/core/errors.ts';
 import type { StateShown } from '../command/apply/apply-world.ts';
 import { type ItemRequest, type ItemService, itemService, type Script } from '../command/apply/item-service.ts';
 import { type Run, run } from '../support/test-host.ts';
-import type { Call, Crash, Fate, SeedItem } from './moves.ts';
+import type { Call, Crash, Fate, ManifestItem } from './moves.ts';
 
 /** How the service is. */
 export interface ServiceKind {
@@ -18,12 +18,12 @@ export interface ServiceKind {
 /** Memory, where there is some to be had as a directory: ten thousand runs wait for no disk. */
 const root = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-const files = ['seed.json.state.json', 'seed.json.state.json.bak', 'seed.json.state.json.journal'] as const;
+const files = ['manifest.json.state.json', 'manifest.json.state.json.bak', 'manifest.json.state.json.journal'] as const;
 
-/** A directory with a seed and its state, and a service that watches over what `apply` does with it. */
+/** A directory with a manifest and its state, and a service that watches over what `apply` does with it. */
 export class ModelWorld {
   readonly service: ItemService;
-  /** Of the items that are the seed's own, the key of each by its id. */
+  /** Of the items that are the manifest's own, the key of each by its id. */
   readonly owned = new Map<string, string>();
   /** What must not be, and was. */
   readonly broken: string[] = [];
@@ -31,7 +31,7 @@ export class ModelWorld {
   readonly made = new Map<string, string>();
   readonly #honorsKeys: boolean;
   readonly #directory: string;
-  seed: readonly SeedItem[] = [];
+  manifest: readonly ManifestItem[] = [];
 
   private constructor(service: ItemService, { honorsKeys }: ServiceKind) {
     this.service = service;
@@ -59,7 +59,7 @@ export class ModelWorld {
       if (this.ownedBy(key).length > 0) this.broken.push(`${JSON.stringify(key)} is made twice`);
       if (idempotencyKey !== undefined) this.made.set(idempotencyKey, id);
       this.owned.set(id, key);
-    } else if (method !== 'GET' && !this.owned.has(id)) this.broken.push(`${method} ${id}: it is not the seed's`);
+    } else if (method !== 'GET' && !this.owned.has(id)) this.broken.push(`${method} ${id}: it is not the manifest's`);
   }
 
   /** The ids of what was made for a key, and is still there. */
@@ -68,13 +68,13 @@ export class ModelWorld {
     return [...this.owned].filter(([id, owner]) => owner === key && items.has(id)).map(([id]) => id);
   }
 
-  edit(seed: readonly SeedItem[]): void {
-    this.seed = seed;
-    const items = seed.map(({ key, fields }) => {
+  edit(manifest: readonly ManifestItem[]): void {
+    this.manifest = manifest;
+    const items = manifest.map(({ key, fields }) => {
       const members = fields.map(([name, json]) => `,${JSON.stringify(name)}:${json}`);
       return `{"Title":${JSON.stringify(key)}${members.join('')}}`;
     });
-    writeFileSync(join(this.#directory, 'seed.json'), `{"key":"Title","items":[${items.join(',\n')}]}`);
+    writeFileSync(join(this.#directory, 'manifest.json'), `{"key":"Title","items":[${items.join(',\n')}]}`);
   }
 
   /** What the state file holds; undefined where there is none. */
@@ -100,7 +100,7 @@ export class ModelWorld {
     return run(words, { cwd: this.#directory, env: { ...env, ...directories }, ...stops });
   }
 
-  /** Applies the seed; gives whether the process was killed, and else how it ended. */
+  /** Applies the manifest; gives whether the process was killed, and else how it ended. */
   async apply(call: Call): Promise<Run | 'killed'> {
     const flags = [
       ...['--yes', '-o', 'none', '--concurrency', String(call.concurrency)],
@@ -108,8 +108,8 @@ export class ModelWorld {
     ];
     const planned = [...(call.prunes ? ['--prune'] : []), ...(call.refreshes ? [] : ['--no-refresh'])];
     const init = this.stateText() === undefined ? ['--init'] : [];
-    if (!call.savesPlan) return this.#faulty(['apply', 'seed.json', ...init, ...planned, ...flags], call);
-    const saved = await this.run(['apply', 'seed.json', ...init, ...planned, ...flags, '--out', 'plan.json']);
+    if (!call.savesPlan) return this.#faulty(['apply', 'manifest.json', ...init, ...planned, ...flags], call);
+    const saved = await this.run(['apply', 'manifest.json', ...init, ...planned, ...flags, '--out', 'plan.json']);
     if (saved.exitCode !== 0) return saved;
     return this.#faulty(['apply', 'plan.json', ...flags], call);
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSeed } from '../../../src/apply/manifest.ts';
+import { readManifest } from '../../../src/apply/manifest.ts';
 import { printJson } from '../../../src/core/json.ts';
 import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
@@ -18,25 +18,25 @@ const words = [
   'Title: ',
 ];
 
-/** The target of seeds with this name. */
-function seedTarget(name: string, file: string, more: readonly string[], testRuns: number): FuzzTarget {
+/** The target of manifests with this name. */
+function manifestTarget(name: string, file: string, more: readonly string[], testRuns: number): FuzzTarget {
   return {
     ...{ name, words: [...words, ...more], testRuns },
     open: (directory) => ({
       run: async (bytes) => {
         const path = join(directory, file);
         writeFileSync(path, bytes);
-        return seedWords(path, bytes);
+        return manifestWords(path, bytes);
       },
     }),
   };
 }
 
-async function seedWords(path: string, bytes: Buffer): Promise<string> {
+async function manifestWords(path: string, bytes: Buffer): Promise<string> {
   const descriptor = openSync(path, 'r');
   const input = { name: path, isSpooled: false, isRegular: true, descriptor, sizeBytes: bytes.length, close: () => {} };
   try {
-    const seed = await readSeed(input, {
+    const manifest = await readManifest(input, {
       rows: { rename: new Map(), types: new Map(), empty: 'omit', idColumn: 'id', rows: 'auto', common: {} },
       onProblems: (failures) =>
         mustHold(
@@ -44,9 +44,9 @@ async function seedWords(path: string, bytes: Buffer): Promise<string> {
           'a problem is no endless line',
         ),
     });
-    const keys = new Set(seed.items.map(({ key }) => key));
-    mustHold(keys.size === seed.items.length && !keys.has(''), 'no key is empty, and none stands twice');
-    return `${seed.items.length} items: ${seed.items
+    const keys = new Set(manifest.items.map(({ key }) => key));
+    mustHold(keys.size === manifest.items.length && !keys.has(''), 'no key is empty, and none stands twice');
+    return `${manifest.items.length} items: ${manifest.items
       .map(({ fields }) => printJson(fields))
       .join()
       .slice(0, 60)}`;
@@ -57,7 +57,7 @@ async function seedWords(path: string, bytes: Buffer): Promise<string> {
   }
 }
 
-export const seedTargets: readonly FuzzTarget[] = [
-  seedTarget('seed-yaml', 'seed.yaml', yamlWords, 300),
-  seedTarget('seed-json', 'seed.json', jsonWords, 400),
+export const manifestTargets: readonly FuzzTarget[] = [
+  manifestTarget('manifest-yaml', 'manifest.yaml', yamlWords, 300),
+  manifestTarget('manifest-json', 'manifest.json', jsonWords, 400),
 ];

@@ -40,7 +40,7 @@ export class ModelService {
   update(id: string, changes: Fields, ifMatch: string | undefined): Answer {
     const item = this.items.get(id);
     if (item === undefined) return 'not-found';
-    if (item.madeFor === undefined) throw new Error(`${id} is not the seed's`);
+    if (item.madeFor === undefined) throw new Error(`${id} is not the manifest's`);
     if (ifMatch !== undefined && ifMatch !== item.etag) return 'conflict';
     return this.change(id, changes);
   }
@@ -58,7 +58,7 @@ export class ModelService {
   delete(id: string, ifMatch: string | undefined): Answer {
     const item = this.items.get(id);
     if (item === undefined) return 'not-found';
-    if (item.madeFor === undefined) throw new Error(`${id} is not the seed's`);
+    if (item.madeFor === undefined) throw new Error(`${id} is not the manifest's`);
     if (ifMatch !== undefined && ifMatch !== item.etag) return 'conflict';
     this.items.delete(id);
     return { id, etag: '' };

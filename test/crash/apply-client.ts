@@ -1,7 +1,7 @@
 /** `listctl apply` in the loop: how a session of it is started, what its state tells, and how it comes to rest. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { journalOf } from '../../src/apply/recover.ts';
+import { journalPath } from '../../src/apply/recover.ts';
 import type { State, StateItem } from '../../src/apply/state.ts';
 import { readState } from '../../src/apply/state-file.ts';
 import { readJournal } from '../../src/bulk/journal-read.ts';
@@ -13,7 +13,7 @@ import { isSame, type TextFields } from './list-contents.ts';
 import type { InputRow } from './modes.ts';
 
 /** `listctl apply`, as it is built. */
-export const seedClient: Client = {
+export const applyClient: Client = {
   start: (place) => listctl(wordsOf(place, 'none'), environmentOf(place), { cwd: place.directory }),
   recordedIn: recordedByState,
 };
@@ -24,7 +24,7 @@ function wordsOf({ job, directory, concurrency }: SessionPlace, format: 'none' |
 }
 
 function statePathIn(directory: string): string {
-  return join(directory, 'seed.json.state.json');
+  return join(directory, 'manifest.json.state.json');
 }
 
 async function recordedByState(place: SessionPlace): Promise<RunRecorded> {
@@ -35,7 +35,7 @@ async function recordedByState(place: SessionPlace): Promise<RunRecorded> {
   const ends = job.rows.map((row, at) => endOf(row, state?.items.get(String(at + 1))));
   const doneIds = new Map<number, string>();
   for (const [at, end] of ends.entries()) if (end.id !== undefined) doneIds.set(at + 1, end.id);
-  const replay = state?.run && (await readJournal(journalOf(path), { boot: bootId() }));
+  const replay = state?.run && (await readJournal(journalPath(path), { boot: bootId() }));
   return {
     stateOf: (row) => ends[row - 1]?.state ?? 'pending',
     doneIds,
@@ -75,12 +75,12 @@ function causesOf(state: State | undefined, { requests }: SessionPlace): Readonl
 
 /**
  * Brings a list to rest, where the wire is calm: says of each create in doubt what became of it, as a person would who
- * looks, and applies the seed twice more.
+ * looks, and applies the manifest twice more.
  *
  * @returns what was not as it must be: the second one has nothing to do, sends nothing but reads, and leaves the state
  *   as it is
  */
-export async function settleSeed(place: SessionPlace, items: ReadonlyMap<string, TextFields>) {
+export async function settleManifest(place: SessionPlace, items: ReadonlyMap<string, TextFields>) {
   const broken: string[] = [...(await resolveDoubts(place, items))];
   const path = statePathIn(place.directory);
   const last = await runIn(place, wordsOf(place, 'none'));
@@ -108,7 +108,7 @@ async function resolveDoubts(place: SessionPlace, items: ReadonlyMap<string, Tex
   const broken: string[] = [];
   for (const [key] of known.filter(([, { inDoubt }]) => inDoubt !== undefined)) {
     const [id = 'none'] = [...items].find(([other, fields]) => fields['Row'] === key && !taken.has(other)) ?? [];
-    const words = ['state', 'resolve', 'seed.json', `${key}=${id}`];
+    const words = ['state', 'resolve', 'manifest.json', `${key}=${id}`];
     const { exitCode, stderr } = await runIn(place, words);
     if (exitCode !== 0) broken.push(`J9 ${words.join(' ')} ended with ${exitCode}: ${stderr}`);
   }

@@ -1,8 +1,8 @@
-/** What may happen to a list, its seed and its state, one move after the other. */
+/** What may happen to a list, its manifest and its state, one move after the other. */
 import fc from 'fast-check';
 
-/** An item of a seed: its key, and its fields in JSON, the key's own left out. */
-export interface SeedItem {
+/** An item of a manifest: its key, and its fields in JSON, the key's own left out. */
+export interface ManifestItem {
   readonly key: string;
   readonly fields: readonly (readonly [name: string, json: string])[];
 }
@@ -32,7 +32,7 @@ export interface Call {
 
 /** What happens next. */
 export type Move =
-  | { readonly kind: 'edit'; readonly seed: readonly SeedItem[] }
+  | { readonly kind: 'edit'; readonly manifest: readonly ManifestItem[] }
   | { readonly kind: 'apply'; readonly call: Call }
   /** Somebody else is at work, or takes an item over or lets go of one. */
   | { readonly kind: 'drift' | 'remove' | 'import' | 'forget'; readonly nth: number; readonly json: string }
@@ -43,8 +43,8 @@ export type Move =
 const keys = ['a', 'b', 'c', 'd', '__proto__', 'new\nline', 'x=1', '\u2028"\\'] as const;
 const values = ['"x"', '"007"', '1', '1.0', '12345678901234567890', 'null', 'true', '{"n":[1,{"m":null}]}', '""'];
 
-/** Any seed. */
-export const seeds: fc.Arbitrary<readonly SeedItem[]> = fc.uniqueArray(
+/** Any manifest. */
+export const manifests: fc.Arbitrary<readonly ManifestItem[]> = fc.uniqueArray(
   fc.record({
     key: fc.constantFrom(...keys),
     fields: fc.uniqueArray(fc.tuple(fc.constantFrom('F0', 'F1', 'constructor'), fc.constantFrom(...values)), {
@@ -77,7 +77,7 @@ const calls: fc.Arbitrary<Call> = fc.record({
 
 /** Any move; every other one is an `apply`. */
 export const moves: fc.Arbitrary<Move> = fc.oneof(
-  fc.record({ kind: fc.constant('edit' as const), seed: seeds }),
+  fc.record({ kind: fc.constant('edit' as const), manifest: manifests }),
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('apply' as const), call: calls }) },
   fc.record({
     kind: fc.constantFrom('drift' as const, 'drift' as const, 'remove' as const, 'import' as const, 'forget' as const),

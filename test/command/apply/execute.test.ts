@@ -11,7 +11,7 @@ describe('steps that are refused', () => {
   test('are in the rejects with the reason; the others are done: 9, and the next run has them again', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items.slice(0, 4));
+    world.manifest(...items.slice(0, 4));
     service.script = ({ fields }) =>
       fields['Title'] === 't2' ? { status: 400, body: { error: 'not this one' } } : undefined;
 
@@ -32,7 +32,7 @@ describe('steps that are refused', () => {
   test('--fail-fast stops at the first; what was not sent is no failure of the state', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items);
+    world.manifest(...items);
     service.script = ({ nth }) => (nth === 3 ? { status: 400, body: { error: 'no' } } : undefined);
 
     const { exitCode } = await world.apply('--init', '--yes', '--fail-fast', '--concurrency', '1');
@@ -47,7 +47,7 @@ describe('steps that are refused', () => {
   test('401 stops the run: 3, and the next one goes on', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items);
+    world.manifest(...items);
     service.script = ({ nth }) => (nth === 10 ? { status: 401, body: { error: 'expired' } } : undefined);
 
     const { exitCode } = await world.apply('--init', '--yes', '--concurrency', '1');
@@ -61,7 +61,7 @@ describe('steps that are refused', () => {
   test('429 is waited for: nothing is doubled', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items.slice(0, 5));
+    world.manifest(...items.slice(0, 5));
     service.script = ({ nth }) => (nth === 2 ? { status: 429, headers: { 'retry-after': '3' } } : undefined);
 
     const { exitCode, host } = await world.apply('--init', '--yes');
@@ -74,7 +74,7 @@ describe('steps that are refused', () => {
 test('--rate spaces the requests, those of the look before the plan as well', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
-  world.seed(...items);
+  world.manifest(...items);
 
   const made = await world.apply('--init', '--yes', '--rate', '10/s');
   const looked = await world.apply('--rate', '10/s');
@@ -90,7 +90,7 @@ test.each([['--concurrency'], ['--rate'], ['--max-errors'], ['--lock-timeout']])
   async (flag) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items);
+    world.manifest(...items);
 
     const { exitCode, stderr } = await world.apply('--init', '--yes', flag, 'x');
 
@@ -103,13 +103,13 @@ describe('a stop', () => {
   test('P01: no new step, those under way are answered, all is in the state: 130; the next run does the rest', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items);
+    world.manifest(...items);
     const stopping = new AbortController();
     service.script = ({ nth }) => {
       if (nth === 10) stopping.abort(new Stopped('SIGINT'));
       return undefined;
     };
-    const words = ['apply', 'seed.yaml', '--init', '--yes', '--concurrency', '4'];
+    const words = ['apply', 'manifest.yaml', '--init', '--yes', '--concurrency', '4'];
 
     const { exitCode, stderr } = await world.patient(words, { signal: stopping.signal });
     const { items: known, run } = world.known();
@@ -119,14 +119,14 @@ describe('a stop', () => {
     expect([exitCode, run, again.exitCode]).toEqual([130, undefined, 0]);
     expect(sent).toBeLessThan(20);
     expect(Object.keys(known)).toHaveLength(sent);
-    expect(stderr).toContain('run it again: listctl apply seed.yaml');
+    expect(stderr).toContain('run again: listctl apply manifest.yaml');
     expect([service.items().size, service.writes().length]).toEqual([40, 40]);
   });
 
   test('P01: a second one does not wait: what was under way is in doubt, and held', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
-    world.seed(...items.slice(0, 8));
+    world.manifest(...items.slice(0, 8));
     const [stopping, forceStopping] = [new AbortController(), new AbortController()];
     service.script = ({ nth }) => {
       if (nth !== 4) return undefined;
@@ -134,7 +134,7 @@ describe('a stop', () => {
       setTimeout(() => forceStopping.abort(new Stopped('SIGINT')), 30);
       return { status: 0, silent: true, applies: true };
     };
-    const words = ['apply', 'seed.yaml', '--init', '--yes', '--concurrency', '1'];
+    const words = ['apply', 'manifest.yaml', '--init', '--yes', '--concurrency', '1'];
 
     const { exitCode } = await world.patient(words, { signal: stopping.signal, forceStop: forceStopping.signal });
     const again = await world.apply('--yes');
@@ -147,16 +147,16 @@ describe('a stop', () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(...items);
-    const state = world.text('seed.yaml.state.json');
+    const state = world.text('manifest.yaml.state.json');
     const stopping = new AbortController();
-    world.seed();
+    world.manifest();
     service.script = ({ method }) => {
       if (method === 'GET') stopping.abort(new Stopped('SIGINT'));
       return undefined;
     };
 
-    const { exitCode } = await world.run(['apply', 'seed.yaml', '--prune', '--yes'], { signal: stopping.signal });
+    const { exitCode } = await world.run(['apply', 'manifest.yaml', '--prune', '--yes'], { signal: stopping.signal });
 
-    expect([exitCode, service.items().size, world.text('seed.yaml.state.json')]).toEqual([130, 40, state]);
+    expect([exitCode, service.items().size, world.text('manifest.yaml.state.json')]).toEqual([130, 40, state]);
   });
 });
