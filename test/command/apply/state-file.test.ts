@@ -162,7 +162,7 @@ describe('a state whose run has lost its journal is 10: nobody knows what was cr
     const { exitCode, stderr } = await world.apply('--yes');
 
     expect([broken.exitCode, exitCode, service.writes()]).toEqual([10, 10, ['POST a']]);
-    for (const text of [broken.stderr, stderr]) expect(text).toContain(`${world.statePath}.journal is not there`);
+    for (const text of [broken.stderr, stderr]) expect(text).toContain(`${world.statePath}.journal is missing`);
   });
 });
 

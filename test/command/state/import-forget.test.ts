@@ -19,7 +19,7 @@ describe('state import', () => {
     const applied = await world.apply('--yes', '--concurrency', '1');
 
     expect([exitCode, applied.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'PATCH 1']]);
-    expect(stderr).toContain('"b" is item 1 X');
+    expect(stderr).toContain('imported item 1 as "b"');
     expect(service.items().get('1')).toEqual({ ...b, Other: 'kept' });
   });
 
