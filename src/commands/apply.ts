@@ -7,7 +7,7 @@ import { withSession } from '../cli/session.ts';
 
 /** `listctl apply MANIFEST`: makes a list match a manifest. */
 export const setUpApply: SetUp = (command, context) => {
-  command.argument('<seed>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
+  command.argument('<manifest>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
   command
     .option('--init', 'create the state file (first run)')
     .option('--prune', 'delete items that were removed from the manifest');

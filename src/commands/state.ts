@@ -21,9 +21,9 @@ import type { View } from '../output/view.ts';
 import { yamlDocument } from '../output/yaml.ts';
 import { addManifestOptions } from './apply.ts';
 
-/** Declares the seed whose state is read. */
+/** Declares the manifest whose state is read. */
 export function addManifestArgument(command: Command): void {
-  command.argument('<seed>', 'manifest file');
+  command.argument('<manifest>', 'manifest file');
   addManifestOptions(command);
 }
 
@@ -45,7 +45,7 @@ export const exportCommand: CommandSpec = {
       withSession(context, command, async (session) => exportManifest(manifest, flags, session)),
     );
     addHelpNotes(command, {
-      examples: ['listctl state export seed.yaml > now.yaml', 'listctl state export seed.yaml -o id'],
+      examples: ['listctl state export manifest.yaml > now.yaml', 'listctl state export manifest.yaml -o id'],
       globalFlags: ['site', 'list', 'output'],
       exits: [3, 6, 7],
     });
@@ -61,10 +61,10 @@ export const forgetCommand: CommandSpec = {
     command
       .argument('<key>', 'key of a managed item')
       .action((manifest: string, key: string, flags: ManifestFlags) =>
-        withSession(context, command, async (session) => letGo(seed, key, flags, session)),
+        withSession(context, command, async (session) => forget(manifest, key, flags, session)),
       );
     addHelpNotes(command, {
-      examples: ['listctl state forget seed.yaml "Buy milk"'],
+      examples: ['listctl state forget manifest.yaml "Buy milk"'],
       globalFlags: ['site', 'list', 'output'],
       exits: [11],
     });
@@ -80,10 +80,10 @@ export const importCommand: CommandSpec = {
     command
       .argument('<key=id>', 'key in the manifest, and the id of the existing item')
       .action((manifest: string, text: string, flags: ManifestFlags) =>
-        withSession(context, command, async (session) => takeOver(seed, text, flags, session)),
+        withSession(context, command, async (session) => importExisting(manifest, text, flags, session)),
       );
     addHelpNotes(command, {
-      examples: ['listctl state import seed.yaml "Buy milk=17"'],
+      examples: ['listctl state import manifest.yaml "Buy milk=17"'],
       globalFlags: ['site', 'list', 'output'],
       exits: [3, 4, 11],
     });
@@ -201,10 +201,13 @@ export const resolveCommand: CommandSpec = {
       .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
       .option('--force', 'do not compare the item with the manifest')
       .action((manifest: string, text: string, flags: ResolveFlags) =>
-        withSession(context, command, async (session) => settle(seed, text, flags, session)),
+        withSession(context, command, async (session) => resolve(manifest, text, flags, session)),
       );
     addHelpNotes(command, {
-      examples: ['listctl state resolve seed.yaml "Buy milk=17"', 'listctl state resolve seed.yaml "Buy milk=none"'],
+      examples: [
+        'listctl state resolve manifest.yaml "Buy milk=17"',
+        'listctl state resolve manifest.yaml "Buy milk=none"',
+      ],
       globalFlags: ['site', 'list', 'output'],
       exits: [3, 4, 11],
     });
