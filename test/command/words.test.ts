@@ -60,7 +60,7 @@ test.each([
   { words: 'profile add x', says: "unknown command 'add'", hint: 'Did you mean set?' },
   { words: 'constructor', says: "unknown command 'constructor'", hint: 'listctl --help' },
   { words: 'items create Title=x', says: 'takes no arguments', hint: 'a field stands behind -f' },
-  { words: 'apply s.yaml --detailed-exitcode', says: '--detailed-exitcode goes with --dry-run or --out', hint: '' },
+  { words: 'apply s.yaml --detailed-exitcode', says: '--detailed-exitcode requires --dry-run or --out', hint: '' },
   { words: 'items crate', says: "unknown command 'crate'", hint: 'Did you mean create?' },
   { words: 'help nope', says: "unknown command or topic 'nope'", hint: '--help' },
   { words: 'help itmes get', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
