@@ -188,11 +188,7 @@ test.each([
   ],
   ['manifest.yaml', 'key: k\n', 'manifest.yaml: items is required (write items: [] for an empty list)'],
   ['manifest.yaml', 'key: k\nitems:\n', 'manifest.yaml, line 2: items is not a list'],
-  [
-    'manifest.yaml',
-    'site: ..\nitems: []',
-    'manifest.yaml, line 1: the site id is "..", which is not a path segment',
-  ],
+  ['manifest.yaml', 'site: ..\nitems: []', 'manifest.yaml, line 1: the site id is "..", which is not a path segment'],
   ['manifest.yaml', 'list: [1]\nitems: []', 'manifest.yaml, line 1: list is not a string'],
   ['manifest.yaml', '', 'manifest.yaml: expected a list of items, or an object with site, list, key and items'],
   [
