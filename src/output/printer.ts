@@ -33,7 +33,7 @@ export interface Printer<T> {
 /**
  * Makes a printer. Formats but `json`, `jsonl`, `id` and `none` load what they need here.
  *
- * @throws {Failure} usage, when the query is no JMESPath expression, or the values have no form as curl
+ * @throws {Failure} usage, when the query is invalid, or the values cannot be printed as curl
  */
 export async function openPrinter<T>(
   view: View<T>,
@@ -91,9 +91,9 @@ function curlLayout<T>({ curl }: View<T>): Layout<T> {
 }
 
 async function queryLayout<T>(view: View<T>, query: string, options: PrinterOptions): Promise<Layout<T>> {
-  if (options.format === 'curl') throw new Failure('usage', '--query cannot be asked of a curl command');
-  const { queriedLayout } = await import('./query.ts');
-  return queriedLayout(view, query, options);
+  if (options.format === 'curl') throw new Failure('usage', '--query cannot be used with --output curl');
+  const { createQueryLayout } = await import('./query.ts');
+  return createQueryLayout(view, query, options);
 }
 
 async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: boolean): Promise<Layout<T>> {

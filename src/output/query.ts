@@ -1,6 +1,16 @@
-/** Asks JMESPath of values. `import()` it, and only where there is a query. */
+/** JMESPath over results. Wraps @jmespath-community/jmespath; `import()` it only where there is a query. */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  compile,
+  TreeInterpreter,
+  TYPE_EXPREF,
+  TYPE_NUMBER,
+  TYPE_OBJECT,
+  tokenize,
+} from '@jmespath-community/jmespath';
 import { Failure } from '../core/errors.ts';
-import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
+import { isSameValue } from '../core/item.ts';
+import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
 import {
   bareLine,
   csvStyleOf,
@@ -11,230 +21,323 @@ import {
   plainText,
   wholeLayout,
 } from './layout.ts';
-import {
-  type Ask,
-  argumentCounts,
-  callQueryFunction,
-  defineFunction,
-  type Expression,
-  evaluate,
-  evaluatePart,
-  expressionFailure,
-  isSame,
-  jsonValueOf,
-  literalIndex,
-  type Node,
-  order,
-  plainValueOf,
-  type QueryValue,
-  queryFunctions,
-  queryObject,
-  queryValueOf,
-  readExpression,
-} from './query-functions.ts';
 import type { View } from './view.ts';
 
 /**
- * Makes a question of a JMESPath expression. Numbers compare, sort and are equal by what their digits say; one that is
- * picked keeps the digits it came with. Sums are those of doubles.
+ * Compiles a JMESPath expression. A number whose value a double holds is a plain number; any other is opaque: it comes
+ * out with its digits, equals nothing, and cannot be calculated with or sorted.
  *
- * @returns the question; it throws a Failure, refused, where a value is not what the expression needs
- * @throws {Failure} usage, when it is no expression, names a function that is none, or gives it too few arguments
+ * @returns the query; it throws a Failure, refused, when the expression does not fit the value
+ * @throws {Failure} usage, when the expression is invalid, or calls a function that does not exist or with too few arguments
  */
 export function compileQuery(text: string): (value: JsonValue) => JsonValue {
-  const expression = readExpression(text);
-  const tree = rewrite(expression.tree, { ...expression, text });
+  const tree = parse(text);
   return (value) => {
     try {
-      return jsonValueOf(evaluate(tree, queryValueOf(value)));
+      return toJson(TreeInterpreter.search(tree as never, toQueryValue(value) as never) as QueryValue);
     } catch (error) {
-      throw new Failure('refused', `--query does not fit what came: ${(error as Error).message}`, {
-        hint: 'the request itself was answered; only its result was not printed',
+      const message = (error as Error).message.replace('Invalid type: ', '');
+      const reason = /symbol/i.test(message) ? 'a number has too many digits to compare or calculate with' : message;
+      throw new Failure('refused', `--query failed: ${reason}`, {
+        hint: 'fix the query; the request itself succeeded, only its result was not printed',
         cause: error,
       });
     }
   };
 }
 
-/** What the library does for numbers of JavaScript and objects with a prototype, done for ours. */
-const helpers = {
-  call: '#call',
-  compare: '#compare',
-  object: '#object',
-  plain: '#plain',
-} as const;
+/** A symbol stands for a number that a double does not hold: it is described by its digits. */
+type QueryValue = null | boolean | number | string | symbol | readonly QueryValue[] | QueryObject;
 
-defineFunction(helpers.call, ([name, ...values]) => {
-  const found = queryFunctions.get(name as string);
-  // Which functions there are was checked when the expression was read.
-  return found === undefined ? null : callQueryFunction(name as string, found, values);
-});
-defineFunction(helpers.compare, ([operator, a = null, b = null]) => compare(operator as Operator, a, b));
-defineFunction(helpers.object, ([current, names, ...values]) => {
-  // Nothing has no members to be picked from (JMESPath, "MultiSelect Hash").
-  if (current === null) return null;
-  return queryObject((names as readonly string[]).map((name, at) => [name, values[at] ?? null]));
-});
-defineFunction(helpers.plain, ([value = null]) => plainValueOf(value));
-
-const comparisons = {
-  LT: (difference: number) => difference < 0,
-  LTE: (difference: number) => difference <= 0,
-  GT: (difference: number) => difference > 0,
-  GTE: (difference: number) => difference >= 0,
-} as const;
-
-type Operator = keyof typeof comparisons | 'EQ' | 'NE';
-
-/** As in az and aws, texts have an order too: dates are texts. */
-function compare(operator: Operator, a: QueryValue, b: QueryValue): boolean | null {
-  if (operator === 'EQ') return isSame(a, b);
-  if (operator === 'NE') return !isSame(a, b);
-  const difference = order(a, b);
-  return difference === undefined ? null : comparisons[operator](difference);
+interface QueryObject {
+  readonly [name: string]: QueryValue;
 }
 
-type Reading = Expression & { readonly text: string };
+function toQueryValue(value: JsonValue): QueryValue {
+  if (value instanceof NumberToken) {
+    const number = Number(value.digits);
+    return isSameValue(value, number) ? number : Symbol(value.digits);
+  }
+  if (isList(value)) return value.map(toQueryValue);
+  if (!isObject(value)) return value;
+  return toObject(Object.entries(value).map(([name, member]) => [name, toQueryValue(member)]));
+}
 
-/** The expression with our own functions in the place of what would lose digits, or look into prototypes. */
-function rewrite(node: Node, reading: Reading): Node {
-  switch (node.type) {
-    case 'Literal':
-      return literal(literalOf(node, reading));
-    case 'Comparator':
-      return call(helpers.compare, [literal(node['name'] as string), ...parts(node, ['left', 'right'], reading)]);
-    case 'Arithmetic':
-    case 'Unary':
-      return withParts(node, (part) => call(helpers.plain, [rewrite(part, reading)]));
-    case 'MultiSelectHash':
-      return rewriteHash(node['children'] as readonly Node[], reading);
-    case 'Function':
-      return rewriteFunction(node['name'] as string, node['children'] as readonly Node[], reading);
-    case 'ExpressionReference':
-      throw expressionFailure(
-        'an &expression stands where no function takes it',
-        reading.text,
-        reading.text.indexOf('&'),
-      );
-    default:
-      return withParts(node, (part) => rewrite(part, reading));
+/** @throws {Error} when it is a number that JSON cannot write */
+function toJson(value: QueryValue | undefined): JsonValue {
+  if (typeof value === 'symbol') return new NumberToken(value.description ?? '0');
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('the result is too large for a number');
+  if (isArray(value)) return value.map(toJson);
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  return objectFrom(Object.entries(value).map(([name, member]) => [name, toJson(member)]));
+}
+
+// fromEntries defines, it does not assign: `__proto__` becomes a member like any other.
+const toObject = (members: Iterable<readonly [string, QueryValue]>): QueryObject => Object.fromEntries(members);
+const isArray = (value: unknown): value is readonly QueryValue[] => Array.isArray(value);
+const isMembers = (value: unknown): value is QueryObject =>
+  typeof value === 'object' && value !== null && !isArray(value);
+
+/** A part of an expression. Its other members depend on the type; those that are objects are parts too. */
+interface Node {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** Compares two numbers or two strings, strings by code points (JMESPath, "sort"); undefined for anything else. */
+function compare(one: QueryValue, other: QueryValue): number | undefined {
+  // The order of UTF-8 bytes is that of code points.
+  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  if (typeof one !== 'number' || typeof other !== 'number') return undefined;
+  return one < other ? -1 : Number(one > other);
+}
+
+const orderings: Readonly<Record<string, (difference: number) => boolean>> = {
+  LT: (difference) => difference < 0,
+  LTE: (difference) => difference <= 0,
+  GT: (difference) => difference > 0,
+  GTE: (difference) => difference >= 0,
+};
+
+/** What of the library is private, and changed here: its evaluation takes inherited members, and data that looks like an &expression. */
+interface Evaluator {
+  visit(node: Node, value: QueryValue): QueryValue;
+}
+interface FunctionTypes {
+  getTypeName(value: unknown): number | undefined;
+  validateArity(name: string, values: readonly unknown[], signature: unknown): void;
+}
+const evaluator = Object.getPrototypeOf(TreeInterpreter) as Evaluator;
+const functionTypes = Object.getPrototypeOf(TreeInterpreter.runtime) as FunctionTypes;
+const functions = TreeInterpreter.runtime._functionTable;
+const references = new WeakSet<object>();
+
+const { visit } = evaluator;
+evaluator.visit = function (this: Evaluator, node, value) {
+  const inOrder = node.type === 'Comparator' ? orderings[node['name'] as string] : undefined;
+  if (inOrder !== undefined) {
+    // As in az and aws strings have an order too: dates are strings.
+    const [left, right] = [node['left'], node['right']].map((side) => this.visit(side as Node, value));
+    const difference = compare(left ?? null, right ?? null);
+    return difference === undefined ? null : inOrder(difference);
+  }
+  if (node.type === 'Field') {
+    const name = node['name'] as string;
+    return isMembers(value) && Object.hasOwn(value, name) ? (value[name] ?? null) : null;
+  }
+  if (node.type === 'MultiSelectHash') {
+    const pairs = node['children'] as readonly { readonly name: string; readonly value: Node }[];
+    return value === null ? null : toObject(pairs.map((pair) => [pair.name, this.visit(pair.value, value)]));
+  }
+  const result = visit.call(this, node, value);
+  if (node.type === 'ExpressionReference') references.add(result as object);
+  return result;
+};
+
+const { getTypeName } = functionTypes;
+functionTypes.getTypeName = (value) => {
+  if (typeof value === 'symbol') return TYPE_NUMBER;
+  if (!isMembers(value)) return getTypeName(value);
+  return references.has(value) ? TYPE_EXPREF : TYPE_OBJECT;
+};
+
+type Key = (value: QueryValue) => QueryValue;
+const itself: Key = (value) => value;
+const toKey =
+  (reference: Node): Key =>
+  (value) =>
+    visitFrom(reference, value);
+const visitFrom = TreeInterpreter.visit.bind(TreeInterpreter) as unknown as Evaluator['visit'];
+
+type List = readonly QueryValue[];
+
+/** The library's own sort numbers as strings, order strings by locale, compare by identity, or lose members or digits. */
+const replacements: Readonly<Record<string, (...values: never[]) => QueryValue>> = {
+  contains: (all: string | List, wanted: QueryValue) =>
+    typeof all === 'string'
+      ? typeof wanted === 'string' && all.includes(wanted)
+      : all.some((element) => isDeepStrictEqual(element, wanted)),
+  group_by: (all: List, reference: Node) => groupBy(all, toKey(reference)),
+  max: (all: List) => findExtreme(all, itself, 1),
+  max_by: (all: List, reference: Node) => findExtreme(all, toKey(reference), 1),
+  merge: (...all: QueryObject[]) => toObject(all.flatMap((members) => Object.entries(members))),
+  min: (all: List) => findExtreme(all, itself, -1),
+  min_by: (all: List, reference: Node) => findExtreme(all, toKey(reference), -1),
+  sort: (all: List) => sortBy(all, itself),
+  sort_by: (all: List, reference: Node) => sortBy(all, toKey(reference)),
+  to_number: toNumber,
+  to_string: (value: QueryValue) => (typeof value === 'string' ? value : printJson(toJson(value))),
+};
+for (const [name, act] of Object.entries(replacements)) {
+  Object.assign(functions[name] as object, { _func: (values: never[]) => act(...values) });
+}
+
+function order(one: QueryValue, other: QueryValue): number {
+  const difference = compare(one, other);
+  if (difference !== undefined) return difference;
+  // What the library's own arithmetic throws for a symbol.
+  if (typeof one === 'symbol' || typeof other === 'symbol') throw new TypeError('cannot convert a symbol to a number');
+  throw new Error(`cannot compare ${[one, other].map(formatType).join(' with ')}: expected numbers or strings`);
+}
+
+function formatType(value: QueryValue): string {
+  return value === null ? 'null' : isArray(value) ? 'array' : typeof value;
+}
+
+function sortBy(values: List, key: Key, inOrder = order): List {
+  const keyed = values.map((value) => ({ value, key: key(value) }));
+  // A single value is never compared, but its key must be one that could be.
+  for (const { key } of keyed.slice(0, 1)) order(key, key);
+  return keyed.sort((one, other) => inOrder(one.key, other.key)).map(({ value }) => value);
+}
+
+/** The first of the largest (1) or smallest (-1). */
+function findExtreme(values: List, key: Key, sign: 1 | -1): QueryValue {
+  const sorted = sortBy(values, key, sign === 1 ? (one, other) => order(other, one) : order);
+  return sorted[0] ?? null;
+}
+
+function groupBy(values: List, key: Key): QueryValue {
+  const groups = new Map<string, QueryValue[]>();
+  for (const value of values) {
+    const name = key(value);
+    if (typeof name !== 'string')
+      throw new Error(`group_by() expected a string as key, but received ${formatType(name)}`);
+    groups.set(name, [...(groups.get(name) ?? []), value]);
+  }
+  return toObject(groups);
+}
+
+function toNumber(value: QueryValue): QueryValue {
+  if (typeof value === 'number' || typeof value === 'symbol') return value;
+  if (typeof value !== 'string' || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(value)) return null;
+  return toQueryValue(parseJson(value));
+}
+
+// `foo` between backticks is a string, as az and aws take it.
+const options = { enable_legacy_literals: true };
+
+/** Far from where evaluating would overflow the stack; `a.b.c` nests as `((a).b).c`. */
+const depthMax = 1_000;
+
+/** @throws {Failure} usage, naming the place */
+function parse(text: string): Node {
+  checkQuotes(text);
+  const tree = attempt(text);
+  if (tree instanceof Error) throw syntaxFailure(tree, text);
+  check(tree, text, 0);
+  return tree;
+}
+
+function attempt(text: string): Node | Error {
+  try {
+    return compile(text, options) as unknown as Node;
+  } catch (error) {
+    return error as Error;
   }
 }
 
-function literalOf(node: Node, { literals }: Reading): QueryValue {
-  const index = literalIndex(node);
-  return index === undefined ? (node['value'] as string) : queryValueOf(literals[index] ?? null);
-}
-
-function rewriteHash(pairs: readonly Node[], reading: Reading): Node {
-  const names = pairs.map(({ name }) => name as string);
-  const values = pairs.map(({ value }) => rewrite(value as Node, reading));
-  return call(helpers.object, [{ type: 'Current' }, literal(names), ...values]);
-}
-
-function rewriteFunction(name: string, values: readonly Node[], reading: Reading): Node {
-  checkCall(name, values.length, reading);
-  if (queryFunctions.has(name)) {
-    return call(helpers.call, [literal(name), ...values.map((value) => rewriteArgument(value, reading))]);
-  }
-  const keepsDigits = name === 'not_null' || name === 'to_array';
-  const rewritten = values.map((value) => rewrite(value, reading));
-  return call(name, keepsDigits ? rewritten : rewritten.map((value) => call(helpers.plain, [value])));
-}
-
-function rewriteArgument(node: Node, reading: Reading): Node {
-  if (node.type !== 'ExpressionReference') return rewrite(node, reading);
-  const part = rewrite(node['child'] as Node, reading);
-  // A function itself, which no data can pretend to be.
-  return literal(((value) => evaluatePart(part, value)) satisfies Ask);
-}
-
-function checkCall(name: string, count: number, { text }: Reading): void {
-  const own = queryFunctions.get(name);
-  const counts =
-    own === undefined
-      ? argumentCounts(name)
-      : { least: own.takes.length, most: own.isVariadic ? Number.POSITIVE_INFINITY : own.takes.length };
-  const at = text.search(new RegExp(`\\b${name}\\s*\\(`));
-  if (counts === undefined || name.startsWith('#')) {
-    throw expressionFailure(`there is no function ${name}()`, text, at);
-  }
-  const { least, most } = counts;
-  if (count >= least && count <= most) return;
-  const takes = least === most ? `${least}` : `${least} to ${most}`;
-  throw expressionFailure(`${name}() takes ${takes} argument${takes === '1' ? '' : 's'}, and got ${count}`, text, at);
-}
-
-function parts(node: Node, names: readonly string[], reading: Reading): Node[] {
-  return names.map((name) => rewrite(node[name] as Node, reading));
-}
-
-/** The node with every node in it replaced. */
-function withParts(node: Node, replace: (part: Node) => Node): Node {
-  const members = Object.entries(node).map(([name, value]) => {
-    if (Array.isArray(value)) return [name, value.map(replace)];
-    return [name, isNode(value) ? replace(value) : value];
+/** The library accepts a string that is never closed, and rounds numbers. */
+function checkQuotes(text: string): void {
+  const rest = text.replace(/`(?:[^`\\]|\\.)*`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs, (found, at: number) => {
+    const [, digits] = /^`\s*(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*`$/.exec(found) ?? [];
+    if (digits !== undefined && typeof toQueryValue(new NumberToken(digits)) === 'symbol') {
+      throw invalid(`${digits} has too many digits to compare or calculate with`, text, at);
+    }
+    return ' '.repeat(found.length);
   });
-  return Object.fromEntries(members);
+  const at = rest.search(/[`'"]/);
+  if (at !== -1) throw invalid(`the ${rest[at]} is never closed`, text, at);
+}
+
+function syntaxFailure(error: Error, text: string): Failure {
+  if (error instanceof RangeError) return invalid('it is nested too deeply', text, undefined);
+  if (/EOF|end of JSON/.test(error.message)) return invalid('it is incomplete', text, undefined);
+  const reason = error.message.replace(/^syntax(?: error)?[:,]? */i, '');
+  // The library names no place. It reads from left to right, so the wrong token ends where it first complains.
+  const isWrong = (end: number) => {
+    const found = attempt(text.slice(0, end));
+    return found instanceof Error && found.message === error.message;
+  };
+  const end = Array.from({ length: Math.min(text.length, 1_000) }, (_, at) => at + 1).find(isWrong);
+  if (end === undefined) return invalid(reason, text, undefined);
+  try {
+    return invalid(reason, text, tokenize(text.slice(0, end), options).at(-1)?.start);
+  } catch {
+    return invalid(reason, text, end - 1);
+  }
+}
+
+/** Checks what the library would only notice once a request has been sent. */
+function check(node: Node, text: string, depth: number, isReferenceExpected = false): void {
+  if (depth > depthMax) throw invalid('it is nested too deeply', text, undefined);
+  if (node.type === 'Literal') return;
+  if (node.type === 'ExpressionReference' && !isReferenceExpected) {
+    throw invalid('an &expression is not valid here', text, text.indexOf('&'));
+  }
+  const isCall = node.type === 'Function';
+  if (isCall) checkCall(node['name'] as string, node['children'] as readonly Node[], text);
+  for (const part of Object.values(node).flat()) if (isNode(part)) check(part, text, depth + 1, isCall);
 }
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null;
 }
 
-function call(name: string, children: readonly Node[]): Node {
-  return { type: 'Function', name, children };
+function checkCall(name: string, values: readonly Node[], text: string): void {
+  const at = text.search(new RegExp(`\\b${name}\\s*\\(`));
+  const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
+  if (found === undefined) throw invalid(`unknown function ${name}()`, text, at);
+  try {
+    functionTypes.validateArity(name, values, found._signature);
+  } catch (error) {
+    throw invalid((error as Error).message.replace('Invalid arity: ', ''), text, at);
+  }
 }
 
-function literal(value: QueryValue | Ask): Node {
-  return { type: 'Literal', value };
+/** @param at in UTF-16 units; undefined for the end */
+function invalid(reason: string, text: string, at: number | undefined): Failure {
+  // Readers count characters, from 1.
+  const place = at === undefined ? 'at its end' : `at character ${[...text.slice(0, at)].length + 1}`;
+  return new Failure('usage', `invalid JMESPath expression: ${reason}, ${place}`, {
+    hint: "write numbers in backticks and strings in single quotes: [?Count > `5` && Status == 'Done']",
+  });
 }
 
 /**
- * Asks a query of the lines of `jsonl` one by one, else of everything that would be printed: an array where several
- * were asked for.
+ * Applies a query to each line of `jsonl`, else to everything that would be printed: an array where several values are
+ * expected. A single string, number or boolean is printed bare, and null as nothing, unless JSON was requested by name.
  *
- * A single string, number or boolean is printed bare, and null as nothing, unless JSON was asked for by name.
- *
- * @throws {Failure} usage, when it is no JMESPath expression
+ * @throws {Failure} usage, when the expression is invalid
  */
-export async function queriedLayout<T>(
+export async function createQueryLayout<T>(
   { json, printsNone = false }: View<T>,
   expression: string,
   options: PrinterOptions,
 ): Promise<Layout<T>> {
-  const ask = compileQuery(expression);
-  const { format, isSeveral } = options;
-  const print = await textFor(options);
-  if (format === 'jsonl') return { add: (value) => print(ask(json(value))), end: async () => {} };
+  const query = compileQuery(expression);
+  const { format, isSeveral, isJsonExplicit = false, screen } = options;
+  const printValue = await createPrint(options);
+  const print = (result: JsonValue): string => {
+    if (isJsonExplicit && (format === 'json' || format === 'jsonl')) return printValue(result);
+    if (result === null) return '';
+    return isScalar(result) ? bareLine(plainText(result), screen) : printValue(result);
+  };
+  if (format === 'jsonl') return { add: (value) => print(query(json(value))), end: async () => {} };
   return wholeLayout((values) => {
     const all = values.map(json);
     const [first = null] = all;
-    return format === 'none' ? '' : print(ask(isSeveral || all.length > 1 ? all : first));
+    return format === 'none' ? '' : print(query(isSeveral || all.length > 1 ? all : first));
   }, isSeveral && printsNone);
 }
 
-type Print = (result: JsonValue) => string;
-
-async function textFor(options: PrinterOptions): Promise<Print> {
-  const { isJsonExplicit = false, screen, format } = options;
-  const print = await formFor(options);
-  if (isJsonExplicit && (format === 'json' || format === 'jsonl')) return print;
-  return (result) => {
-    if (result === null) return '';
-    return isScalar(result) ? bareLine(plainText(result), screen) : print(result);
-  };
-}
-
-async function formFor(options: PrinterOptions): Promise<Print> {
+async function createPrint(options: PrinterOptions): Promise<(result: JsonValue) => string> {
   const { format, screen, columns } = options;
   switch (format) {
     case 'json':
       return (result) => `${jsonText(result, 2)}\n`;
-    case 'yaml': {
-      const { yamlDocument } = await import('./yaml.ts');
-      return yamlDocument;
-    }
+    case 'yaml':
+      return (await import('./yaml.ts')).yamlDocument;
     case 'csv':
     case 'tsv': {
       const { csvText } = await import('./csv.ts');
@@ -250,7 +353,7 @@ async function formFor(options: PrinterOptions): Promise<Print> {
     case 'id':
       return (result) =>
         (isList(result) ? result : [result])
-          .map(idOf)
+          .map(findId)
           .filter((id) => id !== null)
           .map((id) => bareLine(plainText(id), screen))
           .join('');
@@ -259,10 +362,10 @@ async function formFor(options: PrinterOptions): Promise<Print> {
   }
 }
 
-/** What a result is named by: its `id`, or what it is itself. */
-function idOf(result: JsonValue): JsonValue {
-  if (isScalar(result)) return result;
-  return isObject(result) && Object.hasOwn(result, 'id') ? (result['id'] ?? null) : null;
+/** The member `id`; a scalar is its own id. */
+function findId(value: JsonValue): JsonValue {
+  if (isScalar(value)) return value;
+  return isObject(value) && Object.hasOwn(value, 'id') ? (value['id'] ?? null) : null;
 }
 
 function isScalar(value: JsonValue): boolean {

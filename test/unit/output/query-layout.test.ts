@@ -18,7 +18,7 @@ test.each(['json', 'yaml', 'pretty', 'csv', 'tsv', 'jsonl', 'id'] as const)(
   'a single text, number or boolean is printed bare as %s, and null not at all',
   async (format) => {
     expect(await askOne('fields.Title', format)).toBe('Buy milk\n');
-    expect(await askOne('fields.Price', format)).toBe('1.10\n');
+    expect(await askOne('fields.Price', format)).toBe('1.1\n');
     expect(await askOne("fields.Title == 'x'", format)).toBe('false\n');
     expect(await askOne('fields.Nope', format)).toBe('');
   },
@@ -27,7 +27,7 @@ test.each(['json', 'yaml', 'pretty', 'csv', 'tsv', 'jsonl', 'id'] as const)(
 test('where JSON was asked for by name it is JSON', async () => {
   expect(await askOne('fields.Title', 'json', { isJsonExplicit: true })).toBe('"Buy milk"\n');
   expect(await askOne('fields.Nope', 'json', { isJsonExplicit: true })).toBe('null\n');
-  expect(await askAll('fields.Price', 'jsonl', { isJsonExplicit: true })).toBe('1.10\nnull\n');
+  expect(await askAll('fields.Price', 'jsonl', { isJsonExplicit: true })).toBe('1.1\nnull\n');
   expect(await askOne('fields.Title', 'yaml', { isJsonExplicit: true })).toBe('Buy milk\n');
 });
 
@@ -48,21 +48,21 @@ test('several are asked about as an array, even one', async () => {
 
 test('of jsonl each line is asked about, when it comes', async () => {
   expect(await askAll('fields.Title', 'jsonl')).toBe('Buy milk\nBread\n');
-  expect(await askAll('[id, fields.Price]', 'jsonl')).toBe('["7",1.10]\n["8",null]\n');
+  expect(await askAll('[id, fields.Price]', 'jsonl')).toBe('["7",1.1]\n["8",null]\n');
 });
 
 test('objects are a table', async () => {
   const query = '[].{id: id, price: fields.Price, count: fields.Count}';
 
-  expect(await askAll(query, 'pretty')).toBe('id  price  count\n7   1.10   null\n8   null   2\n');
-  expect(await askAll(query, 'csv')).toBe('id,price,count\n7,1.10,\n8,,2\n');
+  expect(await askAll(query, 'pretty')).toBe('id  price  count\n7   1.1    null\n8   null   2\n');
+  expect(await askAll(query, 'csv')).toBe('id,price,count\n7,1.1,\n8,,2\n');
   expect(await askAll(query, 'csv', { columns: ['count', 'id'] })).toBe('count,id\n,7\n2,8\n');
   expect(await askAll(query, 'pretty', { columns: ['count'] })).toBe('count\nnull\n2\n');
 });
 
 test('one object is its names and values, and one row', async () => {
-  expect(await askOne('fields', 'pretty')).toBe('Title  Buy milk\nPrice  1.10\nTags   ["a","b"]\n');
-  expect(await askOne('fields', 'csv')).toBe('Title,Price,Tags\nBuy milk,1.10,"[""a"",""b""]"\n');
+  expect(await askOne('fields', 'pretty')).toBe('Title  Buy milk\nPrice  1.1\nTags   ["a","b"]\n');
+  expect(await askOne('fields', 'csv')).toBe('Title,Price,Tags\nBuy milk,1.1,"[""a"",""b""]"\n');
 });
 
 test('arrays of arrays are rows without a header', async () => {
