@@ -3,17 +3,17 @@ import type { Outcome } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import { type Doubt, inDoubt, type Purpose, toFailure, tooLongToWait, unusableResponse } from './failures.ts';
 import {
-  dateMs,
   delayMs,
   type FailureScope,
   isDoubtful,
   isRetryable,
   isThrottled,
   keyWindowMs,
+  parseHttpDate,
+  parseSeconds,
   type RetryPolicy,
   retryAfterMs,
   type ServiceSignal,
-  secondsMs,
   toFailureScope,
   toOutcome,
   toServiceSignal,
@@ -46,10 +46,10 @@ class ServiceClock {
   hear({ headers: { date = '', age = '' } }: ResponseHead): void {
     // There are many responses in one second.
     if (date === this.#said) return;
-    const ms = dateMs(date);
+    const ms = parseHttpDate(date);
     if (ms === undefined) return;
     this.#said = date;
-    this.#saidMs = ms + (secondsMs(age) ?? 0);
+    this.#saidMs = ms + (parseSeconds(age) ?? 0);
     this.#heardAtMs = this.#clock.monotonicMs();
   }
 

@@ -1,6 +1,6 @@
 /** Sockets to one service: straight or through a proxy, in clear or with TLS. Both transports get theirs here. */
 import type { Socket } from 'node:net';
-import { hiderOf } from '../core/hide.ts';
+import { createHider } from '../core/hide.ts';
 import { isLoopbackAddress } from '../core/loopback.ts';
 import { afterReading, ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
 import type { TlsTrust } from './tls.ts';
@@ -90,7 +90,7 @@ export interface ConnectionParts {
 /** Reads a way. */
 export function toConnectionParts({ base, token, connectMs = 10_000 }: ConnectionOptions): ConnectionParts {
   const prefix = base.pathname.replace(/\/$/, '');
-  return { address: base.origin + prefix, prefix, connectMs, hide: hiderOf(token) };
+  return { address: base.origin + prefix, prefix, connectMs, hide: createHider(token) };
 }
 
 /**

@@ -20,7 +20,7 @@ export interface AttemptWatch {
  */
 export class AttemptWatches {
   /** Not a Set: each table that one outgrows keeps the attempts in it from being collected early. */
-  readonly #watched: (Watched | undefined)[] = [];
+  readonly #watched: (WatchedAttempt | undefined)[] = [];
   readonly #free: number[] = [];
   readonly #heard = new WeakSet<AbortSignal>();
   readonly #nowMs: () => number;
@@ -35,7 +35,7 @@ export class AttemptWatches {
   /** Begins to watch one attempt. `fail` is told once, of the first limit that was passed. */
   watch(limits: AttemptLimits, fail: (fault: TransportError) => void): AttemptWatch {
     const place = this.#free.pop() ?? this.#watched.length;
-    const watched = new Watched(limits, fail, this, place);
+    const watched = new WatchedAttempt(limits, fail, this, place);
     this.#watched[place] = watched;
     this.#hear(limits.signal);
     this.due(watched.begin(this.#nowMs()));
@@ -57,7 +57,7 @@ export class AttemptWatches {
     return this.#nowMs();
   }
 
-  forget(watched: Watched): void {
+  forget(watched: WatchedAttempt): void {
     if (this.#watched[watched.place] !== watched) return;
     this.#watched[watched.place] = undefined;
     this.#free.push(watched.place);
@@ -95,7 +95,7 @@ export class AttemptWatches {
 }
 
 /** One attempt: the moments by which its parts must have come. */
-class Watched implements AttemptWatch {
+class WatchedAttempt implements AttemptWatch {
   readonly signal: AbortSignal;
   readonly place: number;
   readonly #limits: AttemptLimits;

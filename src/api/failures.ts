@@ -58,13 +58,13 @@ const kinds: Readonly<Record<number, FailureKind>> = {
  */
 export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
   if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, { attempt, times });
-  if (attempt.error) return faultFailure(asked, attempt.error, { outcome, times });
+  if (attempt.error) return transportFailure(asked, attempt.error, { outcome, times });
   return refusal(asked, attempt.response, { outcome, times });
 }
 
 /** The failure for a complete 2xx to a read, with a body that cannot be used. */
 export function unusableResponse(asked: RequestContext, response: ServiceResponse, reason: string): Failure {
-  return failed(asked, 'refused', `cannot ${asked.task}: ${whyUnusable(response, reason)}`, {
+  return createFailure(asked, 'refused', `cannot ${asked.task}: ${whyUnusable(response, reason)}`, {
     hint: `check that ${asked.address} is the URL of the list service`,
     status: response.status,
     outcome: 'unknown',
@@ -79,7 +79,7 @@ export function tooLongToWait(
   { waitMs, maxWaitMs }: { readonly waitMs: number; readonly maxWaitMs: number },
 ): Failure {
   const wait = `the service asks to wait ${secondsText(waitMs)}, longer than --max-wait (${secondsText(maxWaitMs)})`;
-  return failed(asked, 'unavailable', `cannot ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
+  return createFailure(asked, 'unavailable', `cannot ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
     hint: 'retry later, or pass a longer --max-wait',
     outcome: 'refused',
     ...detailsOf(asked, response),
@@ -105,7 +105,7 @@ export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKey
   const doubt = isStored
     ? `in doubt: the service accepted the request to ${asked.task} (HTTP ${response.status}), but the id is unknown`
     : `in doubt: cannot confirm the request to ${asked.task}`;
-  return failed(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
+  return createFailure(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
     hint: method === 'POST' ? createAgain(isKeyOld ? undefined : key) : 'it is safe to run the same command again',
     outcome: 'unknown',
     idempotencyKey: key,
@@ -130,16 +130,16 @@ interface Tried {
   readonly times: number;
 }
 
-function faultFailure(asked: RequestContext, fault: TransportError, { outcome, times }: Tried): Failure {
+function transportFailure(asked: RequestContext, fault: TransportError, { outcome, times }: Tried): Failure {
   const { task, address } = asked;
   const { kind, reason, cause } = fault;
   const tried = timesText(times);
   if (kind === 'unusable' || kind === 'too-large') {
-    return failed(asked, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
+    return createFailure(asked, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
   }
   if (kind === 'not-local') {
     const hint = 'nothing was sent; use https or another host name, or pass --allow-http to send the token unencrypted';
-    return failed(asked, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
+    return createFailure(asked, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
       hint,
       outcome,
       cause,
@@ -147,7 +147,7 @@ function faultFailure(asked: RequestContext, fault: TransportError, { outcome, t
   }
   const verb = outcome === 'not-sent' ? 'is unreachable' : 'sent no complete response';
   const message = `cannot ${task}: ${address} ${verb} (${reason}${tried})`;
-  return failed(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });
+  return createFailure(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });
 }
 
 const checkNetwork = 'check the URL and the network, then retry';
@@ -162,7 +162,7 @@ function refusal(asked: RequestContext, response: ServiceResponse, { outcome, ti
     kind === 'not-found' && asked.method !== 'POST'
       ? `${asked.target} was not found (${quoted})`
       : `cannot ${asked.task} (${quoted}${redirectOf(response)})`;
-  return failed(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
+  return createFailure(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
 }
 
 /** The status with what the service says of it: its own text, else the name that it has for the status. */
@@ -212,7 +212,7 @@ function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefin
 const lengths = { message: 4000, detail: 500 } as const;
 
 /** A failure without the token, whatever the service said, and however much. */
-function failed(
+function createFailure(
   { hide = (text) => text, id }: RequestContext,
   kind: FailureKind,
   message: string,

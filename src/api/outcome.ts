@@ -175,8 +175,8 @@ function isOfEvery(response: ServiceResponse, isUnusable: boolean): boolean {
  * @param nowMs our own time, since the epoch, for a date in an answer that has none of its own
  */
 export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number | undefined {
-  const answeredMs = dateMs(headers['date'] ?? '') ?? nowMs;
-  const asked = valuesIn(headers['retry-after']).map((value) => secondsMs(value) ?? untilMs(value, answeredMs));
+  const answeredMs = parseHttpDate(headers['date'] ?? '') ?? nowMs;
+  const asked = valuesIn(headers['retry-after']).map((value) => parseSeconds(value) ?? untilMs(value, answeredMs));
   const reset = valuesIn(headers['ratelimit-reset']).map(resetMs);
   const longestMs = Math.max(0, ...[...asked, ...reset].map((ms) => ms ?? 0));
   return longestMs > 0 ? longestMs : undefined;
@@ -186,7 +186,7 @@ export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number |
 const epochMs = 1_000_000_000_000;
 
 function resetMs(value: string): number | undefined {
-  const ms = secondsMs(value);
+  const ms = parseSeconds(value);
   return (ms ?? 0) < epochMs ? ms : undefined;
 }
 
@@ -197,7 +197,7 @@ function valuesIn(header: string | undefined): readonly string[] {
 }
 
 /** A number of seconds in milliseconds; undefined for anything else. */
-export function secondsMs(value: string): number | undefined {
+export function parseSeconds(value: string): number | undefined {
   if (!/^\d+(\.\d+)?$/.test(value)) return undefined;
   // Rounded up, so that it is never too early; so many digits that they are no number any more are a very long wait.
   return Math.min(Math.ceil(Number(value) * 1000), Number.MAX_SAFE_INTEGER);
@@ -205,7 +205,7 @@ export function secondsMs(value: string): number | undefined {
 
 /** The time until a date; none, or less, where it is past. */
 function untilMs(value: string, answeredMs: number): number | undefined {
-  const ms = dateMs(value);
+  const ms = parseHttpDate(value);
   return ms === undefined ? undefined : ms - answeredMs;
 }
 
@@ -217,7 +217,7 @@ const dates = [
 ] as const;
 
 /** A date of a header in milliseconds since the Unix epoch; undefined for anything else. */
-export function dateMs(text: string): number | undefined {
+export function parseHttpDate(text: string): number | undefined {
   if (!dates.some((form) => form.test(text))) return undefined;
   // The oldest form names no zone, and means the same one.
   const ms = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);

@@ -12,7 +12,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * @throws {Failure} usage, naming the variable, when it holds no address of a proxy, or that of a SOCKS proxy; its value
  *   may hold a password, and is not repeated
  */
-export function proxyFor(base: URL, env: Environment): URL | undefined {
+export function findProxy(base: URL, env: Environment): URL | undefined {
   const variable = isLoopback(base) ? undefined : proxyVariable(base, env);
   const text = variable && env[variable];
   if (!text || isExempt(base, env['no_proxy'] ?? env['NO_PROXY'] ?? '')) return undefined;

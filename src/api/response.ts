@@ -2,14 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
-import {
-  type Attempt,
-  errorBytesMax,
-  type ResponseConnection,
-  type ResponseHead,
-  responseBytesMax,
-  type ServiceResponse,
-} from './transport.ts';
+import { type Attempt, errorBytesMax, responseBytesMax, type ServiceResponse } from './transport.ts';
 
 /** What an error answer says, cleaned by whoever prints it. */
 export interface ServiceError {
@@ -223,60 +216,4 @@ async function gunzipped(response: ServiceResponse): Promise<Uint8Array | string
 
 function isGood({ status }: ServiceResponse): boolean {
   return status >= 200 && status < 300;
-}
-
-/** Puts one answer together from its pieces. */
-export interface ResponseReader {
-  readonly head: ResponseHead;
-  /** Takes a piece: `enough` once the rest is not wanted, `too-large` once it is more than anybody may send. */
-  add(piece: Uint8Array): 'more' | 'enough' | 'too-large';
-  /** The answer, of what came on this connection. */
-  response(connection: ResponseConnection): ServiceResponse;
-}
-
-/**
- * Reads the body of a 2xx up to 8 MiB. Of any other answer only the first 64 KiB are kept: there is an error in it to
- * show, and its status is known already.
- */
-export function createResponseReader(head: ResponseHead): ResponseReader {
-  return new PieceReader(head);
-}
-
-class PieceReader implements ResponseReader {
-  readonly head: ResponseHead;
-  readonly #isGood: boolean;
-  #first: Uint8Array | undefined;
-  #more: Uint8Array[] | undefined;
-  #sizeBytes = 0;
-
-  constructor(head: ResponseHead) {
-    this.head = head;
-    this.#isGood = head.status >= 200 && head.status < 300;
-  }
-
-  add(piece: Uint8Array): 'more' | 'enough' | 'too-large' {
-    this.#sizeBytes += piece.length;
-    if (this.#isGood && this.#sizeBytes > responseBytesMax) return 'too-large';
-    // Mostly there is one.
-    if (this.#first === undefined) this.#first = piece;
-    else if (this.#more === undefined) this.#more = [piece];
-    else this.#more.push(piece);
-    return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
-  }
-
-  response(connection: ResponseConnection): ServiceResponse {
-    const { status, headers, statusText, isEarly } = this.head;
-    const response = { status, headers, statusText, body: this.#body(), connection };
-    return isEarly ? { ...response, isEarly } : response;
-  }
-
-  #body(): Uint8Array {
-    if (this.#first === undefined) return new Uint8Array();
-    return this.#more === undefined ? this.#first : Buffer.concat([this.#first, ...this.#more]);
-  }
-}
-
-/** Whether the head declares a body that is larger than 8 MiB: then not a byte of it need be read. */
-export function declaresTooMuch({ status, headers }: ResponseHead): boolean {
-  return status >= 200 && status < 300 && Number(headers['content-length'] ?? 0) > responseBytesMax;
 }

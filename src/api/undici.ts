@@ -14,8 +14,8 @@ import {
   stoppedBefore,
   toConnectionParts,
 } from './connect.ts';
-import { type AttemptWatch, AttemptWatches } from './deadlines.ts';
-import { createResponseReader, declaresTooMuch, type ResponseReader } from './response.ts';
+import { AttemptWatches } from './deadlines.ts';
+import { Exchange, type ExchangeParts } from './exchange.ts';
 import {
   type ApiRequest,
   type Attempt,
@@ -23,7 +23,6 @@ import {
   notHttp,
   type ResponseConnection,
   type Transport,
-  type TransportError,
   toTransportError,
 } from './transport.ts';
 
@@ -38,10 +37,7 @@ export async function undiciTransport(options: ConnectionOptions): Promise<Trans
     return new Promise((resolve) => {
       const { method, body = null } = request;
       const connection = connections.take(limits.isFresh === true);
-      const exchange = new Exchange(method, connection, watches, limits, (attempt) => {
-        connections.giveBack(connection, (attempt.response?.status ?? 500) < 500);
-        resolve(attempt);
-      });
+      const exchange = new UndiciExchange(connections, connection, { method, watches, limits, resolve });
       connection.client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
     });
   };
@@ -104,9 +100,9 @@ class Connections {
     return connection;
   }
 
-  /** After trouble its socket is dropped (reliability, C3). */
-  giveBack(connection: Connection, isGood: boolean): void {
-    if (isGood && !connection.client.destroyed) {
+  /** A connection that is not reusable is closed (limits-2). */
+  giveBack(connection: Connection, isReusable: boolean): void {
+    if (isReusable && !connection.client.destroyed) {
       this.#idle.push(connection);
       return;
     }
@@ -134,91 +130,69 @@ const clientOptions: Client.Options = {
   bodyTimeout: 0,
 };
 
-/** One request and what becomes of it. */
-class Exchange implements Dispatcher.DispatchHandler {
-  readonly #method: ApiRequest['method'];
-  readonly #connection: Connection;
-  readonly #watch: AttemptWatch;
-  readonly #resolve: (attempt: Attempt) => void;
+class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
+  protected readonly connection: Connection;
+  readonly #connections: Connections;
   #controller: Dispatcher.DispatchController | undefined;
-  #hasEnded = false;
-  #reader: ResponseReader | undefined;
 
-  constructor(
-    method: ApiRequest['method'],
-    connection: Connection,
-    watches: AttemptWatches,
-    limits: AttemptLimits,
-    resolve: (attempt: Attempt) => void,
-  ) {
-    this.#method = method;
-    this.#connection = connection;
-    this.#resolve = resolve;
-    this.#watch = watches.watch(limits, (fault) => this.#fail(fault));
+  constructor(connections: Connections, connection: Connection, parts: ExchangeParts) {
+    super(parts);
+    this.#connections = connections;
+    this.connection = connection;
   }
 
-  /** undici calls this before the first byte is written; what ended in the queue is not begun. */
+  protected get wasSent(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** undici calls this before the first byte is written; a request that ended in the queue is not sent. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#hasEnded) {
+    if (this.hasEnded) {
       controller.abort(ended);
       return;
     }
     this.#controller = controller;
-    this.#watch.written();
+    this.written();
   }
 
   onResponseStart(_: unknown, status: number, headers: UndiciHeaders, statusText?: string): void {
     if (status < 200) return;
-    const isEarly = status === 408 && this.#connection.isWriting;
-    this.#reader = createResponseReader({ status, statusText, headers: joined(headers), isEarly });
-    this.#watch.received();
-    if (this.#method !== 'HEAD' && declaresTooMuch(this.#reader.head)) this.#fail(tooLarge);
+    const isEarly = status === 408 && this.connection.isWriting;
+    this.begin({ status, statusText, headers: joinHeaders(headers), isEarly });
   }
 
   onResponseData(_: unknown, piece: Buffer): void {
-    if (this.#hasEnded || this.#reader === undefined) return;
-    this.#watch.received();
-    const verdict = this.#reader.add(piece);
-    if (verdict === 'too-large') this.#fail(tooLarge);
-    else if (verdict === 'enough') this.#end({ response: this.#reader.response(this.#connection) });
+    this.add(piece);
   }
 
   onResponseEnd(): void {
-    if (this.#reader !== undefined) this.#end({ response: this.#reader.response(this.#connection) });
+    this.complete();
   }
 
   onResponseError(_: unknown, error: NodeJS.ErrnoException): void {
-    const isOfLength = error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
-    // The head is all of a 204 and a 304, whatever length it announces (RFC 9112, section 6.3).
-    if (isOfLength && [204, 304].includes(this.#reader?.head.status ?? 0)) {
-      this.onResponseEnd();
+    const isLengthMismatch = error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+    // 204 and 304 have no body, whatever length they announce (RFC 9112, section 6.3).
+    if (isLengthMismatch && [204, 304].includes(this.head?.status ?? 0)) {
+      this.complete();
       return;
     }
-    // undici says so of a broken head, too, where that announces a length.
-    const isBrokenHead = this.#reader === undefined && isOfLength;
-    this.#fail(isBrokenHead ? notHttp(error) : toTransportError(error, this.#controller !== undefined));
+    // undici reports a broken head that announces a length the same way.
+    const isBrokenHead = this.head === undefined && isLengthMismatch;
+    this.fail(isBrokenHead ? notHttp(error) : toTransportError(error, this.wasSent));
   }
 
-  #fail(error: TransportError): void {
-    this.#end({ error, wasSent: this.#controller !== undefined, head: this.#reader?.head });
-  }
-
-  #end(attempt: Attempt): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#watch.end();
-    this.#resolve(attempt);
+  protected release(isReusable: boolean): void {
+    this.#connections.giveBack(this.connection, isReusable);
     this.#controller?.abort(ended);
   }
 }
 
 const ended = new Error('the attempt has ended');
-const tooLarge: TransportError = { kind: 'too-large', reason: 'the response is larger than 8 MiB' };
 
 type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Headers by lower-case name, repeated ones joined. Mostly none is, and the object that undici made will do. */
-function joined(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
+function joinHeaders(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
   if (!hasLists(headers)) return headers as Readonly<Record<string, string | undefined>>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),

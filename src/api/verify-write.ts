@@ -35,7 +35,7 @@ export function createCheck(list: ListRef, fields: Fields, given?: { add(id: str
     findRead: ({ status, headers }, address) => {
       const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
       if (id === undefined) return undefined;
-      const { request, read } = lookAt({ ...list, id }, fields);
+      const { request, read } = readBack({ ...list, id }, fields);
       return { request, read: (response) => unlessGiven(read(response), given) };
     },
     mayDisprove: false,
@@ -48,7 +48,7 @@ export function createCheck(list: ListRef, fields: Fields, given?: { add(id: str
  */
 export function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
   return {
-    findRead: ({ status }) => (status === 412 ? lookAt(ref, fields) : undefined),
+    findRead: ({ status }) => (status === 412 ? readBack(ref, fields) : undefined),
     mayDisprove: true,
   };
 }
@@ -75,7 +75,7 @@ function unlessGiven(item: Item | undefined, given: { add(id: string): boolean }
 }
 
 /** A read of an item, which shows a write if the item has these fields. */
-function lookAt(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
+function readBack(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
   return { request: getRequest(ref), read: (response) => ifHolds(parseItem(response, ref), fields) };
 }
 

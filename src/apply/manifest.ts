@@ -16,11 +16,11 @@ import { countOf } from '../core/text.ts';
 import { readYaml, YamlSyntaxError } from '../core/yaml.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
-import { decodedText } from '../rows/decode.ts';
+import { decodeText } from '../rows/decode.ts';
 import { contentBytes, contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
 import { createJsonParser } from '../rows/json-rows.ts';
-import { checkOptions, formatOfName, jsonRow, openRows } from '../rows/read.ts';
-import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowFrom, rowLengthMax } from '../rows/types.ts';
+import { checkOptions, findFormat, jsonRow, openRows } from '../rows/read.ts';
+import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
 
 /** What a manifest file says. */
 export interface Manifest {
@@ -353,7 +353,7 @@ async function readDocument(
   const key = keyName(document.key, options, input);
   const items = new ItemCollector(key);
   const interpreter = createJsonParser(rows);
-  for (const [at, raw] of document.rows.entries()) items.add(rowFrom(at + 1, raw, 'create', interpreter));
+  for (const [at, raw] of document.rows.entries()) items.add(toRow(at + 1, raw, 'create', interpreter));
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;
   const { sizeBytes } = input;
@@ -372,7 +372,7 @@ async function parseDocument(
   if (isYaml ?? (rows.format === undefined && /\.ya?ml(?:\.gz)?$/i.test(input.name))) {
     return parseYamlManifest(await wholeText(input, rows, lengthMax.yaml), name);
   }
-  const isJson = (rows.format ?? formatOfName(input.name)) === 'json';
+  const isJson = (rows.format ?? findFormat(input.name)) === 'json';
   if (!isJson || (await firstCharacter(input, rows)) !== '{') return undefined;
   return parseJsonManifest(await wholeText(input, rows, lengthMax.json), name);
 }
@@ -402,7 +402,7 @@ async function wholeText(input: Input, rows: RowsOptions, max: number): Promise<
 }
 
 function textOf(input: Input, { blockBytes, encoding }: RowsOptions): AsyncGenerator<string> {
-  return decodedText(contentBytes(input, { blockBytes }), { encoding, name: nameOf(input.name) });
+  return decodeText(contentBytes(input, { blockBytes }), { encoding, name: nameOf(input.name) });
 }
 
 /** What the file and the flag say, which must be the same where both do. */

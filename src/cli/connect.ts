@@ -44,7 +44,7 @@ export async function connect(
   const { url: base } = address;
   const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy, ALL_PROXY, all_proxy } = host.env;
   const mayHaveProxy = HTTPS_PROXY || https_proxy || HTTP_PROXY || http_proxy || ALL_PROXY || all_proxy;
-  const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).proxyFor(base, host.env) : undefined;
+  const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).findProxy(base, host.env) : undefined;
   const isSecure = base.protocol === 'https:';
   const trust = isSecure || proxy?.protocol === 'https:' ? await findTrust(options, context) : undefined;
   // By its name it may go in clear, and past a proxy: then it must be this machine.

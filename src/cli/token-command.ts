@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { Failure } from '../core/errors.ts';
-import { hiderOf } from '../core/hide.ts';
+import { createHider } from '../core/hide.ts';
 import type { Host, Output } from '../core/host.ts';
 import { printable } from '../core/text.ts';
 import { shortestToken } from '../settings/token.ts';
@@ -142,7 +142,7 @@ function relay(
   const show = (text: string) => {
     if (text === '') return;
     const secret = token();
-    const masked = secret.length < shortestToken ? text : hiderOf(secret)(text);
+    const masked = secret.length < shortestToken ? text : createHider(secret)(text);
     const lines = masked.split(/\r?\n/).map(printable);
     written = written.then(() => stderr.write(lines.join('\n'))).catch(() => {});
   };

@@ -11,7 +11,7 @@ const mask = '***';
  *
  * @param token of any length; one that is shorter than 12 characters is hidden as a whole
  */
-export function hiderOf(token: string): (text: string) => string {
+export function createHider(token: string): (text: string) => string {
   // Made when there is something to hide: most commands print nothing that a service wrote.
   let forms: TokenForms | undefined;
   return (text) => {

@@ -173,7 +173,7 @@ export type CellValue = { readonly value: JsonValue | undefined } | { readonly p
  * The value of a cell. Text is taken as it is. Blanks around a number, true, false or JSON are no part of it; the
  * digits of a number stay as they were written, and true and false are taken in any case, as spreadsheets write them.
  */
-function cellValue(text: string, type: CellType, empty: EmptyCell): CellValue {
+function parseCell(text: string, type: CellType, empty: EmptyCell): CellValue {
   if (text === '') return emptyValues[empty];
   switch (type) {
     case 'string':
@@ -245,7 +245,7 @@ function fieldReader({ columns }: Header, { action, common, empty }: RowsOptions
   return (cells) => {
     const fields = empties();
     for (const { at, field, type } of columns) {
-      const read = cellValue(cells[at] ?? '', type, empty);
+      const read = parseCell(cells[at] ?? '', type, empty);
       if ('problem' in read) return { fault: { problem: `in ${quoted(field)}, ${read.problem}`, column: at + 1 } };
       if (read.value !== undefined) fields[field] = read.value;
     }

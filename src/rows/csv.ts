@@ -1,5 +1,5 @@
 /** CSV (RFC 4180) with lines that end in LF or CRLF; not csv-parse, which reads a seventh of the rows per second. */
-import { keptOf, type RawRow, type RowFault, rowLengthMax, tooLong } from './types.ts';
+import { beginningOf, type RawRow, type RowFault, rowLengthMax, tooLong } from './types.ts';
 
 /**
  * Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. A record that is
@@ -99,7 +99,7 @@ class RecordSplitter implements CsvSplitter {
 
   /** The block, with the beginning of the record that goes on: without its end, it is known to be too long. */
   #withBeginning(text: string, records: readonly SplitRecord[]): SplitBlock {
-    const kept = keptOf(this.#begun);
+    const kept = beginningOf(this.#begun);
     this.#begun = '';
     this.#isTooLong = true;
     const end = text.length + kept.length;
@@ -200,7 +200,7 @@ function toRow(block: string, { start, end, line, problem }: SplitRecord, delimi
   const text = block.slice(start, withoutLineEnd(block, end));
   const cells = problem === undefined ? parseCells(text, delimiter) : { problem, column: undefined };
   if (!('problem' in cells)) return { line, source: { kind: 'cells', cells } };
-  return { line, source: { kind: 'text', text: cells.problem === tooLong ? keptOf(text) : text }, fault: cells };
+  return { line, source: { kind: 'text', text: cells.problem === tooLong ? beginningOf(text) : text }, fault: cells };
 }
 
 function withoutLineEnd(text: string, end: number): number {

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../core/errors.ts';
 import { firstBadByte } from '../core/files.ts';
-import { keptOf, rowLengthMax } from './types.ts';
+import { beginningOf, rowLengthMax } from './types.ts';
 
 export interface TextOptions {
   /** A label that TextDecoder knows; UTF-8 where it is undefined. */
@@ -25,7 +25,7 @@ interface Decoder {
  * @throws {Failure} usage, when the label is unknown, or the bytes are not in that encoding: it names the offset of
  *   the first bad byte, from 0
  */
-export async function* decodedText(bytes: AsyncIterable<Uint8Array>, options: TextOptions): AsyncGenerator<string> {
+export async function* decodeText(bytes: AsyncIterable<Uint8Array>, options: TextOptions): AsyncGenerator<string> {
   let start: Buffer = Buffer.alloc(0);
   let decoder: Decoder | undefined;
   for await (const block of bytes) {
@@ -167,14 +167,14 @@ export interface TextPart {
 }
 
 /** Every line, blank ones too, without its end. */
-export async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<readonly TextPart[]> {
+export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<readonly TextPart[]> {
   let line = 1;
   let begun = '';
   let isTooLong = false;
   const add = (text: string) => {
     if (!isTooLong) begun += text;
     if (begun.length <= rowLengthMax) return;
-    begun = keptOf(begun);
+    begun = beginningOf(begun);
     isTooLong = true;
   };
   const take = (): TextPart => {

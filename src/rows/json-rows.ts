@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
 import type { TextPart } from './decode.ts';
-import { keptOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
+import { beginningOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
 
 /**
  * Splits the outermost array. What is wrong inside an element is found by who parses it, and spoils no other one.
@@ -11,7 +11,7 @@ import { keptOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLe
  * @param name of the input, for the message
  * @throws {Failure} usage, when the text does not begin with an array
  */
-export async function* elementsOf(text: AsyncIterable<string>, name: string): AsyncGenerator<readonly TextPart[]> {
+export async function* splitElements(text: AsyncIterable<string>, name: string): AsyncGenerator<readonly TextPart[]> {
   const splitter = new ArraySplitter(name);
   for await (const part of text) {
     const elements = splitter.split(part);
@@ -81,7 +81,7 @@ class ArraySplitter {
   }
 
   #open(code: number): void {
-    if (code !== 0x5b) throw noArray(this.#name, code);
+    if (code !== 0x5b) throw notAnArray(this.#name, code);
     this.#where = 'inside';
   }
 
@@ -139,7 +139,7 @@ class ArraySplitter {
     if (begun === undefined || begun.isTooLong) return;
     begun.text += text;
     if (begun.text.length <= rowLengthMax) return;
-    begun.text = keptOf(begun.text);
+    begun.text = beginningOf(begun.text);
     begun.isTooLong = true;
   }
 
@@ -154,7 +154,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
-function noArray(name: string, code: number): Failure {
+function notAnArray(name: string, code: number): Failure {
   const hint =
     code === 0x7b
       ? 'pass a single object with --fields; for one object per line, pass --input-format jsonl'
@@ -169,12 +169,12 @@ function noArray(name: string, code: number): Failure {
 }
 
 export function createJsonParser(options: RowsOptions): RowParser {
-  const found = new Found(options);
+  const found = new SeenNames(options);
   return {
     idColumn: undefined,
     parse: (source) => {
       const value = source.kind === 'json' ? source.value : null;
-      const row = bareId(value, options) ?? objectMeaning(value, options, found);
+      const row = parseBareId(value, options) ?? parseObject(value, options, found);
       return typeof row === 'string' ? { problem: row, column: undefined } : row;
     },
     notices: () => found.notices(),
@@ -183,13 +183,13 @@ export function createJsonParser(options: RowsOptions): RowParser {
 }
 
 /** A text or a number may be the id itself, where one is asked for. */
-function bareId(value: JsonValue, { action, common }: RowsOptions): ParsedRow | undefined {
+function parseBareId(value: JsonValue, { action, common }: RowsOptions): ParsedRow | undefined {
   const id = action === 'create' ? undefined : idText(value);
   return id === undefined ? undefined : { id, fields: action === 'update' ? common : {} };
 }
 
 /** What an object says, or what is wrong with it. */
-function objectMeaning(value: JsonValue, options: RowsOptions, found: Found): ParsedRow | string {
+function parseObject(value: JsonValue, options: RowsOptions, found: SeenNames): ParsedRow | string {
   if (!isObject(value)) return options.action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
   if (Object.hasOwn(value, 'listctl:text')) return 'this row could not be read: fix its listctl:text and put that here';
   const parts = partsOf(value, options);
@@ -203,7 +203,7 @@ function objectMeaning(value: JsonValue, options: RowsOptions, found: Found): Pa
 }
 
 /** What is found out over all rows: the names that they have, and what is left out of them. */
-class Found {
+class SeenNames {
   readonly #options: RowsOptions;
   /** The names that options ask for, each with the option that does, until a row has it. */
   readonly #missing: Map<string, string>;

@@ -4,9 +4,9 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 import { jsonFaultAt } from '../core/json-scan.ts';
 import { checkRename, createCellParser, createIdParser, type Header, readHeader } from './columns.ts';
 import { csvRecords } from './csv.ts';
-import { decodedText, linesOf, type TextPart } from './decode.ts';
+import { decodeText, splitLines, type TextPart } from './decode.ts';
 import { contentBytes, type Input, isEmpty, nameOf } from './input.ts';
-import { createJsonParser, elementsOf } from './json-rows.ts';
+import { createJsonParser, splitElements } from './json-rows.ts';
 import {
   type BadRow,
   quoted,
@@ -16,9 +16,9 @@ import {
   type RowFormat,
   type RowParser,
   type RowsOptions,
-  rowFrom,
   rowLengthMax,
   tooLong,
+  toRow,
 } from './types.ts';
 
 const formats: Readonly<Record<string, RowFormat>> = {
@@ -33,7 +33,7 @@ const formats: Readonly<Record<string, RowFormat>> = {
 };
 
 /** The format that a name tells, `.gz` behind it or not; undefined where it tells none. */
-export function formatOfName(name: string): RowFormat | undefined {
+export function findFormat(name: string): RowFormat | undefined {
   const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase();
   return extension !== undefined && Object.hasOwn(formats, extension) ? formats[extension] : undefined;
 }
@@ -44,7 +44,7 @@ export function formatOfName(name: string): RowFormat | undefined {
  * @param start begins with that character; empty where there is nothing
  * @throws {Failure} usage, when that tells none
  */
-function formatOfStart(start: string, input: Input): RowFormat {
+function sniffFormat(start: string, input: Input): RowFormat {
   if (start === '' || start.startsWith('{')) return 'jsonl';
   if (start.startsWith('[')) return 'json';
   throw unknownFormat(input, 'its content');
@@ -234,7 +234,7 @@ export interface Pass {
  *   `blocks`
  */
 export async function openRows(input: Input, options: RowsOptions): Promise<RowsFile> {
-  const format = options.format ?? formatOfName(input.name) ?? (await sniff(input, options));
+  const format = options.format ?? findFormat(input.name) ?? (await sniff(input, options));
   checkOptions(format, options);
   checkRename(options.rename);
   if ((input.isRegular || (format !== 'jsonl' && format !== 'ids')) && (await isEmpty(input, options))) {
@@ -293,7 +293,7 @@ function rowsFile(facts: Facts, parser: RowParser, raws: (pass: Pass) => AsyncIt
         const rows: (Row | BadRow)[] = [];
         for (const raw of block) {
           number += 1;
-          if (pass.everyShard || isOfShard(number)) rows.push(rowFrom(number, raw, action, parser));
+          if (pass.everyShard || isOfShard(number)) rows.push(toRow(number, raw, action, parser));
         }
         if (rows.length > 0) yield rows;
       }
@@ -307,14 +307,14 @@ function textOf(
   { onBytes, onContent }: Pass = {},
 ): AsyncGenerator<string> {
   const bytes = contentBytes(input, { blockBytes, onBytes, onContent });
-  return decodedText(bytes, { encoding, name: nameOf(input.name) });
+  return decodeText(bytes, { encoding, name: nameOf(input.name) });
 }
 
 /** The format of what can only be looked at: a stream has no name that tells it. */
 async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
   if (!input.isSpooled) throw unknownFormat(input);
   const head = await headOf(textOf(input, options), (text) => text.trimStart() !== '');
-  return formatOfStart(head.trimStart(), input);
+  return sniffFormat(head.trimStart(), input);
 }
 
 /** The text up to where it is enough, and no longer than a row may be. */
@@ -345,7 +345,7 @@ async function* withoutStart(text: AsyncIterable<string>, length: number): Async
 
 async function* textRows(format: RowFormat, input: Input, text: AsyncIterable<string>) {
   const rowOf: (part: TextPart) => RawRow | undefined = format === 'ids' ? idRow : jsonRow;
-  for await (const parts of format === 'json' ? elementsOf(text, nameOf(input.name)) : linesOf(text)) {
+  for await (const parts of format === 'json' ? splitElements(text, nameOf(input.name)) : splitLines(text)) {
     yield parts.flatMap((part) => rowOf(part) ?? []);
   }
 }

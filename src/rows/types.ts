@@ -115,7 +115,7 @@ export const rowLengthMax = 8 * 1024 * 1024;
 export const tooLong = 'longer than 8 MiB';
 
 /** What is kept of a row that is longer: enough to recognize it. */
-export function keptOf(text: string): string {
+export function beginningOf(text: string): string {
   // A copy: a slice would keep all of it.
   return Buffer.from(text.slice(0, 1_000), 'utf16le').toString('utf16le');
 }
@@ -170,7 +170,7 @@ export interface RowParser {
 }
 
 /** Turns what stands in the file into what is to be sent. */
-export function rowFrom(
+export function toRow(
   number: number,
   { line, source, fault }: RawRow,
   action: RowAction,

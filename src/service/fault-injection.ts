@@ -1,6 +1,6 @@
 /** Delays, throttling and failures injected into the service, to test scripts against. */
 import type { ListItemService } from './handle.ts';
-import { errorAnswer, Refusal, type ServiceAnswer, type ServiceRequest } from './message.ts';
+import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } from './message.ts';
 
 /** The faults to inject. */
 export interface InjectedFaults {
@@ -23,7 +23,7 @@ export interface FaultClock {
 }
 
 /** A service whose connection may break: undefined is a request that is never answered. */
-export type FaultyService = (request: ServiceRequest) => Promise<ServiceAnswer | undefined>;
+export type FaultyService = (request: ServiceRequest) => Promise<ServiceResponse | undefined>;
 
 /** How a request fails: with a status that does not tell what was done, or by a connection that breaks. */
 type Fault = 500 | 503 | 504 | 'reset';
@@ -55,13 +55,13 @@ export function injectFaults(service: ListItemService, day: InjectedFaults, cloc
   };
 }
 
-function throttled(waitMs: number): ServiceAnswer {
+function throttled(waitMs: number): ServiceResponse {
   const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)) };
-  return errorAnswer(new Refusal(429, 'too many requests (serve --throttle)', headers));
+  return errorResponse(new Refusal(429, 'too many requests (serve --throttle)', headers));
 }
 
-function failed(fault: Fault): ServiceAnswer | undefined {
-  return fault === 'reset' ? undefined : errorAnswer(new Refusal(fault, 'injected failure (serve --fail-rate)'));
+function failed(fault: Fault): ServiceResponse | undefined {
+  return fault === 'reset' ? undefined : errorResponse(new Refusal(fault, 'injected failure (serve --fail-rate)'));
 }
 
 /**

@@ -5,16 +5,16 @@ import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../c
 import {
   addItem,
   digestOf,
-  errorAnswer,
+  errorResponse,
   findItem,
-  jsonAnswer,
+  jsonResponse,
   putItem,
   Refusal,
   removeItem,
-  type ServiceAnswer,
   type ServiceRequest,
+  type ServiceResponse,
   type StoredItem,
-  storedListOf,
+  toStoredList,
 } from './message.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -32,7 +32,7 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
  *
  * @throws {Refusal} 413, 415, or 400 when the body is not `{"fields": {…}}` in UTF-8 with nothing beside
  */
-function fieldsOf(request: ServiceRequest): Fields {
+function parseFields(request: ServiceRequest): Fields {
   if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
   const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType !== 'application/json') throw new Refusal(415, 'the Content-Type must be application/json');
@@ -101,7 +101,7 @@ const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
  * @param etag the item's own tag, a strong one
  * @throws {Refusal} 412, when `If-Match` names other tags; a weak one never matches. 400, when it is no list of tags.
  */
-function refuseMismatch(request: ServiceRequest, etag: string): void {
+function checkIfMatch(request: ServiceRequest, etag: string): void {
   const header = request.headers['if-match'];
   if (header === undefined || header.trim() === '*') return;
   const tags: readonly string[] = header.match(entityTag) ?? [];
@@ -117,7 +117,7 @@ const keptMs = 24 * 60 * 60 * 1000;
 const forgottenAtOnce = 4;
 
 /** One create that was done. */
-export interface Replay {
+export interface EarlierCreate {
   /** The id that it gave. */
   readonly id: string;
   /** The digest of the fields that it was sent. */
@@ -125,20 +125,25 @@ export interface Replay {
 }
 
 /** The create that was done in this list under this key, in the 24 hours before `now` (milliseconds since 1970). */
-function findReplay(transaction: Transaction, list: string, key: string, now: number): Replay | undefined {
+function findEarlierCreate(
+  transaction: Transaction,
+  list: string,
+  key: string,
+  now: number,
+): EarlierCreate | undefined {
   const record = recordAt(transaction, list, key);
   return record === undefined || now - record.at >= keptMs ? undefined : record;
 }
 
 /** Remembers a create, in the very transaction that makes its item: neither can be there without the other. */
-function keepReplay(transaction: Transaction, list: string, key: string, replay: Replay, now: number): void {
+function rememberCreate(transaction: Transaction, list: string, key: string, replay: EarlierCreate, now: number): void {
   const record: Dated = { ...replay, at: now };
   transaction.put(['replay', list, key], JSON.stringify(record));
   transaction.put(['expiry', now, list, key], '');
 }
 
 /** Forgets the oldest of the keys that are out of date: a few, so that no create pays for a whole day's. */
-function forgetOldReplays(transaction: Transaction, now: number): void {
+function forgetOldKeys(transaction: Transaction, now: number): void {
   for (const expiry of transaction.keysBetween(['expiry'], ['expiry', now - keptMs], forgottenAtOnce)) {
     const [, at, list, key] = expiry;
     transaction.remove(expiry);
@@ -148,7 +153,7 @@ function forgetOldReplays(transaction: Transaction, now: number): void {
   }
 }
 
-interface Dated extends Replay {
+interface Dated extends EarlierCreate {
   readonly at: number;
 }
 
@@ -172,7 +177,7 @@ export interface Target {
  * @throws {Refusal} 404, when the path is none of the document's; 400, when an id in it is none (rulings, "Paths and
  *   ids") or there is a query, of which the document knows none
  */
-function targetOf(address: string): Target {
+function parseTarget(address: string): Target {
   const [path = '', ...query] = address.split('?');
   const [root, sites, site, lists, list, items, id, ...more] = path.split('/');
   const isKnown = root === '' && sites === 'sites' && lists === 'lists' && items === 'items' && more.length === 0;
@@ -196,14 +201,14 @@ function idFrom(segment: string, name: string): string {
   }
 }
 
-export type { ServiceAnswer, ServiceRequest } from './message.ts';
+export type { ServiceRequest, ServiceResponse } from './message.ts';
 
 /**
  * Answers one request. Every refusal is an answer; what it said yes to is on disk.
  *
  * @throws {Failure} local-file, when the store cannot be read
  */
-export type ListItemService = (request: ServiceRequest) => Promise<ServiceAnswer>;
+export type ListItemService = (request: ServiceRequest) => Promise<ServiceResponse>;
 
 /** What a method works with. */
 interface Call {
@@ -216,7 +221,7 @@ interface Call {
   readonly now: () => number;
 }
 
-type Method = (call: Call) => ServiceAnswer | Promise<ServiceAnswer>;
+type Method = (call: Call) => ServiceResponse | Promise<ServiceResponse>;
 
 const listMethods: ReadonlyMap<string, Method> = new Map([['POST', createItem]]);
 const itemMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
@@ -233,11 +238,11 @@ const itemMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
 export function listItemService(store: Store, now: () => number): ListItemService {
   return async (request) => {
     try {
-      const target = targetOf(request.path);
+      const target = parseTarget(request.path);
       const method = methodFor(target, request.method);
-      return await method({ request, target, list: storedListOf(target.list), store, now });
+      return await method({ request, target, list: toStoredList(target.list), store, now });
     } catch (error) {
-      if (error instanceof Refusal) return errorAnswer(error);
+      if (error instanceof Refusal) return errorResponse(error);
       throw error;
     }
   };
@@ -251,51 +256,51 @@ function methodFor(target: Target, name: string): Method {
   throw new Refusal(405, `method not allowed: use ${allowed}`, { allow: allowed });
 }
 
-function createItem({ request, target, list, store, now }: Call): Promise<ServiceAnswer> {
-  const fields = storedFields(fieldsOf(request));
+function createItem({ request, target, list, store, now }: Call): Promise<ServiceResponse> {
+  const fields = storedFields(parseFields(request));
   const key = idempotencyKeyOf(request);
   const digest = digestOf(fields);
-  const created = (id: string, headers = {}): ServiceAnswer =>
-    itemAnswer(201, id, { version: 1, fields }, { location: `${target.path}/${id}`, ...headers });
-  return answerFromWrite(store, (transaction) => {
+  const created = (id: string, headers = {}): ServiceResponse =>
+    itemResponse(201, id, { version: 1, fields }, { location: `${target.path}/${id}`, ...headers });
+  return respondFromWrite(store, (transaction) => {
     const at = now();
-    forgetOldReplays(transaction, at);
-    const earlier = key === undefined ? undefined : findReplay(transaction, list, key, at);
+    forgetOldKeys(transaction, at);
+    const earlier = key === undefined ? undefined : findEarlierCreate(transaction, list, key, at);
     if (earlier !== undefined && earlier.digest !== digest) {
       throw new Refusal(422, 'this Idempotency-Key was used with a different body');
     }
     // The same fields, so what is made of them now is the answer as it was then, whatever became of the item.
     if (earlier !== undefined) return created(earlier.id, { 'idempotent-replayed': 'true' });
     const id = addItem(transaction, list, fields);
-    if (key !== undefined) keepReplay(transaction, list, key, { id, digest }, at);
+    if (key !== undefined) rememberCreate(transaction, list, key, { id, digest }, at);
     return created(id);
   });
 }
 
-function getItem({ request, target, list, store }: Call): ServiceAnswer {
+function getItem({ request, target, list, store }: Call): ServiceResponse {
   refuseBody(request);
   const { id, item } = itemAt(store, list, target);
-  return itemAnswer(200, id, item);
+  return itemResponse(200, id, item);
 }
 
-function updateItem({ request, target, list, store }: Call): Promise<ServiceAnswer> {
-  const changes = fieldsOf(request);
-  return answerFromWrite(store, (transaction) => {
+function updateItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
+  const changes = parseFields(request);
+  return respondFromWrite(store, (transaction) => {
     const { id, item } = itemAt(transaction, list, target);
-    refuseMismatch(request, etagOf(item));
+    checkIfMatch(request, etagOf(item));
     const fields = parseJson(item.fields);
     if (!isObject(fields)) throw new Error(`the store holds an item without fields: ${list} ${id}`);
     const updated = { version: item.version + 1, fields: storedFields(changedFields(fields, changes)) };
     putItem(transaction, list, id, updated);
-    return itemAnswer(200, id, updated);
+    return itemResponse(200, id, updated);
   });
 }
 
-function deleteItem({ request, target, list, store }: Call): Promise<ServiceAnswer> {
+function deleteItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
   refuseBody(request);
-  return answerFromWrite(store, (transaction) => {
+  return respondFromWrite(store, (transaction) => {
     const { id, item } = itemAt(transaction, list, target);
-    refuseMismatch(request, etagOf(item));
+    checkIfMatch(request, etagOf(item));
     removeItem(transaction, list, id);
     return { status: 204, headers: {}, body: '' };
   });
@@ -307,8 +312,8 @@ function itemAt(from: Pick<Store, 'get'>, list: string, { id = '' }: Target): { 
   return { id, item };
 }
 
-function itemAnswer(status: number, id: string, item: StoredItem, headers = {}): ServiceAnswer {
-  return jsonAnswer(status, { etag: etagOf(item), ...headers }, itemBody(id, item.fields));
+function itemResponse(status: number, id: string, item: StoredItem, headers = {}): ServiceResponse {
+  return jsonResponse(status, { etag: etagOf(item), ...headers }, itemBody(id, item.fields));
 }
 
 /** A strong tag: other with every update, and other in a store that was made anew, where ids begin at 1 again. */
@@ -327,15 +332,15 @@ function refuseBody({ method, body }: ServiceRequest): void {
 }
 
 /** Runs `work` in a transaction. What it refuses is an answer too: others in the same transaction go on. */
-async function answerFromWrite(
+async function respondFromWrite(
   store: Store,
-  work: (transaction: Transaction) => ServiceAnswer,
-): Promise<ServiceAnswer> {
-  const answerFrom = (transaction: Transaction): ServiceAnswer => {
+  work: (transaction: Transaction) => ServiceResponse,
+): Promise<ServiceResponse> {
+  const answerFrom = (transaction: Transaction): ServiceResponse => {
     try {
       return work(transaction);
     } catch (error) {
-      if (error instanceof Refusal) return errorAnswer(error);
+      if (error instanceof Refusal) return errorResponse(error);
       throw error;
     }
   };

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
 import { maxBodyBytes } from './handle.ts';
-import { errorAnswer, Refusal, type ServiceAnswer } from './message.ts';
+import { errorResponse, Refusal, type ServiceResponse } from './message.ts';
 
 /** Thrown where a client went away before its request was whole: there is nobody left to answer. */
-class ClientGone extends Error {
+class ClientDisconnected extends Error {
   override readonly name = 'ClientGone';
 }
 
@@ -23,7 +23,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
  *
  * @param begin called when it is wanted, by what the head says of it
  * @throws {Refusal} 413, as soon as it is known to be over 8 MiB
- * @throws {ClientGone}
+ * @throws {ClientDisconnected}
  */
 function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Arr
       }
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    request.on('error', (error) => reject(new ClientGone('the connection was lost', { cause: error })));
+    request.on('error', (error) => reject(new ClientDisconnected('the connection was lost', { cause: error })));
   });
 }
 
@@ -122,7 +122,7 @@ function digestOf(text: string): Buffer {
 export const versionPath = '/v1.0';
 
 /** One request, and the way back to its client. */
-export interface Exchange {
+export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   /** What the client expects before it sends its body; `other` is anything but `100-continue`. */
@@ -130,7 +130,7 @@ export interface Exchange {
 }
 
 /** What every request meets. */
-export interface AnswerParts {
+export interface ServerContext {
   readonly gate: ServerGate;
   readonly service: FaultyService;
   /** Told of what nobody foresaw while a request was worked on; its client gets a 500. */
@@ -140,22 +140,22 @@ export interface AnswerParts {
 }
 
 /** Answers one request over HTTP; never rejects. */
-export async function answerOverHttp(exchange: Exchange, parts: AnswerParts): Promise<void> {
+export async function respondOverHttp(exchange: HttpExchange, parts: ServerContext): Promise<void> {
   const { socket } = exchange.request;
   try {
-    const answer = await answerTo(exchange, parts);
+    const answer = await respond(exchange, parts);
     if (answer === undefined) socket.resetAndDestroy();
     else await send(answer, exchange, parts);
   } catch (error) {
-    if (!(error instanceof ClientGone)) parts.onError(error);
+    if (!(error instanceof ClientDisconnected)) parts.onError(error);
     socket.destroy();
   }
 }
 
-async function answerTo(
-  exchange: Exchange,
-  { gate, service, onError }: AnswerParts,
-): Promise<ServiceAnswer | undefined> {
+async function respond(
+  exchange: HttpExchange,
+  { gate, service, onError }: ServerContext,
+): Promise<ServiceResponse | undefined> {
   const { request, response, expects } = exchange;
   try {
     gate(request);
@@ -170,10 +170,10 @@ async function answerTo(
     const headers = request.headers as Readonly<Record<string, string | undefined>>;
     return await service({ method: request.method ?? '', path, headers, body });
   } catch (error) {
-    if (error instanceof Refusal) return errorAnswer(error);
-    if (error instanceof ClientGone) throw error;
+    if (error instanceof Refusal) return errorResponse(error);
+    if (error instanceof ClientDisconnected) throw error;
     onError(error);
-    return errorAnswer(new Refusal(500, 'the service failed'));
+    return errorResponse(new Refusal(500, 'the service failed'));
   }
 }
 
@@ -200,9 +200,9 @@ function spareFromIdleCut(response: ServerResponse): void {
 }
 
 async function send(
-  { status, headers, body }: ServiceAnswer,
-  { request, response, expects }: Exchange,
-  { isLast }: AnswerParts,
+  { status, headers, body }: ServiceResponse,
+  { request, response, expects }: HttpExchange,
+  { isLast }: ServerContext,
 ): Promise<void> {
   const isUnread = hasBody(request) && !request.readableEnded;
   if (isUnread || isLast(request)) response.shouldKeepAlive = false;

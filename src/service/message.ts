@@ -14,7 +14,7 @@ export interface ServiceRequest {
 }
 
 /** What the service says to it. */
-export interface ServiceAnswer {
+export interface ServiceResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -36,13 +36,13 @@ export class Refusal extends Error {
 }
 
 /** An answer with a body of JSON. */
-export function jsonAnswer(status: number, headers: Readonly<Record<string, string>>, body: string): ServiceAnswer {
+export function jsonResponse(status: number, headers: Readonly<Record<string, string>>, body: string): ServiceResponse {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
 /** The document's error: `{"error": "<short message>"}`. */
-export function errorAnswer({ status, message, headers }: Refusal): ServiceAnswer {
-  return jsonAnswer(status, headers, JSON.stringify({ error: message }));
+export function errorResponse({ status, message, headers }: Refusal): ServiceResponse {
+  return jsonResponse(status, headers, JSON.stringify({ error: message }));
 }
 
 /** An item as it is stored. */
@@ -56,7 +56,7 @@ export interface StoredItem {
 /**
  * A list's name inside the store: of one size, because ids may be longer than a key of LMDB; another for every list.
  */
-export function storedListOf({ site, list }: ListRef): string {
+export function toStoredList({ site, list }: ListRef): string {
   return digestOf(JSON.stringify([site, list]));
 }
 

@@ -12,7 +12,7 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
-import { answerOverHttp, type Exchange, serverGate, versionPath } from './http-message.ts';
+import { type HttpExchange, respondOverHttp, serverGate, versionPath } from './http-message.ts';
 
 /** How long a connection that broke the protocol may take to read why, in milliseconds. */
 const lingerMs = 1000;
@@ -123,7 +123,7 @@ export interface ServerLimits {
   readonly endMs: number;
 }
 
-const usualLimits: ServerLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs: 5000 };
+const defaultLimits: ServerLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs: 5000 };
 
 /** Enough for 1,000 that do nothing, and all who work. */
 const connectionsMax = 5000;
@@ -162,7 +162,7 @@ export interface Server {
  */
 export async function startServer(service: FaultyService, options: ServerOptions): Promise<Server> {
   const { host, token, onError } = options;
-  const limits = { ...usualLimits, ...options.limits };
+  const limits = { ...defaultLimits, ...options.limits };
   const connections = trackConnections();
   let closed: Promise<void> | undefined;
   const parts = {
@@ -176,8 +176,8 @@ export async function startServer(service: FaultyService, options: ServerOptions
   };
   const server = httpServer(limits);
   server.on('connection', connections.add);
-  const answer = (exchange: Exchange) => {
-    connections.begin(exchange, () => void answerOverHttp(exchange, parts));
+  const answer = (exchange: HttpExchange) => {
+    connections.begin(exchange, () => void respondOverHttp(exchange, parts));
   };
   server.on('request', (request, response) => answer({ request, response, expects: 'nothing' }));
   server.on('checkContinue', (request, response) => answer({ request, response, expects: 'continue' }));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hiderOf } from '../../src/core/hide.ts';
+import { createHider } from '../../src/core/hide.ts';
 
 const token = 'Az9/+k=~"<x>&_-7f3a-canary.token';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -23,7 +23,7 @@ describe('a token is hidden', () => {
     ['in hexadecimal entities', escapedBy((code) => `&#x${code};`)],
     ['in hexadecimal', Buffer.from(token).toString('hex').toUpperCase()],
   ])('%s', (_, form) => {
-    expect(hiderOf(token)(`echo ${form} here`)).toBe('echo *** here');
+    expect(createHider(token)(`echo ${form} here`)).toBe('echo *** here');
   });
 
   test.each([
@@ -33,14 +33,14 @@ describe('a token is hidden', () => {
     ['{"token":"', '"}'],
   ])('in base64, between %j and %j', (before, after) => {
     const text = base64(before + token + after);
-    const shown = hiderOf(token)(`echo ${text} ${text.replaceAll('+', '-').replaceAll('/', '_')}`);
+    const shown = createHider(token)(`echo ${text} ${text.replaceAll('+', '-').replaceAll('/', '_')}`);
 
     expect(shown).toMatch(/^echo \S{0,16}\*\*\*\S{0,8} \S{0,16}\*\*\*\S{0,8}$/);
     expect(Buffer.from(shown.slice(5), 'base64').toString()).not.toContain('canary');
   });
 
   test('in part: any 12 characters in a row of it, and no fewer', () => {
-    const hide = hiderOf(token);
+    const hide = createHider(token);
     for (let at = 0; at + 12 <= token.length; at += 1) {
       expect(hide(`-- ${token.slice(at, at + 12)} --`)).toBe('-- *** --');
     }
@@ -49,7 +49,7 @@ describe('a token is hidden', () => {
   });
 
   test('twice, side by side, and whatever is around it', () => {
-    const hide = hiderOf(token);
+    const hide = createHider(token);
 
     expect(hide(token + token)).toBe('***');
     expect(hide(`é%41${token}\u{1f600}&amp;${encodeURIComponent(token)}%`)).toBe('é%41***\u{1f600}&amp;***%');
@@ -57,7 +57,7 @@ describe('a token is hidden', () => {
   });
 
   test('that is short, as a whole', () => {
-    const hide = hiderOf('8-chars!');
+    const hide = createHider('8-chars!');
 
     expect(hide(`a 8-chars! and ${base64('8-chars!')} b`)).toMatch(/^a \*\*\* and \*\*\*\S? ?b?/);
     expect(hide('8-chars')).toBe('8-chars');
@@ -66,12 +66,12 @@ describe('a token is hidden', () => {
   test('that looks escaped itself', () => {
     const odd = 'abc%41def&amp;ghi\\u0041jkl';
 
-    expect([odd, encodeURIComponent(odd), JSON.stringify(odd)].map(hiderOf(odd))).toEqual(['***', '***', '"***"']);
+    expect([odd, encodeURIComponent(odd), JSON.stringify(odd)].map(createHider(odd))).toEqual(['***', '***', '"***"']);
   });
 });
 
 test('what is no token stays as it is, byte for byte', () => {
   const texts = ['', 'HTTP 400: no such list', '%zz \\u12 &nope; &#0; 100%', 'x'.repeat(70_000), '%41%42\\u0043'];
 
-  expect(texts.map(hiderOf(token))).toEqual(texts);
+  expect(texts.map(createHider(token))).toEqual(texts);
 });

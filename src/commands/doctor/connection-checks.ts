@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { createConnector } from '../../api/connect.ts';
-import { proxyFor, proxyVariable } from '../../api/proxy.ts';
+import { findProxy, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
 import type { TlsTrust } from '../../api/tls.ts';
 import { toTransportError } from '../../api/transport.ts';
@@ -47,7 +47,7 @@ export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosi
     let proxy: URL | undefined;
     let trust: TlsTrust | undefined;
     const proxyRow = await diagnosed('proxy', () => {
-      proxy = proxyFor(base, context.host.env);
+      proxy = findProxy(base, context.host.env);
       return proxyFound(base, proxy, context.host);
     });
     yield proxyRow;

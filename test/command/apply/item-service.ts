@@ -1,7 +1,7 @@
 /** The embedded service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { listItemService, type ServiceAnswer } from '../../../src/service/handle.ts';
+import { listItemService, type ServiceResponse } from '../../../src/service/handle.ts';
 import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { memoryStore } from './memory-store.ts';
 
@@ -66,7 +66,7 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
   const handle = listItemService(store, () => Date.now());
   const requests: ItemRequest[] = [];
   const sockets = new Set<Socket>();
-  const apply = async (request: ItemRequest): Promise<ServiceAnswer> => {
+  const apply = async (request: ItemRequest): Promise<ServiceResponse> => {
     const { method, path, headers, body } = request;
     const { 'idempotency-key': key, ...others } = headers;
     const sent = honorsKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
@@ -132,7 +132,7 @@ function itemsIn(records: ReadonlyMap<string, string>): ReadonlyMap<string, Json
   return items;
 }
 
-function idOf({ body }: ServiceAnswer): string {
+function idOf({ body }: ServiceResponse): string {
   return body === '' ? '' : (JSON.parse(body) as { readonly id: string }).id;
 }
 

@@ -1,5 +1,5 @@
 import { crc32, gzipSync } from 'node:zlib';
-import { createResponseReader } from '../../../src/api/response.ts';
+import { ResponseBody } from '../../../src/api/exchange.ts';
 import { type Attempt, errorBytesMax, responseBytesMax } from '../../../src/api/transport.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { answerWords, verbs } from './ask.ts';
@@ -30,7 +30,7 @@ function attemptOf(bytes: Buffer, status: number, chance: number): Attempt {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const type = (chance >>> 10) % 8 === 0 ? 'text/html' : 'application/json';
   const headers = { 'content-type': type, ...(isGzip ? { 'content-encoding': 'gzip' } : {}) };
-  const reader = createResponseReader({ status, headers });
+  const reader = new ResponseBody({ status, headers });
   const cut = (chance >>> 13) % (bytes.length + 1);
   let verdict = reader.add(bytes.subarray(0, cut));
   if (verdict === 'more') verdict = reader.add(bytes.subarray(cut));

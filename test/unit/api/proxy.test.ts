@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isExempt, proxyFor } from '../../../src/api/proxy.ts';
+import { findProxy, isExempt } from '../../../src/api/proxy.ts';
 
 const service = new URL('https://lists.example/v1.0');
 const proxy = 'http://proxy.example:8080';
@@ -18,7 +18,7 @@ test.each([
   { env: { ALL_PROXY: 'socks5://other.example', NO_PROXY: '*' }, proxied: false },
   { env: {}, proxied: false },
 ])('an https address with $env goes through a proxy: $proxied', ({ env, proxied }) => {
-  expect(proxyFor(service, env)?.host).toBe(proxied ? 'proxy.example:8080' : undefined);
+  expect(findProxy(service, env)?.host).toBe(proxied ? 'proxy.example:8080' : undefined);
 });
 
 test.each([
@@ -28,19 +28,19 @@ test.each([
   'http://localhost/',
   'http://a.localhost/',
 ])('%s never goes through a proxy: it is this machine', (address) => {
-  expect(proxyFor(new URL(address), { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '' })).toBeUndefined();
+  expect(findProxy(new URL(address), { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '' })).toBeUndefined();
 });
 
 test('HTTP_PROXY of a CGI program is a header of its caller, and no setting', () => {
   const open = new URL('http://lists.example/');
 
-  expect(proxyFor(open, { HTTP_PROXY: proxy })?.host).toBe('proxy.example:8080');
-  expect(proxyFor(open, { HTTP_PROXY: proxy, REQUEST_METHOD: 'GET' })).toBeUndefined();
-  expect(proxyFor(open, { http_proxy: proxy, REQUEST_METHOD: 'GET' })?.host).toBe('proxy.example:8080');
+  expect(findProxy(open, { HTTP_PROXY: proxy })?.host).toBe('proxy.example:8080');
+  expect(findProxy(open, { HTTP_PROXY: proxy, REQUEST_METHOD: 'GET' })).toBeUndefined();
+  expect(findProxy(open, { http_proxy: proxy, REQUEST_METHOD: 'GET' })?.host).toBe('proxy.example:8080');
 });
 
 test('a SOCKS proxy is refused, whichever variable names it', () => {
-  const find = () => proxyFor(service, { ALL_PROXY: 'socks5h://ann:secret@proxy.example' });
+  const find = () => findProxy(service, { ALL_PROXY: 'socks5h://ann:secret@proxy.example' });
 
   expect(find).toThrow('ALL_PROXY: SOCKS proxies are not supported');
   expect(find).not.toThrow('secret');
@@ -49,7 +49,7 @@ test('a SOCKS proxy is refused, whichever variable names it', () => {
 test.each(['http://ann:secret@', 'ftp://ann:secret@proxy.example', 'http://ann:secret@proxy.example:999999'])(
   'what is no proxy that can be used is refused without its password: %s',
   (text) => {
-    const find = () => proxyFor(service, { HTTPS_PROXY: text });
+    const find = () => findProxy(service, { HTTPS_PROXY: text });
 
     expect(find).toThrow('invalid HTTPS_PROXY: expected a proxy URL');
     expect(find).not.toThrow('secret');

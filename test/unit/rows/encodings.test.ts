@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodedText } from '../../../src/rows/decode.ts';
+import { decodeText } from '../../../src/rows/decode.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
@@ -93,7 +93,7 @@ test('any text is read as it was, wherever its bytes are cut', async () => {
     fc.asyncProperty(text, fc.integer({ min: 1, max: 5 }), async (one, length) => {
       const options = { encoding: undefined, name: 'it' };
       let read = '';
-      for await (const part of decodedText(cut(Buffer.from(one), length), options)) read += part;
+      for await (const part of decodeText(cut(Buffer.from(one), length), options)) read += part;
 
       expect(read).toBe(one);
     }),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, NumberToken, printJson } from '../../../src/core/json.ts';
 import { jsonFaultAt } from '../../../src/core/json-scan.ts';
-import { elementsOf } from '../../../src/rows/json-rows.ts';
+import { splitElements } from '../../../src/rows/json-rows.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 /** The same texts as a file of that format. */
@@ -241,7 +241,7 @@ describe('the array', () => {
 
   test('I12: an element longer than any text may be is never held', async () => {
     const elements = [];
-    for await (const part of elementsOf(longElement(), 'it')) elements.push(...part);
+    for await (const part of splitElements(longElement(), 'it')) elements.push(...part);
 
     expect(elements).toMatchObject([
       { isTooLong: true, text: expect.stringMatching(/^"y{999}$/) },
@@ -266,7 +266,7 @@ describe('the array', () => {
         async (values, indent, size) => {
           const text = JSON.stringify(values, null, indent);
           const texts: string[] = [];
-          for await (const parts of elementsOf(cut(text, size), 'it')) texts.push(...parts.map((part) => part.text));
+          for await (const parts of splitElements(cut(text, size), 'it')) texts.push(...parts.map((part) => part.text));
 
           expect(texts.map((one) => JSON.parse(one))).toEqual(JSON.parse(text));
         },

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
-import type { ServiceAnswer } from '../../../src/service/handle.ts';
+import type { ServiceResponse } from '../../../src/service/handle.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
 import { createOf, headOf, serverIn, serving, tasks, token } from './server-in.ts';
 
 const milk = { Title: 'Buy milk' };
-const made: ServiceAnswer = { status: 201, headers: {}, body: '{"id":"1","fields":{}}' };
+const made: ServiceResponse = { status: 201, headers: {}, body: '{"id":"1","fields":{}}' };
 const tooMuch = 9 * 1024 * 1024;
 
 /** A promise, and what settles it. */
@@ -201,7 +201,7 @@ describe('what is no request', () => {
   });
 
   test('is never taken for the answer to the request before it', async () => {
-    const answer = deferred<ServiceAnswer>();
+    const answer = deferred<ServiceResponse>();
     await using server = await serving(() => answer.promise);
     const connection = await rawConnection(server.url, `${createOf(milk)}garbage\r\n\r\n`);
 
@@ -236,7 +236,7 @@ describe('what is no request', () => {
 });
 
 test('requests that come at once on a connection are answered in their order', async () => {
-  const first = deferred<ServiceAnswer>();
+  const first = deferred<ServiceResponse>();
   await using server = await serving(({ path }) =>
     path === '/1' ? first.promise : Promise.resolve({ ...made, body: '"second"' }),
   );
@@ -291,7 +291,7 @@ describe('a client that sends many requests and reads nothing', () => {
 
 describe('a connection', () => {
   test('that does nothing, or stops in the middle, is cut; one that waits for us is not', async () => {
-    const answer = deferred<ServiceAnswer>();
+    const answer = deferred<ServiceResponse>();
     await using server = await serving(() => answer.promise, { limits: { idleMs: 300 } });
     const waiting = await rawConnection(server.url, createOf(milk));
 
@@ -359,7 +359,7 @@ test('what nobody foresaw is a 500 that tells nothing, and the next request is a
 describe('a server that ends', () => {
   test('takes nothing new, finishes what is under way, and lets idle connections go', async () => {
     const begun = deferred<void>();
-    const answer = deferred<ServiceAnswer>();
+    const answer = deferred<ServiceResponse>();
     await using server = await serving(() => {
       begun.resolve();
       return answer.promise;

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { listItemService, type ServiceAnswer } from '../../../src/service/handle.ts';
+import { listItemService, type ServiceResponse } from '../../../src/service/handle.ts';
 import { openStore } from '../../../src/service/store.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** An answer with its body read. */
-export interface ReadAnswer extends ServiceAnswer {
+export interface ReadAnswer extends ServiceResponse {
   readonly json: unknown;
 }
 
