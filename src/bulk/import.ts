@@ -393,7 +393,7 @@ async function confirmDelete({ check, verb, file }: FileRun, session: Session): 
   const question = `Delete the ${count} of ${from} from list ${list} (site ${site}, ${session.address()})?`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of the ${count} of ${from} was ${verb.done}`, {
-    hint: 'pass --yes to delete without being asked',
+    hint: 'pass --yes to skip the prompt',
   });
 }
 

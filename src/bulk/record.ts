@@ -358,7 +358,7 @@ function makeDirectory(directory: string): void {
 
 /**
  * The address that a run is recorded with, and looked for by: one spelling for each. The loopback names are one host,
- * and slashes that are doubled or last count for nothing. That of the embedded service names its directory: `local:`
+ * and slashes that are doubled or last count for nothing. That of the built-in service names its directory: `local:`
  * alone, or a directory as it was typed, leads elsewhere when listctl is started elsewhere, to items with the same ids.
  */
 export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {

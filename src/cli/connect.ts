@@ -26,7 +26,7 @@ export interface ConnectOptions {
 /**
  * Opens a transport to an address.
  *
- * @param findToken asked only where a token is needed: the embedded service takes none
+ * @param findToken asked only where a token is needed: the built-in service takes none
  * @throws {Failure} credentials, when there is no token, or the environment says that nobody is verified; usage, when
  *   the proxy or the authorities that are named cannot be; and as `findToken`
  */
@@ -82,12 +82,15 @@ interface MaybeWasm {
 async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Context): Promise<TlsTrust | undefined> {
   const { host } = context;
   if (isInsecure) {
-    await writeNotice('listctl: --insecure-tls: no certificate is verified, so anybody may read the token', context);
+    await writeNotice(
+      'listctl: warning: TLS verification is off (--insecure-tls); the token can be intercepted',
+      context,
+    );
     return { authorities: [], skipVerification: true };
   }
   if (host.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
-    throw new Failure('credentials', 'NODE_TLS_REJECT_UNAUTHORIZED=0 is set: the token is not sent to just anybody', {
-      hint: 'unset it; a certificate of an authority of your own is trusted with --ca-file FILE',
+    throw new Failure('credentials', 'refusing to send the token while NODE_TLS_REJECT_UNAUTHORIZED=0 is set', {
+      hint: 'unset it, and pass --ca-file FILE to trust your own CA',
       outcome: 'not-sent',
     });
   }
@@ -102,7 +105,7 @@ async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Contex
 export function noToken(profile: string | undefined): Failure {
   const login = profile === undefined ? 'listctl auth login' : `listctl auth login -p ${profile}`;
   return new Failure('credentials', 'no token', {
-    hint: `set LISTCTL_TOKEN to the access token of the service, or store one: ${login}`,
+    hint: `set LISTCTL_TOKEN or run ${login}`,
   });
 }
 

@@ -39,7 +39,7 @@ export function collect(value: string, previous: readonly string[] = []): readon
 export async function readFields(flags: FieldFlags, session: Session): Promise<Fields> {
   const merged = await readCommonFields(flags, session);
   if (Object.keys(merged).length > 0) return merged;
-  throw new Failure('usage', 'no field is set', { hint: 'pass at least one, such as --field Title="Buy milk"' });
+  throw new Failure('usage', 'no fields given', { hint: 'pass at least one, e.g. --field Title="Buy milk"' });
 }
 
 /**
@@ -79,14 +79,14 @@ function splitField(text: string): { key: string; operator: Operator; value: str
   const head = text.slice(0, text.indexOf('=') + 1);
   const operator = operators.find((each) => head.endsWith(each));
   if (operator === undefined || operator === head) {
-    throw new Failure('usage', `--field: expected key=value, not "${text}"`, {
-      hint: 'key=value sets a text, key:=json a JSON value, key@=FILE the text of a file',
+    throw new Failure('usage', `invalid --field "${text}": expected key=value`, {
+      hint: 'use key=value for a string, key:=JSON for a JSON value, key@=FILE for a string from a file',
     });
   }
   const key = head.slice(0, -operator.length);
   // Node has already replaced what was not UTF-8 in an argument, so what was meant is lost.
   if (text.includes('\uFFFD')) {
-    throw new Failure('usage', `--field: "${key}" holds bytes that are not UTF-8`, {
+    throw new Failure('usage', `invalid --field "${key}": the value is not UTF-8`, {
       hint: `put the value in a file and pass ${key}@=FILE`,
     });
   }
@@ -101,9 +101,7 @@ async function readValue(key: string, operator: Operator, value: string, session
         session.host.stderr.isTTY &&
         existsSync(absolutePath(value.slice(1), session.host))
       ) {
-        await session.notice(
-          `note: ${key} is the text "${value}"; for what is in the file pass ${key}@=${value.slice(1)}`,
-        );
+        await session.notice(`note: ${key} is the string "${value}"; pass ${key}@=${value.slice(1)} to read the file`);
       }
       return value;
     case ':=':
@@ -120,8 +118,8 @@ function parseTyped(key: string, text: string): JsonValue {
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure('usage', `--field: the value of "${key}" is not JSON (${error.message})`, {
-      hint: `for a text write ${key}=…; for JSON quote it for the shell, as in '${key}:="text"'`,
+    throw new Failure('usage', `invalid --field "${key}": the value is not JSON (${error.message})`, {
+      hint: `use ${key}=… for a string, or quote JSON for the shell: '${key}:="text"'`,
       cause: error,
     });
   }
@@ -131,7 +129,7 @@ function parseTyped(key: string, text: string): JsonValue {
 async function readFieldsFile(file: string, session: Session): Promise<Fields> {
   const value = await readJsonFile(file, session.host);
   if (!isObject(value)) {
-    throw new Failure('usage', `--fields: ${file === '-' ? 'standard input' : file} does not hold a JSON object`);
+    throw new Failure('usage', `cannot use --fields ${file === '-' ? 'standard input' : file}: expected a JSON object`);
   }
   const { fields } = value;
   const isItem = isObject(fields) && (Object.hasOwn(value, 'id') || Object.keys(value).length === 1);

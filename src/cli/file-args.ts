@@ -13,7 +13,7 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 export async function readTextFile(file: string, host: Host): Promise<string> {
   const bytes = await readBinaryFile(file, host);
   if (isUtf8(bytes)) return bytes.toString();
-  throw new Failure('usage', `${nameOf(file)} is not UTF-8 text: its byte ${firstBadByte(bytes)} is not`, {
+  throw new Failure('usage', `${nameOf(file)} is not UTF-8: byte ${firstBadByte(bytes)} is invalid`, {
     hint: 'convert it to UTF-8 first; nothing was sent',
   });
 }
@@ -66,8 +66,8 @@ const taken = new WeakSet<Input>();
  */
 export function takeStdin({ stdin }: Host): void {
   if (taken.has(stdin)) {
-    throw new Failure('usage', 'standard input is named twice', {
-      hint: 'only one value can come from it; put the other in a file',
+    throw new Failure('usage', 'standard input can only be read once', {
+      hint: 'put one of the values in a file',
     });
   }
   taken.add(stdin);
@@ -77,7 +77,7 @@ async function readStdin(host: Host): Promise<Buffer> {
   takeStdin(host);
   const { stdin } = host;
   if (stdin.isTTY) {
-    throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or name a file' });
+    throw new Failure('usage', 'standard input is a terminal', { hint: 'pipe the data in, or pass a file name' });
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;

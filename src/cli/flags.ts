@@ -138,7 +138,7 @@ export function describeFlag({
 /** How often: a whole number. */
 function parseRetries(text: string): number {
   if (/^\d{1,3}$/.test(text)) return Number(text);
-  throw new InvalidValue(`expected a whole number up to 999, not "${text}"`);
+  throw new InvalidValue('expected a whole number up to 999', text);
 }
 
 /** A flag that takes one of a few words. */

@@ -61,12 +61,12 @@ async function confirmWrite(
   if (confirmed === name) return;
   const hint = `pass --confirm ${name} to write to it; nothing was sent`;
   if (confirmed !== undefined) {
-    throw new Failure('usage', `--confirm names ${confirmed}, and the profile is ${name}`, { hint });
+    throw new Failure('usage', `--confirm ${confirmed} does not match profile ${name}`, { hint });
   }
   const question = `Write to ${target} through the protected profile ${name}?`;
   const isAsked = mayPrompt();
   if (isAsked && (await (await import('./prompts.ts')).confirm(question, asker))) return;
-  const reason = isAsked ? 'not confirmed' : `profile ${name} is protected, and this would write to ${target}`;
+  const reason = isAsked ? 'not confirmed' : `cannot write to ${target}: profile ${name} is protected`;
   throw new Failure('usage', reason, { hint });
 }
 

@@ -36,7 +36,11 @@ export async function idempotencyKeyFor(typed: string | undefined, sendsKeys: bo
 /** Checks a key that was typed: what a Structured Field string may hold without escapes (RFC 9651, section 3.3.3). */
 function checkIdempotencyKey(text: string): string {
   if (/^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,255}$/.test(text)) return text;
-  throw new Failure('usage', '--idempotency-key: expected 1 to 255 printable ASCII characters without " and \\', {
-    hint: 'pass the key that the create in doubt printed; nothing was sent',
-  });
+  throw new Failure(
+    'usage',
+    'invalid --idempotency-key: expected 1 to 255 printable ASCII characters except " and \\',
+    {
+      hint: 'pass the key that the uncertain create printed; nothing was sent',
+    },
+  );
 }

@@ -5,7 +5,7 @@ import { openStore } from '../service/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
 
 /**
- * The embedded service in this process, as a transport: no socket, no token, the same requests and answers.
+ * The built-in service in this process, as a transport: no socket, no token, the same requests and answers.
  *
  * @param directory where its items are; undefined for the user's own
  */

@@ -65,7 +65,7 @@ export async function askSecret(
     const found = problem(answer);
     if (found === undefined) return answer;
     // Asked anew: Inquirer's own way would leave the bad answer in the line, where nobody sees it.
-    await asker.host.stderr.write(`what was typed ${printable(found)}\n`);
+    await asker.host.stderr.write(`the input ${printable(found)}\n`);
   }
 }
 
@@ -94,7 +94,7 @@ function checked(answer: string, problem: TextQuestion['problem']): string | tru
 
 function given(answer: string | undefined): string {
   if (answer !== undefined) return answer;
-  throw new Failure('usage', 'the input ended before the answer: nothing was changed');
+  throw new Failure('usage', 'input closed; nothing was changed');
 }
 
 /** What Inquirer is told beside the question. */

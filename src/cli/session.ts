@@ -43,8 +43,8 @@ function listNamed(named: NamedList, flags: FlagTexts, sources: Sources): ListRe
   const pick = (name: 'site' | 'list', ways: string) =>
     namedOr(name, named[name], flags) ?? required(findSetting(globalFlags[name], sources)?.value, name, ways, sources);
   return {
-    site: pick('site', '-s, --site or LISTCTL_SITE'),
-    list: pick('list', '-l, --list or LISTCTL_LIST'),
+    site: pick('site', '--site <id> or set LISTCTL_SITE'),
+    list: pick('list', '--list <id> or set LISTCTL_LIST'),
   };
 }
 
@@ -61,8 +61,8 @@ function required(value: string | undefined, name: string, ways: string, sources
   if (value !== undefined) return value;
   refuseDenied(sources);
   const isNew = findSetting(globalFlags.baseUrl, sources) === undefined;
-  const setUp = isNew ? '; listctl init asks for address, token, site and list, and keeps them' : '';
-  throw new Failure('usage', `no ${name} is named`, { hint: `pass ${ways}${setUp}` });
+  const setUp = isNew ? ', or run listctl init' : '';
+  throw new Failure('usage', `no ${name} given`, { hint: `pass ${ways}${setUp}` });
 }
 
 /** What is missing may stand in settings that the system denies us: then that is what to mend. */
@@ -138,7 +138,7 @@ function notPrinted({ message, kind, details }: Failure, done: string, ids: Firs
     `${ids.sentence} ${done}, but could not be printed: ${message}`,
     {
       ...details,
-      hint: 'it need not be run again',
+      hint: 'do not run the command again',
       outcome: 'applied',
       about: ids.only === undefined ? undefined : { id: ids.only },
     },
@@ -494,7 +494,7 @@ function useOfStdout(
 function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {
   const results = output === undefined ? 'the results' : `-o ${output}`;
   return new Failure('usage', `${flag} cannot be used with ${results}: both write to standard output`, {
-    hint: 'pass -o none, or name a file',
+    hint: 'pass -o none or a file name',
   });
 }
 
@@ -513,7 +513,7 @@ function addressOf(address: Address | undefined, allowHttp: boolean, sources: So
   if (address === undefined) {
     refuseDenied(sources);
     throw new Failure('usage', 'no service address', {
-      hint: 'pass --base-url <url> or set LISTCTL_BASE_URL; --local tries the embedded service, and listctl init sets up another',
+      hint: 'pass --base-url <url> or set LISTCTL_BASE_URL; use --local to try the built-in service, or run listctl init',
     });
   }
   refuseOpenHttp(address, allowHttp);

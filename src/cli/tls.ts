@@ -22,8 +22,8 @@ export function trustWith(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>)
 function certificatesIn(text: string, file: string): string {
   const blocks = text.match(/-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]+-----END \1?CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0 || !blocks.every(isCertificate)) {
-    throw new Failure('usage', `--ca-file: ${file} holds no certificate that can be read`, {
-      hint: 'it is a PEM file, with -----BEGIN CERTIFICATE----- in it; nothing was sent',
+    throw new Failure('usage', `invalid --ca-file "${file}": expected PEM certificates`, {
+      hint: 'pass a file with -----BEGIN CERTIFICATE----- lines; nothing was sent',
     });
   }
   return text;

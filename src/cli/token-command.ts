@@ -36,10 +36,10 @@ export async function runTokenCommand(
 ): Promise<string> {
   const { code, signal, printed, fault, isLate } = await collect(command, host, limitMs);
   host.signal.throwIfAborted();
-  const hint = 'run it yourself to see what is wrong';
+  const hint = 'run it yourself to see the error';
   const fail = (what: string, cause?: unknown) => new Failure('credentials', `${name} ${what}`, { hint, cause });
   if (fault !== undefined) throw fail('could not be started', fault);
-  if (isLate) throw fail(`gave no token within ${limitMs / 1000} s`);
+  if (isLate) throw fail(`printed no token within ${limitMs / 1000} s`);
   if (code !== 0) throw fail(code === null ? `was ended by ${signal}` : `failed with exit code ${code}`);
   if (printed.length > limits.bytes) throw fail('printed more than a token');
   if (printed === '') throw fail('printed nothing');

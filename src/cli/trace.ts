@@ -25,7 +25,7 @@ export function traceLines(report: AttemptReport, isFull: boolean, hide: Hide): 
 
 /** What a wait is for, and how long it is. */
 export function waitText({ attempt, waitMs = 0, number, numberMax }: AttemptReport): string {
-  return `${endOf(attempt)}: waiting ${secondsText(waitMs)}, then trying again (attempt ${number + 1} of ${numberMax})`;
+  return `${endOf(attempt)}: retrying in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
 }
 
 function endOf({ response, error }: Attempt): string {
@@ -33,9 +33,9 @@ function endOf({ response, error }: Attempt): string {
 }
 
 function followUp({ attempt, waitMs, number, numberMax, outcome }: AttemptReport): string {
-  if (waitMs !== undefined) return `; again in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
+  if (waitMs !== undefined) return `; retrying in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
   if (outcome === 'applied') return typeNote(attempt);
-  return `; ${outcome}, not sent again`;
+  return `; ${outcome}, not retried`;
 }
 
 function requestLines({ method, path, headers, body }: ApiRequest, hide: Hide): string[] {
@@ -78,5 +78,5 @@ function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: Hi
 /** What an answer calls itself, where that is not JSON. */
 function typeNote({ response }: Attempt): string {
   const type = response?.headers['content-type'];
-  return response?.body.length && type !== undefined && !/json/i.test(type) ? `; it calls itself ${type}` : '';
+  return response?.body.length && type !== undefined && !/json/i.test(type) ? `; content type ${type}` : '';
 }

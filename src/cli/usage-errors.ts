@@ -10,7 +10,7 @@ export interface Place {
   readonly command: Command;
   /** The flag whose value comes next. */
   readonly option: Option | undefined;
-  /** What stands behind the command and is no flag. */
+  /** What must come after the command and is no flag. */
   readonly positionals: readonly string[];
   /** `--` was typed: what begins with - is a value, too. */
   readonly isAfterDashes: boolean;
@@ -96,8 +96,7 @@ export async function wrongWordsFailure({ words, error }: WrongWords, newProgram
 
 /** A flag that there is not: what it is a slip of. */
 function unknownOption(flag: string, command: Command): Failure {
-  if (flag === '--token')
-    return unknown(flag, 'an argument can be read by every user of the machine: set LISTCTL_TOKEN instead');
+  if (flag === '--token') return unknown(flag, 'set LISTCTL_TOKEN instead: other users can read command lines');
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
   const meant = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
   if (meant !== undefined) return unknown(flag, `Did you mean --${meant}?`);
@@ -110,17 +109,17 @@ function tooManyArguments(command: Command): Failure {
   const takes = count === 0 ? 'no arguments' : count === 1 ? 'one argument' : `${count} arguments`;
   const quoting =
     optionOf('--field', command) &&
-    'a field stands behind -f, and a value with blanks in quotes, as in -f Title="Buy milk"';
+    'use -f before each field and quote values that contain spaces: -f Title="Buy milk"';
   return new Failure('usage', `too many arguments: listctl ${pathOf(command)} takes ${takes}`, {
     hint: quoting ?? seeHelp(command),
   });
 }
 
 function seeHelp(command: Command): string {
-  return `${['listctl', pathOf(command)].join(' ').trim()} --help shows what there is`;
+  return `${['listctl', pathOf(command)].join(' ').trim()} --help`;
 }
 
-const behindDashes = 'a value that begins with - stands behind --, as in: listctl items get -- -17';
+const behindDashes = 'put "--" before a value that starts with "-": listctl items get -- -17';
 
 function unknown(flag: string, hint: string): Failure {
   return new Failure('usage', `unknown option ${flag}`, { hint });
@@ -128,21 +127,21 @@ function unknown(flag: string, hint: string): Failure {
 
 function standsBehind({ flags }: Option, path: string): Failure {
   const long = longOf(flags);
-  return new Failure('usage', `${long.split(' ')[0]} stands behind the command, not before it`, {
-    hint: `as in: listctl ${path} ${long}`,
+  return new Failure('usage', `${long.split(' ')[0]} must come after the command`, {
+    hint: `use: listctl ${path} ${long}`,
   });
 }
 
 /** commander calls `--quiet=true` unknown. */
 function takesNoValue({ flags }: Option): Failure {
   const long = longOf(flags);
-  return new Failure('usage', `${long} takes no value`, { hint: `pass ${long} alone, or leave it out` });
+  return new Failure('usage', `${long} takes no value`, { hint: `pass ${long} without a value` });
 }
 
 function goesWithFrom({ flags }: Option, path: string): Failure {
   const long = longOf(flags);
-  return new Failure('usage', `${long.split(' ')[0]} goes with --from: it is for the rows of a file`, {
-    hint: `as in: listctl ${path} --from tasks.csv ${long}`,
+  return new Failure('usage', `${long.split(' ')[0]} requires --from`, {
+    hint: `use: listctl ${path} --from tasks.csv ${long}`,
   });
 }
 

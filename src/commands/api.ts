@@ -67,7 +67,7 @@ export const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PU
 export function readMethod(text: string): Method {
   const method = methods.find((each) => each === text.toUpperCase());
   if (method !== undefined) return method;
-  throw new Failure('usage', `"${text}" is not a method`, { hint: `it is one of ${methods.join(', ')}` });
+  throw new Failure('usage', `invalid method "${text}": expected one of ${methods.join(', ')}`);
 }
 
 /**
@@ -81,7 +81,7 @@ export function readPath(text: string): string {
   const reason = reasonAgainst(text);
   if (reason !== undefined) {
     throw new Failure('usage', `the path ${reason}`, {
-      hint: 'it is relative to the base address, such as sites/home/lists/tasks/items/17?expand=fields',
+      hint: 'pass a path relative to the base URL, e.g. sites/home/lists/tasks/items/17?expand=fields',
     });
   }
   const path = text.startsWith('/') ? text : `/${text}`;
@@ -89,7 +89,7 @@ export function readPath(text: string): string {
 }
 
 function reasonAgainst(text: string): string | undefined {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text) || text.startsWith('//')) return 'names an origin of its own';
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text) || text.startsWith('//')) return 'has a scheme or a host';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (/[\u0000-\u001f\u007f-\u009f]/.test(text)) return 'has control characters';
   if (/[\ud800-\udfff]/u.test(text)) return 'has half a character (a lone surrogate)';
@@ -98,7 +98,7 @@ function reasonAgainst(text: string): string | undefined {
   const [path = ''] = text.split('?', 1);
   if (path === '' || path === '/') return 'is empty';
   // %25 is a percent sign as it was meant; any other that is no escape would be guessed at.
-  if (/%(?![0-9a-f]{2})/i.test(text)) return 'has a % that is no escape';
+  if (/%(?![0-9a-f]{2})/i.test(text)) return 'has an invalid percent escape';
   const isDots = (segment: string) => /^(\.|%2e){1,2}$/i.test(segment);
   return path.split('/').some(isDots) ? 'has a . or .. segment' : undefined;
 }
@@ -120,11 +120,11 @@ export function readHeaders(texts: readonly string[]): Record<string, string> {
       /^(?<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?<value>[\x20-\x7e]*)$/.exec(text)?.groups ?? {};
     if (name === undefined || value === undefined) {
       // It may hold a secret, so it is not repeated.
-      throw new Failure('usage', '--header: expected Name: value, in printable ASCII');
+      throw new Failure('usage', 'invalid --header: expected Name: value in printable ASCII');
     }
     const key = name.toLowerCase();
-    if (reserved.test(key)) throw new Failure('usage', `--header: ${name} is listctl's own to set`);
-    if (Object.hasOwn(headers, key)) throw new Failure('usage', `--header: ${name} is set twice`);
+    if (reserved.test(key)) throw new Failure('usage', `--header cannot set ${name}: listctl sets it`);
+    if (Object.hasOwn(headers, key)) throw new Failure('usage', `header ${name} is set twice`);
     headers[key] = value.trimEnd();
   }
   return headers;
@@ -186,7 +186,7 @@ async function readRequest(method: string, path: string, flags: ApiFlags, sessio
   const request = { method: verb, path: readPath(path) };
   const body = await readBody(flags, session);
   if (body !== undefined && isRead(verb))
-    throw new Failure('usage', `${verb} has no body`, { hint: 'put it in the query' });
+    throw new Failure('usage', `${verb} requests cannot have a body`, { hint: 'put the fields in the query' });
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
   const key = verb === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys) : undefined;
   const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
@@ -195,8 +195,7 @@ async function readRequest(method: string, path: string, flags: ApiFlags, sessio
 }
 
 async function readBody({ input, field }: ApiFlags, session: Session): Promise<string | Uint8Array | undefined> {
-  if (input !== undefined && field !== undefined)
-    throw new Failure('usage', '--input and --field: only one makes the body');
+  if (input !== undefined && field !== undefined) throw new Failure('usage', '--input cannot be used with --field');
   if (input !== undefined) return readBinaryFile(input, session.host);
   return field === undefined ? undefined : printJson(await readMembers({ field }, session));
 }

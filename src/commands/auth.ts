@@ -25,7 +25,7 @@ export interface Login {
   readonly address: Address;
   /** What the profile is to set; `baseUrl` where it does not yet. */
   readonly values: ProfileValues;
-  /** Undefined for the embedded service, which takes none. */
+  /** Undefined for the built-in service, which takes none. */
   readonly token: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface KeptLogin {
 /**
  * Keeps a login, both files in one change, and says where the token is now.
  *
- * @throws {Failure} usage, when the address would show the token to the network; as `changeSettings`
+ * @throws {Failure} usage, when the address refusing to send the token over plain http; as `changeSettings`
  */
 export async function storeLogin({ profile, address, values, token }: Login, session: Session): Promise<KeptLogin> {
   refuseOpenHttp(address, values['allowHttp'] === true);
@@ -54,11 +54,11 @@ export async function storeLogin({ profile, address, values, token }: Login, ses
     return draft.current;
   });
   if (token !== undefined) {
-    await session.say(`the token is stored in clear in ${files.credentials}, which only you can read`);
+    await session.say(`the token is saved unencrypted in ${files.credentials} (mode 0600)`);
   }
   if (current !== profile) {
     await session.say(
-      `profile ${profile} is not the one in use: pass -p ${profile}, or: listctl profile use ${profile}`,
+      `profile ${profile} is not the default: pass -p ${profile} or run listctl profile use ${profile}`,
     );
   }
   return { profile, origin, file: token === undefined ? undefined : files.credentials, isCurrent: current === profile };
@@ -66,8 +66,8 @@ export async function storeLogin({ profile, address, values, token }: Login, ses
 
 /** The failure for an address that takes no token. */
 export function needsNoToken(): Failure {
-  return new Failure('usage', 'the embedded service needs no token', {
-    hint: 'pass --base-url with the address of the service that the token is for',
+  return new Failure('usage', 'the built-in service needs no token', {
+    hint: 'pass --base-url with the URL of the service',
   });
 }
 
@@ -98,7 +98,7 @@ export const loginCommand: CommandSpec = {
 
 const keptView: View<KeptLogin> = {
   pretty: (logins) =>
-    logins.map(({ profile, origin }) => `stored the token of profile ${profile}, for ${origin}`).join('\n'),
+    logins.map(({ profile, origin }) => `saved the token of profile ${profile}, for ${origin}`).join('\n'),
   json: ({ profile, origin, file = '' }) => ({ profile, origin, file }),
   id: ({ profile }) => profile,
 };
@@ -128,8 +128,8 @@ function loginTarget({ sources, host, allowsHttp }: Session): LoginTarget {
   // What the profile says of its own service comes first: the token is for that, whatever the environment says.
   const url = typed ?? knownUrl ?? host.env['LISTCTL_BASE_URL'];
   if (url === undefined || url === '') {
-    throw new Failure('usage', `profile ${profile} has no address, and a token is only kept for one`, {
-      hint: 'pass --base-url with the address of the service',
+    throw new Failure('usage', `cannot save a token: profile ${profile} has no service URL`, {
+      hint: 'pass --base-url with the URL of the service',
     });
   }
   const { site, list } = typedValues(sources.flags, {}, host.cwd);
@@ -165,8 +165,8 @@ async function readToken({ host }: Session): Promise<string> {
 
 async function askForToken(address: Address, session: Session): Promise<string> {
   if (!session.mayPrompt()) {
-    throw new Failure('usage', 'auth login asks for the token, and may not ask here', {
-      hint: 'pipe it in: listctl auth login --with-token < token.txt',
+    throw new Failure('usage', 'auth login needs an interactive terminal', {
+      hint: 'use: listctl auth login --with-token < token.txt',
     });
   }
   const answer = await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
@@ -196,7 +196,7 @@ const logoutView: View<Logout> = {
   pretty: (logouts) =>
     logouts
       .map(({ profile, hadToken }) =>
-        hadToken ? `forgot the token of profile ${profile}` : `no token is stored for profile ${profile}`,
+        hadToken ? `removed the token of profile ${profile}` : `no token is saved for profile ${profile}`,
       )
       .join('\n'),
   json: ({ profile, hadToken }) => ({ profile, hadToken }),
@@ -206,8 +206,8 @@ const logoutView: View<Logout> = {
 function logout(session: Session): Promise<void> {
   const profile = session.sources.profile()?.name;
   if (profile === undefined) {
-    throw new Failure('usage', 'no profile is in use, and tokens are stored for profiles', {
-      hint: 'name one with -p; listctl profile list shows what there is',
+    throw new Failure('usage', 'no default profile', {
+      hint: 'pass --profile NAME; see listctl profile list',
     });
   }
   return session.printing(logoutView, false, async (print) => {
@@ -224,7 +224,7 @@ export interface CurrentToken {
 }
 
 /**
- * Finds the token of this run; undefined for the embedded service, which takes none.
+ * Finds the token of this run; undefined for the built-in service, which takes none.
  *
  * @throws {Failure} credentials, when there is none; and as `findToken`
  */
@@ -268,7 +268,7 @@ function showStatus(session: Session): Promise<void> {
       return print({
         profile,
         address: session.address(),
-        source: 'the embedded service needs no token',
+        source: 'the built-in service needs no token',
         ending: undefined,
       });
     }

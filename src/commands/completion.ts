@@ -117,7 +117,7 @@ export const setUpCompletion: SetUp = (command, { host }) => {
   command.argument('<shell>', names).action(async (shell: string) => {
     const script = scripts.get(shell);
     if (script === undefined) {
-      throw new Failure('usage', `there is no completion for "${shell.slice(0, 100)}"`, { hint: `there is: ${names}` });
+      throw new Failure('usage', `unknown shell "${shell.slice(0, 100)}"`, { hint: `use one of: ${names}` });
     }
     await host.stdout.write(script);
   });

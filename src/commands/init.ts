@@ -40,8 +40,8 @@ interface Answers {
 
 async function init(session: Session, context: Context): Promise<void> {
   if (!session.mayPrompt()) {
-    throw new Failure('usage', 'init asks questions, and may not ask here', {
-      hint: 'instead: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
+    throw new Failure('usage', 'init needs an interactive terminal', {
+      hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
     });
   }
   const profile = checkProfileName(session.sources.flags['--profile'] ?? 'default');
@@ -69,7 +69,7 @@ async function askAll(profile: string, session: Session): Promise<Answers> {
   };
   const isIdOf = (name: string) => (answer: string) => problemOf(() => checkId(answer, name));
   const baseUrl = await askText(
-    'Address of the service, version segment included',
+    'Service URL, including the version path',
     {
       initial: initial('--base-url', 'baseUrl', 'LISTCTL_BASE_URL'),
       problem: (answer) => problemOf(() => refuseOpenHttp(parseAddress(answer), allowsHttp)),
@@ -99,13 +99,13 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
     const failure = await tryWith(token, answers, session, context);
     if (failure === undefined) {
-      await session.say(token === undefined ? 'the service answers' : 'the service answers, and takes the token');
+      await session.say(token === undefined ? 'the service responds' : 'the service responds and accepts the token');
       return token;
     }
     await session.report(failure);
     if (failure.kind === 'credentials' && token !== undefined) continue;
-    if (await confirm('Keep these settings all the same?', session)) return token;
-    throw new Failure('usage', 'not confirmed: nothing was kept');
+    if (await confirm('Save these settings anyway?', session)) return token;
+    throw new Failure('usage', 'not confirmed: nothing was saved');
   }
 }
 

@@ -49,7 +49,7 @@ export const listCommand: CommandSpec = {
         // Before there is a printer: that they cannot be read is not that there is none.
         const { current, byName } = session.sources.user.profiles();
         return session.printing({ ...profileView, printsNone: true }, true, async (print) => {
-          if (byName.size === 0) await session.notice('there is no profile yet: listctl init makes one');
+          if (byName.size === 0) await session.notice('no profiles yet; run listctl init to create one');
           for (const [name, values] of byName) await print({ name, values, isCurrent: name === current });
         });
       }),
@@ -110,7 +110,8 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
     const flag = flagFor(key);
     const text = key === 'output' ? own['defaultOutput'] : parse === undefined ? own[key] : flags[flag];
     if (typeof text !== 'string') continue;
-    if (text === '') throw new Failure('usage', `${flag}: no value`, { hint: `--unset ${dashed(key)} removes it` });
+    if (text === '')
+      throw new Failure('usage', `${flag} has no value`, { hint: `pass --unset ${dashed(key)} to remove the setting` });
     // What a profile may hold is less than what may be typed.
     if (parse !== undefined) findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
     values.push([key, placed(key, text, cwd)]);
@@ -129,8 +130,8 @@ export function removedKeys(typed: readonly string[]): readonly string[] {
     const key = keyOf(`--${name}`);
     if (keys.includes(key)) return key;
     const meant = nearestName(key, keys);
-    throw new Failure('usage', `--unset: a profile has no "${name}"`, {
-      hint: meant === undefined ? `it may have ${keys.join(', ')}` : `did you mean ${meant}?`,
+    throw new Failure('usage', `invalid --unset "${name}": not a profile setting`, {
+      hint: meant === undefined ? `use one of ${keys.join(', ')}` : `did you mean ${meant}?`,
     });
   });
 }
@@ -171,7 +172,7 @@ export const removeCommand: CommandSpec = {
             return removed;
           });
           await print({ ...result, isCurrent: false });
-          if (result.isCurrent) await session.notice('no profile is in use now: listctl profile use NAME chooses one');
+          if (result.isCurrent) await session.notice('no default profile now; run listctl profile use NAME to set one');
         }),
       ),
     );
@@ -233,7 +234,7 @@ async function setProfile(name: string, flags: SetFlags, session: Session): Prom
     removed: removedKeys(flags.unset ?? []),
   };
   if (Object.keys(edit.values).length + edit.removed.length === 0) {
-    throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, such as --base-url URL' });
+    throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, e.g. --base-url URL' });
   }
   checkProfileName(name);
   await session.printing(profileView, false, async (print) => {
@@ -265,7 +266,7 @@ function profileFor(typed: string | undefined, { sources }: Session): ShownProfi
   const profiles = sources.user.profiles();
   const name = typed ?? sources.profile()?.name;
   if (name === undefined) {
-    throw new Failure('usage', 'no profile is in use', { hint: 'listctl profile list shows what there is' });
+    throw new Failure('usage', 'no default profile', { hint: 'pass a name; see listctl profile list' });
   }
   const values = profiles.byName.get(name);
   if (values === undefined) throw noSuchProfile(name, profiles);

@@ -57,12 +57,12 @@ export interface ServeOptions {
  */
 export async function readServeOptions(flags: ServeFlags, world: Host): Promise<ServeOptions> {
   const host = (flags.host ?? '127.0.0.1').toLowerCase();
-  if (host === '') throw new Failure('usage', '--host: expected an address such as 127.0.0.1, not ""');
-  if (flags.data === '') throw new Failure('usage', '--data: expected a directory, not ""');
+  if (host === '') throw new Failure('usage', 'invalid --host "": expected an address such as 127.0.0.1');
+  if (flags.data === '') throw new Failure('usage', 'invalid --data "": expected a directory');
   const { tokenFile } = flags;
   if (!isLoopbackHost(host) && tokenFile === undefined) {
-    throw new Failure('usage', `--host ${host} is reached from other machines, so --token-file is needed`, {
-      hint: 'put a token of 32 random letters or more in a file that only you can read',
+    throw new Failure('usage', `--token-file is required with --host ${host}: other machines can reach it`, {
+      hint: 'put a token of at least 32 random letters in a file that only you can read',
     });
   }
   return {
@@ -119,7 +119,7 @@ const parseRate: NumberForm = { expected: rateExpected, read: (text) => perSecon
 function numberFrom(flag: string, text: string | undefined, { expected, read }: NumberForm): number | undefined {
   if (text === undefined) return undefined;
   const value = read(text);
-  if (Number.isNaN(value)) throw new Failure('usage', `${flag}: expected ${expected}, not "${text}"`);
+  if (Number.isNaN(value)) throw new Failure('usage', `invalid ${flag} "${text}": expected ${expected}`);
   return value;
 }
 
@@ -228,7 +228,7 @@ function linesToPaste({ url, tokenFile }: Serving): string {
 function networkWarning({ url, host }: Serving): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   const elsewhere = isEverywhere ? `; other machines use http://${hostname()}:${new URL(url).port}/v1.0` : '';
-  return `listctl: http shows the token and the items to the network${elsewhere}`;
+  return `listctl: warning: http exposes the token and the items to the network${elsewhere}`;
 }
 
 /** What is served, and how. */
@@ -239,7 +239,7 @@ export interface LocalServerOptions extends ServerOptions {
 }
 
 /**
- * Serves the embedded service to other programs. Closing it lets go of its store, too.
+ * Serves the built-in service to other programs. Closing it lets go of its store, too.
  *
  * @throws {Failure} as the store and the server do
  */

@@ -18,7 +18,7 @@ interface CurlRequest {
  */
 export function curlLine({ method, url, headers = {}, body }: CurlRequest): string {
   if (!/^https?:\/\//i.test(url)) {
-    throw new Failure('usage', `curl cannot reach the embedded service: ${url}`, {
+    throw new Failure('usage', `curl cannot reach the built-in service: ${url}`, {
       hint: 'pass --base-url with http or https, or leave out --output curl',
     });
   }

@@ -1,4 +1,4 @@
-/** The service: list-item-service.md, and where that is silent the rulings, "The embedded service". */
+/** The service: list-item-service.md, and where that is silent the rulings, "The built-in service". */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, type ListRef } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';

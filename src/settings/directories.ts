@@ -38,7 +38,7 @@ const layouts = {
 } as const satisfies Record<string, { variable: string; linux: Layout; darwin: Layout; win32: Layout }>;
 
 /**
- * The directory of the embedded service's items, as an absolute path.
+ * The directory of the built-in service's items, as an absolute path.
  *
  * @param named the directory that was named, as it was typed; undefined for the user's own
  * @throws {Failure} local-file, as `dataDirectory`

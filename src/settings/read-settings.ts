@@ -46,7 +46,7 @@ export function readStoredFile(file: string, owner: OwnerRule): StoredFile | und
     const isForeign = owner.uid !== undefined && uid !== owner.uid && (owner.isSecret || uid !== 0);
     if (isForeign) {
       throw new Failure('local-file', `${file} belongs to another user (its uid is ${uid})`, {
-        hint: 'what somebody else may have written is not used: remove it, or make it your own with chown',
+        hint: 'remove it, or take ownership with chown',
       });
     }
     const text = readFileSync(opened, 'utf8');
@@ -68,8 +68,8 @@ export function isDenied(error: unknown): error is Failure {
 
 /** The failure for a file that others may write, and what in it is therefore not used. */
 export function writableByOthers(file: string, unused: string): Failure {
-  return new Failure('local-file', `${file} can be written by others: ${unused}`, {
-    hint: `see that nobody else changed it, then close it: chmod go-w ${file}`,
+  return new Failure('local-file', `${file} is writable by others: ${unused}`, {
+    hint: `check its content, then run chmod go-w ${file}`,
   });
 }
 
@@ -77,8 +77,8 @@ export function writableByOthers(file: string, unused: string): Failure {
 function damaged(file: string, reason: string): Failure {
   const backup = `${resolved(file)}.bak`;
   const hint = existsSync(backup)
-    ? `mend it, or put ${backup}, the version before, in its place; it was left as it is`
-    : 'mend it, or remove it and set it up again; it was left as it is';
+    ? `fix the file or restore ${backup}; it was not changed`
+    : 'fix or delete the file; it was not changed';
   return new Failure('local-file', `${file} is damaged: ${reason}`, { hint });
 }
 
@@ -113,7 +113,7 @@ function openIfThere(file: string): number | undefined {
 
 function unreadable(file: string, error: unknown): Failure {
   return new Failure('local-file', `cannot read ${file}: ${errnoReason(error)}`, {
-    hint: 'it is a file of settings: mend its permissions',
+    hint: 'run chmod 600 on this settings file',
     cause: error,
   });
 }
@@ -121,12 +121,12 @@ function unreadable(file: string, error: unknown): Failure {
 function contentOf(text: string, file: string): StoredObject {
   if (text === '') throw damaged(file, 'it is empty');
   const content = parsed(text, file);
-  if (!isStoredObject(content)) throw damaged(file, 'it holds no JSON object');
+  if (!isStoredObject(content)) throw damaged(file, 'expected a JSON object');
   const { version = storedVersion } = content;
-  if (typeof version !== 'number') throw damaged(file, 'its version is not a number');
+  if (typeof version !== 'number') throw damaged(file, 'version must be a number');
   if (version > storedVersion) {
     throw new Failure('local-file', `${file} was written by a newer listctl (its version is ${version})`, {
-      hint: 'update listctl, or name another directory in LISTCTL_CONFIG_DIR; the file was left as it is',
+      hint: 'update listctl, or set LISTCTL_CONFIG_DIR to another directory; the file was not changed',
     });
   }
   return content;
@@ -181,17 +181,21 @@ export const profileKeys = {
  */
 export function checkProfileName(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@-]{0,63}$/u.test(name)) return name;
-  throw new Failure('usage', 'a profile is named by up to 64 letters, digits and . _ - @, a letter or a digit first', {
-    hint: 'such as prod, or staging.eu',
-  });
+  throw new Failure(
+    'usage',
+    'invalid profile name: use up to 64 letters, digits, ".", "_", "-" or "@", starting with a letter or digit',
+    {
+      hint: 'such as prod, or staging.eu',
+    },
+  );
 }
 
 /** The failure for a profile that is not there, with the name that was probably meant. */
 export function noSuchProfile(name: string, { byName }: Profiles, source?: string): Failure {
   const meant = nearestName(name, byName.keys());
   const names = [...byName.keys()].slice(0, 10).join(', ');
-  const known = names === '' ? 'there is none yet: listctl profile set NAME --base-url URL' : `there are: ${names}`;
-  return new Failure('usage', `no profile is called "${name}"${source === undefined ? '' : ` (${source})`}`, {
+  const known = names === '' ? 'run listctl profile set NAME --base-url URL to create one' : `use one of: ${names}`;
+  return new Failure('usage', `no profile "${name}"${source === undefined ? '' : ` (${source})`}`, {
     hint: meant === undefined ? known : `did you mean ${meant}?`,
   });
 }
@@ -204,8 +208,8 @@ export function noSuchProfile(name: string, { byName }: Profiles, source?: strin
  */
 export function profilesFrom(content: StoredObject, file: string): Profiles {
   const { current, profiles = {} } = content;
-  if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current is not a string');
-  if (!isStoredObject(profiles)) throw damaged(file, 'profiles is not an object');
+  if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current must be a string');
+  if (!isStoredObject(profiles)) throw damaged(file, 'profiles must be an object');
   const byName = new Map(
     Object.entries(profiles).map(([name, values]) => [name, valuesOf(values, `profiles.${nameShown(name)}`, file)]),
   );
@@ -213,18 +217,18 @@ export function profilesFrom(content: StoredObject, file: string): Profiles {
 }
 
 function valuesOf(values: unknown, path: string, file: string): ProfileValues {
-  if (!isStoredObject(values)) throw damaged(file, `${path} is not an object`);
+  if (!isStoredObject(values)) throw damaged(file, `${path} must be an object`);
   const members = (keys: readonly string[], read: (value: unknown) => string | boolean | undefined, what: string) =>
     keys
       .filter((key) => Object.hasOwn(values, key))
       .map((key): [string, string | boolean] => {
         const value = read(values[key]);
-        if (value === undefined) throw damaged(file, `${path}.${key} is ${what}`);
+        if (value === undefined) throw damaged(file, `${path}.${key} must be ${what}`);
         return [key, value];
       });
   return Object.fromEntries([
-    ...members(profileKeys.texts, textOf, 'not a string'),
-    ...members(profileKeys.switches, switchOf, 'neither true nor false'),
+    ...members(profileKeys.texts, textOf, 'a string'),
+    ...members(profileKeys.switches, switchOf, 'true or false'),
   ]);
 }
 
@@ -254,12 +258,12 @@ export type Credentials = ReadonlyMap<string, Credential>;
  */
 export function credentialsFrom(content: StoredObject, file: string): Credentials {
   const { tokens = {} } = content;
-  if (!isStoredObject(tokens)) throw damaged(file, 'tokens is not an object');
+  if (!isStoredObject(tokens)) throw damaged(file, 'tokens must be an object');
   return new Map(
     Object.entries(tokens).map(([name, entry]) => {
       const { origin, token } = isStoredObject(entry) ? entry : {};
       if (typeof origin === 'string' && typeof token === 'string') return [name, { origin, token }];
-      throw damaged(file, `tokens.${nameShown(name)} has no origin and token`);
+      throw damaged(file, `tokens.${nameShown(name)} must have origin and token`);
     }),
   );
 }

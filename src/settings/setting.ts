@@ -23,9 +23,16 @@ export interface Definition<T> {
   readonly parseTyped?: (text: string) => T;
 }
 
-/** Thrown by a definition's `parse`. The message continues «--timeout: …» and never repeats what may be secret. */
+/** Thrown by a definition's `parse`: the message says what is expected, and never repeats what may be secret. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
+  /** The value, where it may be shown. */
+  readonly text: string | undefined;
+
+  constructor(message: string, text?: string) {
+    super(message);
+    this.text = text;
+  }
 }
 
 /** What the user typed, by long flag; undefined where a flag was not given. */
@@ -76,14 +83,22 @@ function fromLayer<T>(definition: Definition<T>, layer: Layer | undefined): Sett
   if (layer === undefined) return undefined;
   const key = keyOf(definition.flag);
   const text = layer.text(key);
-  return text === undefined ? undefined : read(definition, text, layer.source, `${layer.source}: ${key}`);
+  return text === undefined ? undefined : read(definition, text, layer.source, [key, ` in ${layer.source}`]);
 }
 
-function read<T>(definition: Pick<Definition<T>, 'parse'>, text: string, source: string, place = source): Setting<T> {
+function read<T>(
+  definition: Pick<Definition<T>, 'parse'>,
+  text: string,
+  source: string,
+  [name, place] = [source, ''],
+): Setting<T> {
   try {
     return { value: definition.parse(text), source };
   } catch (error) {
-    if (error instanceof InvalidValue) throw new Failure('usage', `${place}: ${error.message}`, { cause: error });
+    if (error instanceof InvalidValue) {
+      const shown = error.text === undefined ? '' : ` "${error.text}"`;
+      throw new Failure('usage', `invalid ${name}${shown}${place}: ${error.message}`, { cause: error });
+    }
     throw error;
   }
 }
@@ -92,14 +107,14 @@ function read<T>(definition: Pick<Definition<T>, 'parse'>, text: string, source:
 export function parseSeconds(text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (seconds > 0 && seconds <= 86_400) return Math.ceil(seconds * 1000);
-  throw new InvalidValue(`expected a number of seconds, more than 0 and at most 86400, not "${text}"`);
+  throw new InvalidValue('expected a number of seconds, more than 0 and at most 86400', text);
 }
 
 /** Names with commas between them, each once. */
 export function parseNames(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => name !== '') && new Set(names).size === names.length) return names;
-  throw new InvalidValue('expected names with commas between them, each once, such as id,Title');
+  throw new InvalidValue('expected names with commas between them, each once, such as id,Title', text);
 }
 
 /** One of a few words. */
@@ -107,7 +122,7 @@ export function parseOneOf<const T extends string>(words: readonly T[]): (text: 
   return (text) => {
     const word = words.find((each) => each === text);
     if (word !== undefined) return word;
-    throw new InvalidValue(`expected one of ${words.join(', ')}, not "${text}"`);
+    throw new InvalidValue(`expected one of ${words.join(', ')}`, text);
   };
 }
 
@@ -125,13 +140,13 @@ export function parseAddress(text: string): Address {
   if (text.startsWith('local:')) return { kind: 'local', directory: text.slice('local:'.length) || undefined };
   const url = urlOf(text);
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new InvalidValue('expected an address such as https://host/v1.0, or local:');
+    throw new InvalidValue('expected a URL such as https://host/v1.0, or local:');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new InvalidValue('the address must hold no user name or password; the token goes in LISTCTL_TOKEN');
+    throw new InvalidValue('the URL must not contain a user name or password; set LISTCTL_TOKEN');
   }
   // `https://host?` has an empty query, which URL does not show.
-  if (/[?#]/.test(text)) throw new InvalidValue('the address must hold no query and no fragment');
+  if (/[?#]/.test(text)) throw new InvalidValue('the URL must not contain a query or a fragment');
   return { kind: 'http', url };
 }
 
@@ -142,7 +157,7 @@ export const addressSetting: Definition<Address> = {
   parse: parseAddress,
 };
 
-/** What a stored token is bound to: scheme, host and port; for the embedded service, which takes none, `local:`. */
+/** What a stored token is bound to: scheme, host and port; for the built-in service, which takes none, `local:`. */
 export function originOf(address: Address): string {
   return address.kind === 'http' ? address.url.origin : 'local:';
 }
@@ -164,7 +179,7 @@ function urlOf(text: string): URL | undefined {
 export function refuseOpenHttp(address: Address, allowHttp: boolean): void {
   const isOpen = address.kind === 'http' && address.url.protocol === 'http:' && !isLoopback(address.url);
   if (!isOpen || allowHttp) return;
-  throw new Failure('usage', 'the address is http, which would show the token to the network', {
+  throw new Failure('usage', 'refusing to send the token over plain http', {
     hint: 'use https, or pass --allow-http',
   });
 }

@@ -54,19 +54,17 @@ function isThere(file: string): boolean {
 
 function readProjectFile(file: string, uid: number | undefined): ProjectFile {
   const stored = readStoredFile(file, { uid, isSecret: true });
-  if (stored?.isWritableByAll) throw writableByOthers(file, 'what it sets is not used');
+  if (stored?.isWritableByAll) throw writableByOthers(file, 'it is ignored');
   const { content = {} } = stored ?? {};
   const values: [string, string][] = [];
   for (const [name, value] of Object.entries(content)) {
     if (!allowed.has(name)) {
-      throw new Failure('usage', `${file} sets "${nameShown(name)}", which a project file may not`, {
-        hint: 'it may set site, list and output; the rest belongs in a profile: listctl profile set',
+      throw new Failure('usage', `"${nameShown(name)}" is not allowed in a project file (${file})`, {
+        hint: 'set only site, list and output there; use listctl profile set for the rest',
       });
     }
     if (typeof value !== 'string' || value === '') {
-      throw new Failure('usage', `${file}: ${name} is not a string`, {
-        hint: 'write it in quotes, as in {"site": "home"}',
-      });
+      throw new Failure('usage', `${file}: ${name} must be a string`, { hint: 'put it in quotes: {"site": "home"}' });
     }
     values.push([name, value]);
   }

@@ -34,14 +34,14 @@ export function checkToken(text: string, source: string): Token {
   const problem = problemWithToken(value);
   if (problem === undefined) return { value, source };
   throw new Failure('usage', `the token from ${source} ${problem}`, {
-    hint: 'it is not shown here; set it again, without quotes or line breaks',
+    hint: 'set it again without quotes or line breaks (the value is not shown)',
   });
 }
 
 /** What is wrong with a token, without repeating it: `has spaces, …`; undefined for a good one. */
 export function problemWithToken(value: string): string | undefined {
   if (value === '') return 'is empty';
-  if (!/^[\x21-\x7e]+$/.test(value)) return 'has spaces, control characters or letters beyond ASCII';
+  if (!/^[\x21-\x7e]+$/.test(value)) return 'has spaces, control characters or non-ASCII characters';
   return value.length < shortestToken ? `is shorter than ${shortestToken} characters` : undefined;
 }
 
@@ -95,7 +95,7 @@ async function profileToken(
   if (typeof command !== 'string') return undefined;
   // An address from elsewhere must not draw a token out of the command that belongs to this one.
   if (address !== undefined && !isFor(profile, sources)) {
-    throw otherOrigin(`the token-command of profile ${name} is for the address of that profile`, address);
+    throw otherOrigin(`the token-command of profile ${name} is for the URL of that profile`, address);
   }
   const { files } = sources.user;
   if (files !== undefined && sources.user.areProfilesOpen()) {
@@ -118,8 +118,8 @@ function fileToken(file: string): Token {
 }
 
 function otherOrigin(what: string, address: Address): Failure {
-  return new Failure('credentials', `${what}, and requests would go to ${originOf(address)}: nothing was sent`, {
-    hint: 'name the profile of that address with -p, or store a token for it: listctl auth login --base-url URL',
+  return new Failure('credentials', `${what}, not for ${originOf(address)}; nothing was sent`, {
+    hint: 'pass the profile of that service with -p, or run listctl auth login --base-url URL',
   });
 }
 

@@ -97,7 +97,7 @@ function removeCopy(file: string, backup: string): void {
     rmSync(backup, { force: true });
   } catch (error) {
     throw new Failure('local-file', `${file} was written, but the version before it stays: ${errnoReason(error)}`, {
-      hint: `remove it, since it is a second copy of what is secret: ${backup}`,
+      hint: `remove it, since it holds secrets: ${backup}`,
       cause: error,
     });
   }
@@ -159,7 +159,7 @@ function tryToWrite(file: string, work: () => unknown): void {
     work();
   } catch (error) {
     throw new Failure('local-file', `cannot write ${file}: ${errnoReason(error)}`, {
-      hint: 'what was there is as it was; LISTCTL_CONFIG_DIR names another directory',
+      hint: 'the previous file is unchanged; set LISTCTL_CONFIG_DIR to use another directory',
       cause: error,
     });
   }
@@ -189,8 +189,8 @@ export async function changeSettings<T>(
 ): Promise<{ readonly result: T; readonly files: SettingsFiles }> {
   const { files } = openUserSettings(host);
   if (files === undefined) {
-    throw new Failure('local-file', 'there is no home directory to keep settings in', {
-      hint: 'set LISTCTL_CONFIG_DIR to a directory for them',
+    throw new Failure('local-file', 'cannot find the home directory', {
+      hint: 'set LISTCTL_CONFIG_DIR to a directory for the settings',
     });
   }
   makeSettingsDirectory(files.directory);

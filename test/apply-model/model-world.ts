@@ -1,4 +1,4 @@
-/** `listctl apply`, the command itself, in this process: over the embedded service, with faults on the wire and kills. */
+/** `listctl apply`, the command itself, in this process: over the built-in service, with faults on the wire and kills. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

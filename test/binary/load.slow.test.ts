@@ -5,7 +5,7 @@ import { Acknowledged } from '../load/acknowledged.ts';
 import { mixedLoad } from '../load/mixed-load.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-describe('the embedded service under a load of all four verbs', () => {
+describe('the built-in service under a load of all four verbs', () => {
   test('holds what it acknowledged through kills', async () => {
     await using directory = await temporaryDirectory();
 

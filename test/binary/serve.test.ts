@@ -1,4 +1,4 @@
-/** The embedded service as a process that others talk to, and that is killed. */
+/** The built-in service as a process that others talk to, and that is killed. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -37,7 +37,7 @@ describe('the tree of packages has not grown unseen:', () => {
     expect(licenses.match(/^@?[a-z]\S* \d+\.\d+\.\d+\S* \(/gm)).toHaveLength(counts.bundled);
   });
 
-  test('installed beside it, with the store of the embedded service', () => {
+  test('installed beside it, with the store of the built-in service', () => {
     expect(placesOf(({ dev }) => dev !== true)).toHaveLength(counts.withTheStore);
   });
 

@@ -16,7 +16,7 @@ test('init, create, edit, get and delete, typed into a shell as a person does', 
 
   try {
     person.start('listctl init');
-    await person.shows('? Address of the service, version segment included');
+    await person.shows('? Service URL, including the version path');
     // A letter too many, seen and taken back.
     terminal.type(`${service.url}x`);
     await person.shows(`${service.url}x`);
@@ -30,7 +30,7 @@ test('init, create, edit, get and delete, typed into a shell as a person does', 
     await person.shows(/listctl: .*\n[\s\S]*\? Token for/);
     terminal.type(`${token}\r`);
     const settings = await person.ended();
-    expect(settings).toContain('the service answers, and takes the token');
+    expect(settings).toContain('the service responds and accepts the token');
     expect(settings).toMatch(/^site +home$/m);
     expect(await ending()).toBe('exit code 0');
 

@@ -19,7 +19,7 @@ describe('init', () => {
     await using directory = await settingsDirectory();
     await using terminal = listctlInTerminal(['init'], { env: directory.env });
 
-    await terminal.shows('? Address of the service, version segment included');
+    await terminal.shows('? Service URL, including the version path');
     terminal.type(`${service.url}\r`);
     await terminal.shows('? Site');
     terminal.type('home\r');
@@ -30,11 +30,11 @@ describe('init', () => {
 
     expect(await terminal.ended).toEqual({ exitCode: 0, signal: undefined });
     expect(terminal.lines().slice(0, 5)).toEqual([
-      `✔ Address of the service, version segment included ${service.url}`,
+      `✔ Service URL, including the version path ${service.url}`,
       '✔ Site home',
       '✔ List tasks',
       `✔ Token for ${service.url}`,
-      'the service answers, and takes the token',
+      'the service responds and accepts the token',
     ]);
     expect(withoutEscapes(terminal)).not.toContain('canary');
     expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
@@ -46,7 +46,7 @@ describe('init', () => {
     await using directory = await settingsDirectory();
     await using terminal = listctlInTerminal(['init'], { env: directory.env, columns: 40 });
 
-    await terminal.shows('Address of');
+    await terminal.shows('Service URL');
     terminal.type('lists.example\r');
     await terminal.shows('> expected an address');
     terminal.type(`${clear}${service.url}\r`);
@@ -212,7 +212,7 @@ describe('a terminal that is closed at a question', () => {
   test.each([
     { words: 'items delete 17 -s s -l l --local', question: '? Delete item 17' },
     { words: 'auth login --base-url https://lists.example', question: '? Token for' },
-    { words: 'init', question: '? Address' },
+    { words: 'init', question: '? Service URL' },
     { words: 'apply manifest.yaml -s s -l l --local', question: '(y/N)' },
   ])('ends $words as SIGHUP does, and leaves no lock, core file or settings', async ({ words, question }) => {
     await using directory = await temporaryDirectory();
@@ -240,12 +240,12 @@ describe('where nobody may be asked', () => {
     { name: 'CI=1', words: [], env: { CI: '1' } },
   ];
   const commands = [
-    { command: ['init'], hint: 'instead: listctl auth login --with-token' },
-    { command: ['auth', 'login'], hint: 'pipe it in: listctl auth login --with-token' },
-    { command: ['items', 'edit', '17'], hint: 'instead: listctl items update ID' },
+    { command: ['init'], hint: 'use: listctl auth login --with-token' },
+    { command: ['auth', 'login'], hint: 'use: listctl auth login --with-token' },
+    { command: ['items', 'edit', '17'], hint: 'use: listctl items update ID' },
     { command: ['items', 'create', '-f', 'Title=x', '-p', 'prod'], hint: 'pass --confirm prod to write to it' },
-    { command: ['items', 'delete', '17'], hint: 'pass --yes to delete without being asked' },
-    { command: ['items', 'delete', '--from', 'ids.txt'], hint: 'pass --yes to delete without being asked' },
+    { command: ['items', 'delete', '17'], hint: 'pass --yes to skip the prompt' },
+    { command: ['items', 'delete', '--from', 'ids.txt'], hint: 'pass --yes to skip the prompt' },
   ];
   const both = silent.flatMap((each) => commands.map((command) => ({ ...each, ...command })));
 

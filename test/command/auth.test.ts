@@ -21,9 +21,9 @@ describe('auth login', () => {
 
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: `stored the token of profile default, for ${origin}\n`,
+      stdout: `saved the token of profile default, for ${origin}\n`,
     });
-    expect(stderr).toBe(`the token is stored in clear in ${directory.credentials}, which only you can read\n`);
+    expect(stderr).toBe(`the token is saved unencrypted in ${directory.credentials} (mode 0600)\n`);
     expect(directory.read()).toMatchObject({ current: 'default', profiles: { default: { baseUrl: url } } });
     expect(directory.tokens()).toEqual({ default: { origin, token } });
     expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
@@ -40,7 +40,7 @@ describe('auth login', () => {
     const made = await run([...words, 'new', '--base-url', 'https://new.example'], { ...directory, stdin: token });
 
     expect([known.exitCode, made.exitCode]).toEqual([0, 0]);
-    expect(made.stderr).toContain('profile new is not the one in use: pass -p new');
+    expect(made.stderr).toContain('profile new is not the default: pass -p new');
     expect(directory.read()).toMatchObject({ current: 'dev', profiles: { new: { baseUrl: 'https://new.example' } } });
     expect(directory.tokens()).toEqual({ prod: { origin, token }, new: { origin: 'https://new.example', token } });
   });
@@ -56,10 +56,10 @@ describe('auth login', () => {
   });
 
   test.each([
-    { words: [], stdin: token, says: 'has no address' },
-    { words: ['-p', 'typo'], stdin: token, says: 'profile typo has no address' },
-    { words: ['--local'], stdin: token, says: 'the embedded service needs no token' },
-    { words: ['--base-url', 'http://lists.example'], stdin: token, says: 'would show the token to the network' },
+    { words: [], stdin: token, says: 'has no service URL' },
+    { words: ['-p', 'typo'], stdin: token, says: 'profile typo has no service URL' },
+    { words: ['--local'], stdin: token, says: 'the built-in service needs no token' },
+    { words: ['--base-url', 'http://lists.example'], stdin: token, says: 'refusing to send the token over plain http' },
     { words: ['--base-url', url], stdin: '', says: 'the token from standard input is empty' },
     { words: ['--base-url', url], stdin: '\n', says: 'the token from standard input is empty' },
     { words: ['--base-url', url], stdin: `${token}\n\n`, says: 'the token from standard input has' },
@@ -163,7 +163,7 @@ describe('auth logout', () => {
 
     const { exitCode, stdout } = await run(['auth', 'logout'], directory);
 
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'forgot the token of profile prod\n' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'removed the token of profile prod\n' });
     expect(directory.tokens()).toEqual({ dev: kept.tokens.dev });
     expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'credentials.json']);
   });
@@ -286,7 +286,7 @@ describe('auth status and auth token', () => {
     }
   });
 
-  test('the embedded service needs none', async () => {
+  test('the built-in service needs none', async () => {
     expect((await run(['auth', 'status', '--local'])).stdout).toContain('needs no token');
     expect(await run(['auth', 'token', '--local'])).toMatchObject({ exitCode: 2, stdout: '' });
   });

@@ -177,7 +177,7 @@ describe('listctl completion', () => {
     const { exitCode, stdout, stderr } = await run(['completion', 'csh']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toBe('listctl: there is no completion for "csh"\n  there is: bash, zsh, fish, powershell\n');
+    expect(stderr).toBe('listctl: unknown shell "csh"\n  use one of: bash, zsh, fish, powershell\n');
   });
 });
 

@@ -264,9 +264,9 @@ describe('mistakes', () => {
       expect(ofMany.length).toBeGreaterThan(10);
       for (const { long } of ofMany.filter(({ long }) => long !== '--from')) {
         const { exitCode, stderr } = await run([...path.split(' '), long]);
-        expect([path, exitCode, stderr]).toEqual([path, 2, expect.stringContaining(`${long} goes with --from`)]);
+        expect([path, exitCode, stderr]).toEqual([path, 2, expect.stringContaining(`${long} requires --from`)]);
         const early = await run([long, ...path.split(' '), '--from', 'rows.csv']);
-        expect(early.stderr).toContain(`${long} stands behind the command`);
+        expect(early.stderr).toContain(`${long} must come after the command`);
       }
     }
   });

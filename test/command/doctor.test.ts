@@ -38,7 +38,7 @@ describe('what it says', () => {
       token: { status: 'ok', source: 'profile prod (auth login)' },
       proxy: { status: 'ok', value: 'none' },
       tls: { status: 'skipped' },
-      request: { status: 'ok', value: expect.stringMatching(/^the service answers in \d+ ms, and takes the token$/) },
+      request: { status: 'ok', value: expect.stringMatching(/^the service responds in \d+ ms and accepts the token$/) },
       store: { status: 'ok' },
     });
     expect(service.requests.map(({ method }) => method)).toEqual(['GET']);
@@ -54,7 +54,7 @@ describe('what it says', () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^✓ +address +http:\S+ +LISTCTL_BASE_URL$/m);
     expect(stdout).toMatch(/^! +list +not set/m);
-    expect(stdout).toMatch(/\n\n! list: not set: .*\n {4}name it with --list, LISTCTL_LIST or in a profile\n/);
+    expect(stdout).toMatch(/\n\n! list: not set: .*\n {4}pass --list, or set LISTCTL_LIST or a profile\n/);
     expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
   });
 
@@ -74,7 +74,7 @@ describe('what it says', () => {
     expect(one.stdout).toBe('LISTCTL_SITE\n');
   });
 
-  test('the embedded service needs no token and no way; its store opens', async () => {
+  test('the built-in service needs no token and no way; its store opens', async () => {
     await using data = await temporaryDirectory();
 
     const { exitCode, found } = await doctor({ env: { LISTCTL_DATA_DIR: data.path } }, [
@@ -106,7 +106,7 @@ describe('what it says', () => {
 
     const { found } = await doctor({ env });
 
-    expect(found).toMatchObject({ state: { status: 'ok', value: 'not made yet' }, store: { status: 'ok' } });
+    expect(found).toMatchObject({ state: { status: 'ok', value: 'not created yet' }, store: { status: 'ok' } });
     expect(readdirSync(directory.path)).toEqual([]);
   });
 });
@@ -204,7 +204,7 @@ describe('what is wrong decides the exit code', () => {
     const typed = await run(['doctor', '-o', 'xml'], { env: environmentFor(service) });
 
     expect(exitCode).toBe(2);
-    expect(stdout).toMatch(/^✗ +output +LISTCTL_OUTPUT: expected one of/m);
+    expect(stdout).toMatch(/^✗ +output +invalid LISTCTL_OUTPUT/m);
     expect(typed).toMatchObject({ exitCode: 2, stdout: '' });
   });
 

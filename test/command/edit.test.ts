@@ -104,13 +104,13 @@ describe('what is sent', () => {
 
 describe('what changes nothing sends nothing', () => {
   test.each([
-    { does: 'true', says: 'nothing was changed', because: 'left as it is' },
-    { does: 'echo "# more" >> "$1"', says: 'nothing was changed', because: 'a comment' },
-    { does: 'perl -pi -e \'s/^Count: 2/Count: 2.0/\' "$1"', says: 'nothing was changed', because: 'the same number' },
-    { does: 'echo "New:" >> "$1"', says: 'nothing was changed', because: 'a field that is not there, cleared' },
-    { does: ': > "$1"', says: 'the text was emptied', because: 'emptied' },
-    { does: 'perl -ni -e "print unless /^[^#]/" "$1"', says: 'the text was emptied', because: 'only comments left' },
-    { does: 'rm "$1"', says: 'the text was emptied', because: 'the file removed' },
+    { does: 'true', says: 'no changes', because: 'left as it is' },
+    { does: 'echo "# more" >> "$1"', says: 'no changes', because: 'a comment' },
+    { does: 'perl -pi -e \'s/^Count: 2/Count: 2.0/\' "$1"', says: 'no changes', because: 'the same number' },
+    { does: 'echo "New:" >> "$1"', says: 'no changes', because: 'a field that is not there, cleared' },
+    { does: ': > "$1"', says: 'the file is empty', because: 'emptied' },
+    { does: 'perl -ni -e "print unless /^[^#]/" "$1"', says: 'the file is empty', because: 'only comments left' },
+    { does: 'rm "$1"', says: 'the file is empty', because: 'the file removed' },
   ])('$because: exit code 0, said, and no file stays', async ({ does, says }) => {
     await using service = await scriptedService(read);
 
@@ -134,7 +134,7 @@ describe('what changes nothing sends nothing', () => {
     expect(exitCode).toBe(exit);
     expect(service.requests).toHaveLength(1);
     expect(kept).toHaveLength(1);
-    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
     expect(kept[0]?.text).toContain('Title: Buy bread');
   });
 
@@ -201,7 +201,7 @@ describe('the editor', () => {
     expect(report).not.toContain('test-token');
     expect(missing.exitCode).toBe(2);
     expect(missing.stderr).toMatch(
-      /the editor \(EDITOR: listctl-no-such-editor --wait\) could not be started.*\n.*EDITOR=nano/,
+      /the editor \(EDITOR: listctl-no-such-editor --wait\) could not be started.*\n.*set EDITOR to another editor/,
     );
   });
 
@@ -258,7 +258,7 @@ describe('a text that is not taken is opened again', () => {
   test.each([
     { does: 'echo "- a" > "$1"', says: 'names and values' },
     { does: 'echo "Title: again" >> "$1"', says: 'duplicate key "Title"' },
-    { does: 'printf \'Title: \\344\\n\' > "$1"', says: 'it is not UTF-8 text', isAsked: false },
+    { does: 'printf \'Title: \\344\\n\' > "$1"', says: 'not UTF-8', isAsked: false },
     { does: 'echo "a: .inf" >> "$1"', says: 'not a JSON value|not a JSON number' },
   ])('$says: exit code 2 unless it is mended, and the text is kept', async ({ does, says, isAsked = true }) => {
     await using service = await scriptedService(read);
@@ -267,7 +267,7 @@ describe('a text that is not taken is opened again', () => {
 
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(new RegExp(says));
-    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
     expect(service.requests).toHaveLength(1);
   });
 
@@ -302,7 +302,7 @@ describe('a text that is not taken is opened again', () => {
     );
 
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
     expect(kept[0]?.mode).toBe(0o600);
     expect(service.requests).toHaveLength(2);
   });
@@ -328,8 +328,8 @@ describe('a text that is not taken is opened again', () => {
 
     expect(exitCode).toBe(0);
     expect(seen[1]).toContain('\nTitle: Buy bread\nCount: 3\nNote: soon\n');
-    expect(seen[1]).toContain('# Changed by somebody else, and left so: Count\n');
-    expect(seen[1]).toContain('# Changed by somebody else, and by you: Title, there Buy beer\n');
+    expect(seen[1]).toContain('# Changed elsewhere, and kept: Count\n');
+    expect(seen[1]).toContain('# Changed both by you and elsewhere: Title, elsewhere Buy beer\n');
     expect(stderr).toContain('Title: Buy beer → Buy bread');
     expect(service.requests[3]).toMatchObject({
       method: 'PATCH',
@@ -351,7 +351,7 @@ describe('a text that is not taken is opened again', () => {
     );
 
     expect(exitCode).toBe(5);
-    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
     expect(service.requests).toHaveLength(2);
   });
 
@@ -367,7 +367,7 @@ describe('a text that is not taken is opened again', () => {
 
     expect(exitCode).toBe(exit);
     expect(stderr).not.toContain(again);
-    expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+    expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
   });
 });
 
@@ -392,7 +392,7 @@ test.each([
 
   const kept = takeKept(readFileSync(named, 'utf8'));
   expect(exitCode).toBe(exit);
-  expect(stderr).toBe(`listctl: your text is kept in ${kept.file}\n`);
+  expect(stderr).toBe(`listctl: your text is saved in ${kept.file}\n`);
   expect(kept.text).toContain('Title: Buy bread');
   expect(service.requests).toHaveLength(1);
 });
@@ -412,7 +412,7 @@ test('through a protected profile it is asked for as everywhere; a no keeps the 
 
   expect(exitCode).toBe(2);
   expect(stderr).toContain('pass --confirm prod');
-  expect(stderr).toContain(`your text is kept in ${kept[0]?.file}`);
+  expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
   expect(service.requests).toHaveLength(1);
 });
 

@@ -204,7 +204,7 @@ describe('help --json', () => {
   test.each([
     { words: 'itmes', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
     { words: 'filds', says: "unknown command or topic 'filds'", hint: 'Did you mean fields?' },
-    { words: 'items get 17', says: "unknown command '17'", hint: 'listctl --help shows the commands and the topics' },
+    { words: 'items get 17', says: "unknown command '17'", hint: 'see listctl --help' },
   ])('"$words" is no command', async ({ words, says, hint }) => {
     const { exitCode, stdout, stderr } = await run(['help', ...words.split(' '), '--json']);
 
@@ -223,7 +223,7 @@ describe('help --json', () => {
 
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: 'listctl: --output: help has pretty and json, not "yaml"\n',
+      stderr: 'listctl: invalid --output "yaml": expected pretty or json\n',
     });
   });
 });

@@ -28,7 +28,7 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
     profiles: { default: { baseUrl: service.url, site: 'home', list: 'tasks' } },
   });
   expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
-  expect(host.printed.stderr).toContain('the service answers, and takes the token');
+  expect(host.printed.stderr).toContain('the service responds and accepts the token');
   expect(host.printed.stderr).toContain(directory.credentials);
   expect(host.printed.stderr + host.printed.stdout).not.toContain('canary');
 });
@@ -76,7 +76,7 @@ test('what is no address or no id is asked for again', async () => {
   expect(await running).toBe(0);
 });
 
-test('the embedded service has no token to take', async () => {
+test('the built-in service has no token to take', async () => {
   await using directory = await settingsDirectory();
   const host = testHost({ env: { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') }, terminal: 120 });
 
@@ -84,7 +84,7 @@ test('the embedded service has no token to take', async () => {
   await answer(host, { 'Address of': '', Site: 'home', List: 'tasks' });
 
   expect(await running).toBe(0);
-  expect(host.printed.stderr).toMatch(/the service answers$/m);
+  expect(host.printed.stderr).toMatch(/the service responds$/m);
 });
 
 describe('an address where no list service answers', () => {

@@ -56,7 +56,7 @@ describe('profile set', () => {
     expect(directory.read().profiles['a']).toEqual({ baseUrl: url, site: 'work', future: 1 });
   });
 
-  test('the embedded service in a directory is found again from anywhere', async () => {
+  test('the built-in service in a directory is found again from anywhere', async () => {
     await using directory = await settingsDirectory();
 
     await run(['profile', 'set', 'a', '--base-url', 'local:data'], { ...directory, cwd: '/srv' });
@@ -79,20 +79,20 @@ describe('profile set', () => {
   );
 
   test.each([
-    { words: ['__proto__', '--site', 'x'], says: 'a profile is named by' },
-    { words: ['', '--site', 'x'], says: 'a profile is named by' },
-    { words: ['a b', '--site', 'x'], says: 'a profile is named by' },
-    { words: ['a\u001b[31m', '--site', 'x'], says: 'a profile is named by' },
-    { words: ['x'.repeat(65), '--site', 'x'], says: 'a profile is named by' },
+    { words: ['__proto__', '--site', 'x'], says: 'invalid profile name' },
+    { words: ['', '--site', 'x'], says: 'invalid profile name' },
+    { words: ['a b', '--site', 'x'], says: 'invalid profile name' },
+    { words: ['a\u001b[31m', '--site', 'x'], says: 'invalid profile name' },
+    { words: ['x'.repeat(65), '--site', 'x'], says: 'invalid profile name' },
     { words: ['a'], says: 'nothing to set' },
-    { words: ['a', '--default-output', 'curl'], says: '--default-output: expected one of' },
-    { words: ['a', '--site', ''], says: '--site: no value' },
-    { words: ['a', '--base-url', 'https://me:verysecret@host'], says: 'no user name or password' },
-    { words: ['a', '--base-url', 'lists.example'], says: '--base-url: expected an address' },
-    { words: ['a', '--idempotency', 'yes'], says: '--idempotency: expected one of' },
-    { words: ['a', '--timeout', 'soon'], says: '--timeout: expected a number of seconds' },
-    { words: ['a', '--default-output', 'xml'], says: '--default-output: expected one of' },
-    { words: ['a', '--unset', 'sight'], says: 'a profile has no "sight"' },
+    { words: ['a', '--default-output', 'curl'], says: 'invalid --default-output' },
+    { words: ['a', '--site', ''], says: '--site has no value' },
+    { words: ['a', '--base-url', 'https://me:verysecret@host'], says: 'a user name or password' },
+    { words: ['a', '--base-url', 'lists.example'], says: 'invalid --base-url' },
+    { words: ['a', '--idempotency', 'yes'], says: 'invalid --idempotency' },
+    { words: ['a', '--timeout', 'soon'], says: 'invalid --timeout' },
+    { words: ['a', '--default-output', 'xml'], says: 'invalid --default-output' },
+    { words: ['a', '--unset', 'sight'], says: 'invalid --unset "sight"' },
     { words: ['a', '--token', 'verysecret'], says: 'unknown option --token' },
   ])('$words is wrong usage, and nothing is kept', async ({ words, says }) => {
     await using directory = await settingsDirectory();
@@ -198,7 +198,7 @@ describe('profile list, show, use, remove', () => {
   test.each([
     { words: ['profile', 'show', 'prdo'], meant: 'did you mean prod?' },
     { words: ['profile', 'use', 'Dev'], meant: 'did you mean dev?' },
-    { words: ['profile', 'remove', 'qqqqqqqq'], meant: 'there are: prod, dev' },
+    { words: ['profile', 'remove', 'qqqqqqqq'], meant: 'use one of: prod, dev' },
     { words: ['items', 'get', '1', '-p', 'prdo'], meant: 'did you mean prod?' },
     { words: ['auth', 'status', '-p', 'prdo'], meant: 'did you mean prod?' },
   ])('$words: a profile that is not there is exit 2, with the nearest name', async ({ words, meant }) => {
@@ -207,7 +207,7 @@ describe('profile list, show, use, remove', () => {
     const { exitCode, stdout, stderr } = await run(words, directory);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toMatch(/^listctl: no profile is called/);
+    expect(stderr).toMatch(/^listctl: no profile "/);
     expect(stderr).toContain(meant);
     expect(directory.read()).toEqual({ version: 1, ...kept });
   });

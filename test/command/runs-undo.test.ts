@@ -28,7 +28,7 @@ function sent({ requests }: ScriptedService): readonly string[] {
   return requests.map(({ method, path }) => `${method} ${path.slice('/v1.0/sites/home/lists/tasks/items/'.length)}`);
 }
 
-describe('over the embedded service', () => {
+describe('over the built-in service', () => {
   test('every item is deleted, and a run of its own tells of it', async () => {
     await using world = await runsWorld();
     const run = await world.create(['milk', 'bread', 'eggs']);

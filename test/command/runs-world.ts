@@ -1,4 +1,4 @@
-/** A directory with runs in it, for tests of `listctl runs`: by the program itself over the embedded service, or as written here. */
+/** A directory with runs in it, for tests of `listctl runs`: by the program itself over the built-in service, or as written here. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createJournal, type NewHeader } from '../../src/bulk/journal.ts';
@@ -16,7 +16,7 @@ export interface RunsWorld extends AsyncDisposable {
   readonly runs: string;
   /** Without an address, a token, a site or a list. */
   readonly env: Readonly<Record<string, string>>;
-  /** `--base-url` and the embedded service in this directory. */
+  /** `--base-url` and the built-in service in this directory. */
   readonly local: readonly string[];
   run(words: readonly string[], world?: World): Promise<Run>;
   /** Puts a file there, and gives its path. */

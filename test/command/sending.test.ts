@@ -38,9 +38,9 @@ describe('trying again', () => {
   });
 
   test.each([
-    { more: ['--retries', '-1'], says: '--retries: expected a whole number' },
-    { more: ['--retries', 'often'], says: '--retries: expected a whole number' },
-    { more: ['--max-wait', 'long'], says: '--max-wait: expected a number of seconds' },
+    { more: ['--retries', '-1'], says: 'invalid --retries' },
+    { more: ['--retries', 'often'], says: 'invalid --retries' },
+    { more: ['--max-wait', 'long'], says: 'invalid --max-wait' },
   ])('$more is wrong usage', async ({ more, says }) => {
     const { exitCode, requests, stderr } = await get([good], more);
 
@@ -67,7 +67,7 @@ describe('what is seen of it', () => {
     const quiet = await get([busy, good], ['-o', 'id', '--quiet'], { terminal: 80 });
     const piped = await get([busy, good]);
 
-    expect(told.stderr).toBe('HTTP 429: waiting 31 s, then trying again (attempt 2 of 5)\n');
+    expect(told.stderr).toBe('HTTP 429: retrying in 31 s (attempt 2 of 5)\n');
     expect([short.stderr, quiet.stderr, piped.stderr]).toEqual(['', '', '']);
   });
 
@@ -77,7 +77,7 @@ describe('what is seen of it', () => {
     expect(stderr.replace(/127\.0\.0\.1:\d+/, 'HOST').replaceAll(/\d+ ms/g, 'N ms')).toBe(
       [
         'to http://HOST/v1.0, with the token from LISTCTL_TOKEN',
-        'GET /sites/home/lists/tasks/items/17: HTTP 429 in N ms; again in 31 s (attempt 2 of 5)',
+        'GET /sites/home/lists/tasks/items/17: HTTP 429 in N ms; retrying in 31 s (attempt 2 of 5)',
         'GET /sites/home/lists/tasks/items/17: HTTP 200 in N ms',
         '',
       ].join('\n'),
@@ -123,17 +123,17 @@ describe('whom to trust', () => {
     expect(refused).toMatchObject({ exitCode: 3, stdout: '' });
     expect(refused.stderr).toContain('NODE_TLS_REJECT_UNAUTHORIZED=0 is set');
     expect(meant.exitCode).toBe(7);
-    expect(meant.stderr).toContain('--insecure-tls: no certificate is verified');
+    expect(meant.stderr).toContain('TLS verification is off (--insecure-tls)');
   });
 
   test.each([
     { what: 'is not there', content: undefined, exit: 2, says: 'no such file or directory' },
-    { what: 'holds no certificate', content: 'hello', exit: 2, says: 'holds no certificate that can be read' },
+    { what: 'holds no certificate', content: 'hello', exit: 2, says: 'expected PEM certificates' },
     {
       what: 'holds a damaged one',
       content: '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
       exit: 2,
-      says: 'holds no certificate that can be read',
+      says: 'expected PEM certificates',
     },
   ])('a --ca-file that $what ends the run before anything is sent', async ({ content, exit, says }) => {
     await using directory = await temporaryDirectory();

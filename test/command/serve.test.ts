@@ -255,7 +255,9 @@ describe('other machines', () => {
     await using server = await serving(['--host', '0.0.0.0', '--token-file', join(directory.path, 'token')]);
 
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1\.0$/);
-    expect(server.host.printed.stderr).toMatch(/^listctl: http shows the token and the items to the network; .*\n$/);
+    expect(server.host.printed.stderr).toMatch(
+      /^listctl: warning: http exposes the token and the items to the network; .*\n$/,
+    );
     expect((await sendHttp(`${server.url}${path}/1`, bearer(token))).status).toBe(404);
   });
 });
@@ -278,5 +280,5 @@ test.each([
   const { exitCode, stdout, stderr } = await run(['serve', '--port', '0', flag, value]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toContain(`${flag}: expected`);
+  expect(stderr).toContain(`invalid ${flag}`);
 });

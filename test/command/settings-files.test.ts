@@ -15,24 +15,24 @@ const damages = [
   { content: '', says: 'is damaged: it is empty' },
   { content: '{"version":1,"profiles":{"prod":{"ba', says: 'is damaged: it is not JSON' },
   { content: '\0\0\0\0', says: 'is damaged: it is not JSON' },
-  { content: '[]', says: 'is damaged: it holds no JSON object' },
-  { content: 'null', says: 'is damaged: it holds no JSON object' },
-  { content: '{"version":"1"}', says: 'is damaged: its version is not a number' },
+  { content: '[]', says: 'is damaged: expected a JSON object' },
+  { content: 'null', says: 'is damaged: expected a JSON object' },
+  { content: '{"version":"1"}', says: 'is damaged: version must be a number' },
   { content: '{"version":2}', says: 'was written by a newer listctl' },
 ];
 const configDamages = [
   ...damages,
-  { content: '{"profiles":[]}', says: 'is damaged: profiles is not an object' },
-  { content: '{"profiles":{"a":1}}', says: 'is damaged: profiles.a is not an object' },
-  { content: '{"profiles":{"a":{"site":{}}}}', says: 'is damaged: profiles.a.site is not a string' },
-  { content: '{"profiles":{"a":{"protected":"no"}}}', says: 'is damaged: profiles.a.protected is neither' },
-  { content: '{"current":1}', says: 'is damaged: current is not a string' },
+  { content: '{"profiles":[]}', says: 'is damaged: profiles must be an object' },
+  { content: '{"profiles":{"a":1}}', says: 'is damaged: profiles.a must be an object' },
+  { content: '{"profiles":{"a":{"site":{}}}}', says: 'is damaged: profiles.a.site must be a string' },
+  { content: '{"profiles":{"a":{"protected":"no"}}}', says: 'is damaged: profiles.a.protected must be true or false' },
+  { content: '{"current":1}', says: 'is damaged: current must be a string' },
 ];
 const credentialDamages = [
   ...damages,
-  { content: '{"tokens":[]}', says: 'is damaged: tokens is not an object' },
-  { content: '{"tokens":{"prod":{"token":"canary"}}}', says: 'is damaged: tokens.prod has no origin and token' },
-  { content: '{"tokens":{"prod":"canary"}}', says: 'is damaged: tokens.prod has no origin and token' },
+  { content: '{"tokens":[]}', says: 'is damaged: tokens must be an object' },
+  { content: '{"tokens":{"prod":{"token":"canary"}}}', says: 'is damaged: tokens.prod must have origin and token' },
+  { content: '{"tokens":{"prod":"canary"}}', says: 'is damaged: tokens.prod must have origin and token' },
 ];
 
 describe('a damaged file is named, and left as it is', () => {

@@ -65,7 +65,7 @@ describe('a token goes only where it belongs', () => {
     const { exitCode, stderr } = await run([...get, '-s', 's', '-l', 'l', '--base-url', service.url], directory);
 
     expect(exitCode).toBe(3);
-    expect(stderr).toContain('token-command of profile a is for the address of that profile');
+    expect(stderr).toContain('token-command of profile a is for the URL of that profile');
     expect(existsSync(mark)).toBe(false);
     expect(service.requests).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('token-command', () => {
     const { exitCode, stderr } = await run(get, { env: { ...env, ...directory.env } });
 
     expect(exitCode).toBe(10);
-    expect(stderr).toContain(`${directory.config} can be written by others`);
+    expect(stderr).toContain(`${directory.config} is writable by others`);
     expect(stderr).toContain(`chmod go-w ${directory.config}`);
     expect(existsSync(mark)).toBe(false);
     expect(service.requests).toEqual([]);

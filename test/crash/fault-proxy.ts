@@ -1,5 +1,5 @@
 /**
- * A wire with faults, between a client and the embedded service: it resets connections before or after a request is
+ * A wire with faults, between a client and the built-in service: it resets connections before or after a request is
  * carried out, throttles and fails, and writes down what became of every request. Its log is what a run is judged by.
  */
 import { createHash } from 'node:crypto';
@@ -28,7 +28,7 @@ export interface ProxyOptions {
   /** Whether throttling is among its faults: a run is slow then, since it looks for the rate that is borne. */
   readonly throttles: boolean;
   /**
-   * Whether it knows nothing of Idempotency-Key. Else the embedded service gives the item that there is for a create
+   * Whether it knows nothing of Idempotency-Key. Else the built-in service gives the item that there is for a create
    * that is sent twice, and nothing that a client does wrong would ever be seen.
    */
   readonly ignoresKeys: boolean;

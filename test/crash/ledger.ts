@@ -1,4 +1,4 @@
-/** What the embedded service said to those who write to it while it is killed, and what must then be in its list. */
+/** What the built-in service said to those who write to it while it is killed, and what must then be in its list. */
 import type { RoundCounts } from './invariants.ts';
 import { isSame, type TextFields } from './list-contents.ts';
 

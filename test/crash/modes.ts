@@ -2,7 +2,7 @@
 import type { ListContents, TextFields } from './list-contents.ts';
 
 /**
- * A way of running listctl under the loop. In `service` the embedded service itself is what is killed: a `listctl serve`
+ * A way of running listctl under the loop. In `service` the built-in service itself is what is killed: a `listctl serve`
  * and a run with `--local` share one store, and both are written to.
  */
 export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'service';
@@ -67,7 +67,7 @@ export async function makeJob(mode: RowModeName | 'service', count: number, list
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   if (mode !== 'update' && mode !== 'delete') {
     const rows = numbers.map((number) => ({ id: undefined, fields: fieldsOf(number), becomes: fieldsOf(number) }));
-    // The embedded service is known to honor keys: nobody says so.
+    // The built-in service is known to honor keys: nobody says so.
     const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honored'];
     const words = ['items', 'create', ...keys];
     return { mode, words, rows, ...filesOf(rows), bystanders: new Map(), idMax: 0 };

@@ -1,4 +1,4 @@
-/** Those who write to the embedded service while it is killed and started again, and write down what it said. */
+/** Those who write to the built-in service while it is killed and started again, and write down what it said. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
 /**
- * `npm run test:load -- --seconds 30 --kills 10`: the embedded service at full speed. Idle connections beside others,
+ * `npm run test:load -- --seconds 30 --kills 10`: the built-in service at full speed. Idle connections beside others,
  * then a mixed load through kills, after which every item must be as it was acknowledged. Exits with 1 where it is not.
  */
 import process, { argv, stdout } from 'node:process';

@@ -1,4 +1,4 @@
-/** The embedded service in a process of its own, that is killed and started again at the same address. */
+/** The built-in service in a process of its own, that is killed and started again at the same address. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { listctl } from './listctl.ts';

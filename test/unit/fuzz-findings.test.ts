@@ -43,7 +43,7 @@ test('a name out of a file of settings is cut in what is said of it', () => {
   expect(() => profilesFrom({ profiles: { [name]: 1 } }, 'config.json')).toThrow(
     /: profiles\.n{64}… is not an object$/,
   );
-  expect(() => credentialsFrom({ tokens: { [name]: 1 } }, 'x')).toThrow(/: tokens\.n{64}… has no origin and token$/);
+  expect(() => credentialsFrom({ tokens: { [name]: 1 } }, 'x')).toThrow(/: tokens\.n{64}… must have origin and token$/);
 });
 
 test('a header that was torn, with a lost block in it and more behind that, is told from a whole one at once', () => {

@@ -118,7 +118,7 @@ export async function fileFindings(sources: Sources, host: Host): Promise<FilesF
   const project = await diagnosed('project-file', () => projectFound(host));
   const isKnown = config.status !== 'failed';
   const profile = await diagnosed('profile', () =>
-    isKnown ? profileFound(sources) : skipped('not known: the file of the settings cannot be read'),
+    isKnown ? profileFound(sources) : skipped('unknown: cannot read the settings file'),
   );
   const withoutProfile = { profile: () => undefined, named: () => undefined, fallback: () => undefined };
   return {
@@ -138,10 +138,10 @@ function configFound({ user }: Sources): Found {
     const { byName } = user.profiles();
     const count = byName.size === 1 ? '1 profile' : `${byName.size} profiles`;
     const mode = modeOf(files.config);
-    if (mode === undefined) return { status: 'ok', value: 'none kept yet', source: files.config };
+    if (mode === undefined) return { status: 'ok', value: 'none yet', source: files.config };
     const found = { value: `${count}, mode ${mode}`, source: files.config };
     if (!user.areProfilesOpen()) return { status: 'ok', ...found };
-    return { status: 'warning', ...found, hint: `others may write it: chmod go-w ${files.config}` };
+    return { status: 'warning', ...found, hint: `others can write it; run chmod go-w ${files.config}` };
   } catch (error) {
     return fileFailure(error, files.config);
   }
@@ -153,10 +153,10 @@ function credentialsFound({ user }: Sources): Found {
   try {
     const { size } = user.credentials();
     const mode = modeOf(files.credentials);
-    if (mode === undefined) return { status: 'ok', value: 'none kept yet', source: files.credentials };
+    if (mode === undefined) return { status: 'ok', value: 'none yet', source: files.credentials };
     const found = { value: `${size === 1 ? '1 token' : `${size} tokens`}, mode ${mode}`, source: files.credentials };
     if (!user.areCredentialsLoose()) return { status: 'ok', ...found };
-    return { status: 'warning', ...found, hint: `others may read it: chmod 600 ${files.credentials}` };
+    return { status: 'warning', ...found, hint: `others can read it; run chmod 600 ${files.credentials}` };
   } catch (error) {
     return fileFailure(error, files.credentials);
   }
@@ -170,8 +170,8 @@ function fileFailure(error: unknown, file: string): Found {
 
 const noHome: Found = {
   status: 'warning',
-  value: 'there is no home directory to keep it in',
-  hint: 'set HOME, or name a directory in LISTCTL_CONFIG_DIR',
+  value: 'no home directory',
+  hint: 'set HOME or LISTCTL_CONFIG_DIR',
 };
 
 function modeOf(file: string): string | undefined {
@@ -181,13 +181,13 @@ function modeOf(file: string): string | undefined {
 
 function projectFound(host: Host): Found {
   const project = findProjectFile(host);
-  if (project === undefined) return skipped('there is none here or above');
+  if (project === undefined) return skipped('none in this or a parent directory');
   return { status: 'ok', value: `sets ${Object.keys(project.values).join(', ') || 'nothing'}`, source: project.file };
 }
 
 function profileFound(sources: Sources): Found {
   const profile = sources.profile();
-  if (profile === undefined) return skipped('none is in use');
+  if (profile === undefined) return skipped('no default profile');
   const isProtected = profile.values['protected'] === true;
   return { status: 'ok', value: profile.name + (isProtected ? ' (protected)' : ''), source: profile.chosenBy };
 }
@@ -205,7 +205,7 @@ export async function addressFinding(sources: Sources, allowHttp: boolean): Prom
     const found = findSetting(globalFlags.baseUrl, sources);
     if (found === undefined) {
       const hint =
-        'pass --base-url URL, set LISTCTL_BASE_URL, or let listctl init ask for it; --local is the embedded one';
+        'pass --base-url URL, set LISTCTL_BASE_URL, or run listctl init; use --local to try the built-in service';
       return { status: 'failed', value: 'no service address', hint, kind: 'usage' };
     }
     const { value, source } = found;
@@ -234,7 +234,7 @@ function idFinding(check: 'site' | 'list', definition: Definition<string>, sourc
   return diagnosed(check, () => {
     const found = findSetting(definition, sources);
     if (found !== undefined) return { status: 'ok', ...found };
-    const hint = `name it with --${check}, LISTCTL_${check.toUpperCase()} or in a profile`;
+    const hint = `pass --${check}, or set LISTCTL_${check.toUpperCase()} or a profile`;
     return { status: 'warning', value: 'not set: commands on items need it', hint };
   });
 }
@@ -259,12 +259,13 @@ export async function directoryFindings(address: Address | undefined, host: Host
 }
 
 function stateFound(host: Host): Found {
-  const hint = 'runs over many rows are recorded there: name another directory in LISTCTL_STATE_DIR';
+  const hint = 'set LISTCTL_STATE_DIR to a writable directory, for the journals of bulk runs';
   const directory = findStateDirectory(host);
-  if (directory === undefined) return { status: 'warning', value: 'there is no home directory', hint };
+  if (directory === undefined) return { status: 'warning', value: 'no home directory', hint };
   const source = directory;
   const reason = reasonNotWritable(directory);
-  if (reason === undefined) return { status: 'ok', value: existsSync(directory) ? 'writable' : 'not made yet', source };
+  if (reason === undefined)
+    return { status: 'ok', value: existsSync(directory) ? 'writable' : 'not created yet', source };
   return { status: 'warning', value: `not writable: ${reason}`, source, hint };
 }
 
@@ -287,7 +288,7 @@ async function storeFound(address: Address | undefined, host: Host): Promise<Fou
   try {
     directory = storeDirectory(chosen, host);
   } catch {
-    return { status: 'warning', value: 'there is no home directory', hint: 'name a directory in LISTCTL_DATA_DIR' };
+    return { status: 'warning', value: 'no home directory', hint: 'set LISTCTL_DATA_DIR to a directory' };
   }
   const isThere = existsSync(join(directory, 'data.mdb'));
   // That it can be opened is asked of one that is there, else of one that nobody keeps anything in.
@@ -295,10 +296,10 @@ async function storeFound(address: Address | undefined, host: Host): Promise<Fou
   try {
     const { openStore } = await import('../../service/store.ts');
     await openStore(trial ?? directory).close();
-    return { status: 'ok', value: isThere ? 'opens' : 'none yet; lmdb is there', source: directory };
+    return { status: 'ok', value: isThere ? 'opens' : 'none yet; lmdb is installed', source: directory };
   } catch (error) {
     const { status, ...found } = await diagnosed('store', () => Promise.reject(error));
-    // Only the embedded service needs it.
+    // Only the built-in service needs it.
     return { ...found, status: isUsed ? status : 'warning', source: directory };
   } finally {
     if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
@@ -318,10 +319,10 @@ export function nodeFinding(version: string): Diagnosis {
   const oldest = packageJson.engines.node.replace('>=', '');
   const named = { check: 'node', value: version };
   if (compareVersions(version.slice(1), oldest) < 0) {
-    return { ...named, status: 'warning', hint: `listctl is made for Node ${oldest} and later: install a newer one` };
+    return { ...named, status: 'warning', hint: `install Node.js ${oldest} or later` };
   }
   if (Number.parseInt(version.slice(1), 10) > newestMajor) {
-    return { ...named, status: 'warning', hint: `listctl is tested with Node up to ${newestMajor}` };
+    return { ...named, status: 'warning', hint: `listctl is tested with Node.js up to ${newestMajor}` };
   }
   return { ...named, status: 'ok' };
 }

@@ -28,7 +28,7 @@ export interface WayOptions {
   readonly context: Context;
   readonly sources: Sources;
   readonly address: Address | undefined;
-  /** Undefined where none was found; the embedded service takes none. */
+  /** Undefined where none was found; the built-in service takes none. */
   readonly token: Token | undefined;
   /** Whether certificates go unverified, by `--insecure-tls`. */
   readonly isInsecure: boolean;
@@ -41,7 +41,7 @@ export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosi
   const { address, context } = options;
   const base = address?.kind === 'http' ? address.url : undefined;
   if (base === undefined) {
-    const why = address === undefined ? 'there is no address' : 'the embedded service is in this process';
+    const why = address === undefined ? 'no service address' : 'the built-in service needs no connection';
     for (const check of ['proxy', 'ca', 'dns', 'tls']) yield { check, ...skipped(why) };
   } else {
     let proxy: URL | undefined;
@@ -62,7 +62,7 @@ export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosi
     yield dns;
     const isReachable = isWayKnown && dns.status !== 'failed';
     yield await diagnosed('tls', () =>
-      isReachable ? tlsFound(base, { proxy, trust }, context.host) : skipped('a step before it failed'),
+      isReachable ? tlsFound(base, { proxy, trust }, context.host) : skipped('a previous check failed'),
     );
   }
   yield await diagnosed('request', () => requestFound(options));
@@ -84,10 +84,10 @@ function authoritiesFound(
     return [skipped('http has no certificates'), undefined];
   const { env } = context.host;
   const more = env['NODE_EXTRA_CA_CERTS'];
-  const usual = `those of Node${more ? ` and of ${more}` : ''}`;
+  const usual = `Node.js CA certificates${more ? `, ${more}` : ''}`;
   if (isInsecure) {
-    const hint = 'anybody on the way may read the token: trust an authority of your own with --ca-file FILE instead';
-    const found: Found = { status: 'warning', value: 'no certificate is verified', source: '--insecure-tls', hint };
+    const hint = 'pass --ca-file FILE to trust your own CA instead';
+    const found: Found = { status: 'warning', value: 'TLS verification is off', source: '--insecure-tls', hint };
     return [found, { authorities: [], skipVerification: true }];
   }
   const file = findSetting(globalFlags.caFile, sources);
@@ -95,12 +95,12 @@ function authoritiesFound(
     return [{ status: 'ok', value: usual, source: more ? 'NODE_EXTRA_CA_CERTS' : 'the default' }, undefined];
   }
   const trust = trustWith(file.value, context.host);
-  return [{ status: 'ok', value: `${usual}, and of ${file.value}`, source: file.source }, trust];
+  return [{ status: 'ok', value: `${usual}, ${file.value}`, source: file.source }, trust];
 }
 
 async function nameFound(base: URL, proxy: URL | undefined, { signal }: Host): Promise<Found> {
   const name = hostOf(proxy ?? base);
-  if (isIP(name) !== 0) return skipped(`${name} is no name to look up`);
+  if (isIP(name) !== 0) return skipped(`${name} is an IP address`);
   try {
     const found = await untilStopped(lookup(name, { all: true }), signal);
     const shown = found.slice(0, 3).map(({ address }) => address);
@@ -125,7 +125,7 @@ async function tlsFound(
   } catch (error) {
     signal.throwIfAborted();
     const { kind, reason } = toTransportError(error, false);
-    const own = 'if its certificate is of an authority of your own, name that with --ca-file FILE';
+    const own = 'pass --ca-file FILE if it uses your own CA';
     const hint =
       kind === 'untrusted' ? `nothing was sent: check the address; ${own}` : 'check the address and the network';
     return { status: 'failed', value: reason, hint, kind: 'unreachable' };
@@ -137,13 +137,13 @@ async function tlsFound(
   const { O: organisation, CN: name } = certificate.issuer ?? {};
   const value = `${protocol}, certificate of ${[organisation, name].flat().filter(Boolean).join(' ')}, for ${days} more days`;
   if (days >= fewDays) return { status: 'ok', value };
-  return { status: 'warning', value, hint: 'tell whoever runs the service to renew its certificate' };
+  return { status: 'warning', value, hint: 'ask the operator of the service to renew its certificate' };
 }
 
 async function requestFound(options: WayOptions): Promise<Found> {
   const { address, context, sources, token, isInsecure, allowHttp } = options;
-  if (address === undefined) return skipped('there is no address');
-  if (address.kind === 'http' && token === undefined) return skipped('there is no token');
+  if (address === undefined) return skipped('no service address');
+  if (address.kind === 'http' && token === undefined) return skipped('no token');
   const { host } = context;
   const { clock, signal } = host;
   const timeoutMs = findOrNothing(() => findSetting(globalFlags.timeout, sources)?.value) ?? 30_000;
@@ -156,8 +156,8 @@ async function requestFound(options: WayOptions): Promise<Found> {
     const failure = await tryOut(transport, listOf(sources), { timeoutMs, signal });
     const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
     if (failure !== undefined) return failedFor(failure);
-    const taken = token === undefined ? '' : ', and takes the token';
-    return { status: 'ok', value: `the service answers in ${tookMs} ms${taken}` };
+    const taken = token === undefined ? '' : ' and accepts the token';
+    return { status: 'ok', value: `the service responds in ${tookMs} ms${taken}` };
   } finally {
     await transport.close();
   }

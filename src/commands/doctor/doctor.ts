@@ -112,7 +112,7 @@ async function* findings(
       address?.kind === 'local' ? undefined : await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
     return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
   });
-  if (address?.kind === 'http') await notice(`asking ${finding.value} …`);
+  if (address?.kind === 'http') await notice(`connecting to ${finding.value} …`);
   yield* wayFindings({ context, sources, address, token, isInsecure, allowHttp });
   yield* await directoryFindings(address, host);
 }
@@ -123,20 +123,20 @@ function tokenFound(
   nowMs: number,
   profile: string | undefined,
 ): Found {
-  if (address?.kind === 'local') return skipped('the embedded service needs none');
+  if (address?.kind === 'local') return skipped('the built-in service needs none');
   if (token === undefined) {
     const { message: value, details, kind } = noToken(profile);
     return { status: 'failed', value, hint: details.hint, kind };
   }
   const { source, warning } = token;
   const expiresAtMs = expiryOf(token.value);
-  const value = expiresAtMs === undefined ? 'it does not say when it expires' : momentText(expiresAtMs, nowMs);
+  const value = expiresAtMs === undefined ? 'expiry unknown' : momentText(expiresAtMs, nowMs);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     return {
       status: 'warning',
       value: `expired at ${value}`,
       source,
-      hint: 'get a new one, and store it: listctl auth login',
+      hint: 'get a new token, then run listctl auth login',
     };
   }
   const told = expiresAtMs === undefined ? value : `expires at ${value}`;

@@ -89,7 +89,7 @@ export function setUpHelp(newProgram: NewProgram, shown: Shown): SetUp {
 function isJsonAsked(help: Command): boolean {
   const output = flagTexts(help)['--output'] ?? 'pretty';
   if (output === 'pretty' || output === 'json') return output === 'json';
-  throw new Failure('usage', `--output: help has pretty and json, not "${output.slice(0, 100)}"`);
+  throw new Failure('usage', `invalid --output "${output.slice(0, 100)}": expected pretty or json`);
 }
 
 function topicPage(typed: readonly string[]): string | undefined {
@@ -167,7 +167,7 @@ export function unknownWord(word: string, commands: readonly string[], topics: r
   const kind = topics.length === 0 ? 'command' : 'command or topic';
   const meant = nearestName(word, [...commands, ...topics]);
   return new Failure('usage', `unknown ${kind} '${word.slice(0, 100)}'`, {
-    hint: meant === undefined ? 'listctl --help shows the commands and the topics' : `Did you mean ${meant}?`,
+    hint: meant === undefined ? 'see listctl --help' : `Did you mean ${meant}?`,
   });
 }
 

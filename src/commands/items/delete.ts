@@ -82,6 +82,6 @@ async function askBefore(refs: readonly ItemRef[], session: Session): Promise<vo
   const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
   if (session.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
-    hint: 'pass --yes to delete without being asked',
+    hint: 'pass --yes to skip the prompt',
   });
 }

@@ -29,8 +29,8 @@ const limits = { fields: 20, value: 100, reason: 500 } as const;
 function lessonOf({ id, list, site }: ItemRef, address: string): readonly string[] {
   return [
     `The fields of item "${id}" of list "${list}" of site "${site}" at ${address}, as YAML.`,
-    'Save and leave the editor: what changed is shown, and sent once you say yes. A field that you remove is cleared.',
-    'To leave without a change, empty the file or leave it as it is.',
+    'Save and quit the editor to review the changes before they are sent. Removing a field clears it.',
+    'To cancel, empty the file or quit without changes.',
   ];
 }
 
@@ -50,11 +50,11 @@ function conflictNotes(reason: string, theirs: readonly FieldChange[], own: read
   const both = theirs.filter(({ field }) => ownFields.has(field)).slice(0, limits.fields);
   return [
     notSent(reason),
-    'Below is the item as it is now, with your changes. Save it as it is to send them.',
-    ...(elsewhere.length > 0 ? [`Changed by somebody else, and left so: ${namesOf(elsewhere)}`] : []),
+    'Below is the current item with your changes. Save it to send them.',
+    ...(elsewhere.length > 0 ? [`Changed elsewhere, and kept: ${namesOf(elsewhere)}`] : []),
     ...both.map(({ field, after = null }) => {
       const there = cut(valueText(after), limits.value);
-      return `Changed by somebody else, and by you: ${cut(nameText(field), limits.value)}, there ${there}`;
+      return `Changed both by you and elsewhere: ${cut(nameText(field), limits.value)}, elsewhere ${there}`;
     }),
   ];
 }
@@ -114,8 +114,8 @@ interface Edit {
  */
 export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session): Promise<void> {
   if (!session.mayPrompt()) {
-    throw new Failure('usage', 'edit opens an editor and asks, and may not ask here', {
-      hint: `instead: listctl items update ID -f Title=… --unset Note`,
+    throw new Failure('usage', 'edit needs an interactive terminal', {
+      hint: `use: listctl items update ID -f Title=… --unset Note`,
     });
   }
   if (isDryRun) {
@@ -174,8 +174,8 @@ async function openOnce<T>(opening: Opening, text: string, editing: Editing, car
   if (left.slip !== undefined) return openAfterSlip(left.slip, opening.base, left.text, editing);
   const changes = left.fields === undefined ? [] : changesBetween(opening.base.fields, left.fields);
   if (changes.length === 0) {
-    const reason = left.fields === undefined ? 'the text was emptied' : 'nothing was changed';
-    await session.say(`${reason}: nothing was sent, and item "${ref.id}" is as it was`);
+    const reason = left.fields === undefined ? 'the file is empty' : 'no changes';
+    await session.say(`${reason}: nothing was sent; item "${ref.id}" is unchanged`);
     return { value: undefined };
   }
   try {
@@ -221,7 +221,7 @@ async function openAfterSlip(
   editing: Editing,
 ): Promise<Opening> {
   const at = line === undefined ? '' : `line ${line}: `;
-  const failure = new Failure('usage', `the text cannot be read: ${at}${message}`, { hint: 'nothing was sent' });
+  const failure = new Failure('usage', `cannot read the edited text: ${at}${message}`, { hint: 'nothing was sent' });
   if (text === undefined) throw failure;
   await askToOpenAgain(failure, editing);
   const { body, lineCount } = withoutComments(text);
@@ -259,7 +259,7 @@ async function askToSend({ changes }: Edit, { ref: { id, list, site }, session }
 
 /** @throws the failure itself, where nobody wants to go on */
 async function askToOpenAgain(failure: Failure, { session }: Editing): Promise<void> {
-  if (!(await confirm(`${failure.message}. Open the text again?`, session))) throw failure;
+  if (!(await confirm(`${failure.message}. Open the editor again?`, session))) throw failure;
 }
 
 /** Keeps what somebody wrote, and says where; removes what nobody wrote. */
@@ -270,7 +270,7 @@ async function withTextKept(error: unknown, written: Written | undefined, editin
     return error;
   }
   draft.keep();
-  const note = `your text is kept in ${draft.file}`;
+  const note = `your text is saved in ${draft.file}`;
   if (!(error instanceof Failure)) {
     await session.host.stderr.write(`listctl: ${printable(note)}\n`);
     return error;

@@ -41,7 +41,7 @@ export async function openInEditor(file: string, host: EditorHost): Promise<void
       : `failed with exit code ${code}`;
   throw new Failure('usage', `${name} ${how}: nothing was sent`, {
     hint: isMissing
-      ? 'name another in EDITOR, such as EDITOR=nano; one with a window of its own must wait: "code --wait"'
+      ? 'set EDITOR to another editor, such as nano; a graphical editor must wait: "code --wait"'
       : undefined,
     cause: fault,
   });
@@ -136,8 +136,7 @@ export function readFieldsText(text: string): Fields | undefined {
     if (!(error instanceof YamlSyntaxError)) throw error;
     throw new UnreadableEdit(error.reason, error.place.line);
   }
-  if (!isObject(value))
-    throw new UnreadableEdit('it must be names and values, a line such as Title: Buy milk for each');
+  if (!isObject(value)) throw new UnreadableEdit('expected names and values, such as Title: Buy milk');
   return value;
 }
 
@@ -203,7 +202,7 @@ export function openDraft(id: string): Draft {
       }),
     read: () => {
       const bytes = tried(file, () => (existsSync(file) ? readFileSync(file) : Buffer.alloc(0)));
-      if (!isUtf8(bytes)) throw new UnreadableEdit('it is not UTF-8 text');
+      if (!isUtf8(bytes)) throw new UnreadableEdit('not UTF-8');
       return bytes.toString();
     },
     keep: () => {
@@ -221,8 +220,8 @@ function tried<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Failure('local-file', `cannot keep the text in ${file}: ${errnoReason(error)}`, {
-      hint: 'TMPDIR names another directory for it',
+    throw new Failure('local-file', `cannot write ${file}: ${errnoReason(error)}`, {
+      hint: 'set TMPDIR to use another directory',
       cause: error,
     });
   }

@@ -18,8 +18,8 @@ export const listLesson: CommandSpec = {
       .helpOption(false)
       .allowUnknownOption()
       .action(() => {
-        throw new Failure('usage', 'the service cannot list or query items: it reads one item by its id', {
-          hint: 'keep the ids that create prints (-o id), and read them with: listctl items get ID…',
+        throw new Failure('usage', 'cannot list items: the service only returns items by id', {
+          hint: 'save the ids that create prints (-o id), then run: listctl items get ID…',
         });
       });
   },

@@ -191,7 +191,7 @@ async function confirmUndo({ of, list }: Undo, left: number, session: Session): 
   const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
-    hint: 'pass --yes to delete without being asked',
+    hint: 'pass --yes to skip the prompt',
   });
 }
 

@@ -1,4 +1,4 @@
-/** The embedded service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
+/** The built-in service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { listItemService, type ServiceResponse } from '../../../src/service/handle.ts';

@@ -1,4 +1,4 @@
-/** A store of the embedded service in memory, for tests that make thousands of them. */
+/** A store of the built-in service in memory, for tests that make thousands of them. */
 import type { Key, Store, Transaction } from '../../../src/service/store.ts';
 
 /** Such a store, and what it holds. */

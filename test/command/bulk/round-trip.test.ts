@@ -1,4 +1,4 @@
-/** What get printed goes back in (cli.md, issue 5: "Round trip"), over the embedded service. */
+/** What get printed goes back in (cli.md, issue 5: "Round trip"), over the built-in service. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { jsonLines, type ManyWorld, manyWorld } from './bulk-world.ts';
@@ -18,7 +18,7 @@ async function itemsOf(world: ManyWorld, ids = ['1', '2', '3']) {
   return jsonLines((await world.run(['items', 'get', ...ids, '-o', 'jsonl'])).stdout).map(({ fields }) => fields);
 }
 
-describe('the embedded service', () => {
+describe('the built-in service', () => {
   test('items get --from ids.txt -o jsonl | items create --from -', async () => {
     await using world = await seeded();
     const file = world.file('ids.txt', `${(await allIds(world)).join('\n')}\n`);

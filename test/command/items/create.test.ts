@@ -79,13 +79,13 @@ test.each([
 });
 
 test.each([
-  { given: [], says: 'no field is set' },
-  { given: ['-f', 'a'], says: 'expected key=value, not "a"' },
+  { given: [], says: 'no fields given' },
+  { given: ['-f', 'a'], says: 'invalid --field "a": expected key=value' },
   { given: ['-f', '=v'], says: 'expected key=value' },
   { given: ['-f', ':=5'], says: 'expected key=value' },
   { given: ['-f', 'a=1', '-f', 'a=2'], says: 'field "a" is set twice' },
-  { given: ['-f', 'a:=five'], says: 'the value of "a" is not JSON' },
-  { given: ['-f', 'a=\uFFFD'], says: '"a" holds bytes that are not UTF-8' },
+  { given: ['-f', 'a:=five'], says: 'invalid --field "a": the value is not JSON' },
+  { given: ['-f', 'a=\uFFFD'], says: '"a": the value is not UTF-8' },
   { given: ['-f', 'a@=/nowhere/at/all'], says: 'no such file or directory' },
   { given: ['-f', 'a@=/etc/passwd/x'], says: 'not a directory' },
   { given: ['-f', 'a@=/'], says: 'it is a directory' },
@@ -130,7 +130,7 @@ test('standard input gives one value: named twice it is wrong usage, not an empt
   ]) {
     const { exitCode, stderr } = await run(['items', 'create', ...twice], { env, stdin: '{}' });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('standard input is named twice');
+    expect(stderr).toContain('standard input can only be read once');
   }
   expect(service.requests).toEqual([]);
 });
@@ -162,7 +162,7 @@ test('a file that is not UTF-8 is refused with the place, and so is a terminal w
   const terminal = await run(['items', 'create', '--fields', '-'], { env, terminal: 80 });
 
   expect(bytes).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(bytes.stderr).toContain('its byte 6 is not');
+  expect(bytes.stderr).toContain('byte 6 is invalid');
   expect(terminal).toMatchObject({ exitCode: 2, stdout: '' });
   expect(terminal.stderr).toContain('standard input is a terminal');
   expect(service.requests).toEqual([]);
@@ -190,7 +190,7 @@ test('what a notice quotes does not drive the terminal', async () => {
     terminal: 80,
   });
 
-  expect(stderr).toContain('a\\x1b[31mb is the text');
+  expect(stderr).toContain('a\\x1b[31mb is the string');
   expect(stderr).not.toContain('\u001b');
 });
 

@@ -89,7 +89,7 @@ test.each([
 
   expect(exitCode).toBe(exit);
   expect(service.requests).toHaveLength(exit === 0 ? 1 : 0);
-  if (exit !== 0) expect(stderr).toContain('pass --yes to delete without being asked');
+  if (exit !== 0) expect(stderr).toContain('pass --yes to skip the prompt');
 });
 
 test('a page for people is no answer to a delete: it is in doubt', async () => {

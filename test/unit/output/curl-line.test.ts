@@ -58,7 +58,7 @@ test('characters that curl would take for patterns, and dots that it would take 
 
 test.each(['local:', 'local:/srv/lists'])('%s is not for curl', (address) => {
   expect(() => curlLine({ method: 'GET', url: `${address}/sites/a/lists/b/items/7` })).toThrow(
-    expect.objectContaining({ kind: 'usage', message: expect.stringMatching(/embedded service/) }),
+    expect.objectContaining({ kind: 'usage', message: expect.stringMatching(/built-in service/) }),
   );
 });
 

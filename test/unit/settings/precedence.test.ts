@@ -83,7 +83,7 @@ describe('what a profile says of its own service is not said of another', () => 
       value: undefined,
       because: 'another origin',
     },
-    { profile: 'bound', env: { LISTCTL_BASE_URL: 'local:' }, value: undefined, because: 'the embedded service' },
+    { profile: 'bound', env: { LISTCTL_BASE_URL: 'local:' }, value: undefined, because: 'the built-in service' },
     {
       profile: 'free',
       env: { LISTCTL_BASE_URL: 'https://other.example' },
@@ -106,7 +106,7 @@ test('a malformed value in a profile is named, with its profile', async () => {
   const sources = openSources({}, testHost({ env: { LISTCTL_CONFIG_DIR: directory.path } }));
 
   expect(() => findSetting(addressSetting, sources)).toThrowError(
-    /^profile dev: baseUrl: expected an address such as [^@]*, or local:$/,
+    /^invalid baseUrl in profile dev: expected a URL such as [^@]*, or local:$/,
   );
 });
 

@@ -27,14 +27,18 @@ test('there need be none', async () => {
 });
 
 test.each([
-  { content: { baseUrl: 'https://evil.example' }, says: 'sets "baseUrl"', kind: 'usage' },
-  { content: { site: 'home', token: 'x' }, says: 'sets "token"', kind: 'usage' },
-  { content: { tokenCommand: 'touch /tmp/owned' }, says: 'sets "tokenCommand"', kind: 'usage' },
-  { content: { profile: 'prod' }, says: 'sets "profile"', kind: 'usage' },
-  { content: JSON.parse('{"__proto__": "x"}'), says: 'sets "__proto__"', kind: 'usage' },
-  { content: { site: 17 }, says: 'site is not a string', kind: 'usage' },
-  { content: { list: '' }, says: 'list is not a string', kind: 'usage' },
-  { content: [], says: 'is damaged: it holds no JSON object', kind: 'local-file' },
+  { content: { baseUrl: 'https://evil.example' }, says: '"baseUrl" is not allowed in a project file', kind: 'usage' },
+  { content: { site: 'home', token: 'x' }, says: '"token" is not allowed in a project file', kind: 'usage' },
+  {
+    content: { tokenCommand: 'touch /tmp/owned' },
+    says: '"tokenCommand" is not allowed in a project file',
+    kind: 'usage',
+  },
+  { content: { profile: 'prod' }, says: '"profile" is not allowed in a project file', kind: 'usage' },
+  { content: JSON.parse('{"__proto__": "x"}'), says: '"__proto__" is not allowed in a project file', kind: 'usage' },
+  { content: { site: 17 }, says: 'site must be a string', kind: 'usage' },
+  { content: { list: '' }, says: 'list must be a string', kind: 'usage' },
+  { content: [], says: 'is damaged: expected a JSON object', kind: 'local-file' },
 ])('$content is refused, and the file is named', async ({ content, says, kind }) => {
   await using directory = await temporaryDirectory();
   write(directory.path, content);
@@ -64,7 +68,7 @@ test.each([0o666, 0o646])('one that everybody may write is refused: mode %o', as
   expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(
     expect.objectContaining({
       kind: 'local-file',
-      message: expect.stringContaining(`${file} can be written by others`),
+      message: expect.stringContaining(`${file} is writable by others`),
       details: expect.objectContaining({ hint: expect.stringContaining(`chmod go-w ${file}`) }),
     }),
   );
