@@ -48,7 +48,7 @@ describe('init', () => {
 
     await terminal.shows('Service URL');
     terminal.type('lists.example\r');
-    await terminal.shows('> expected an address');
+    await terminal.shows('> expected a URL');
     terminal.type(`${clear}${service.url}\r`);
     await terminal.shows('? Site');
     terminal.type('..\r');

@@ -41,7 +41,7 @@ test('a name out of a file of settings is cut in what is said of it', () => {
   const name = 'n'.repeat(9000);
 
   expect(() => profilesFrom({ profiles: { [name]: 1 } }, 'config.json')).toThrow(
-    /: profiles\.n{64}… is not an object$/,
+    /: profiles\.n{64}… must be an object$/,
   );
   expect(() => credentialsFrom({ tokens: { [name]: 1 } }, 'x')).toThrow(/: tokens\.n{64}… must have origin and token$/);
 });
