@@ -1,4 +1,4 @@
-/** One request, up to its outcome: whatever is asked of the service goes through here. */
+/** Sends requests with retries, and determines their outcome. */
 import type { Outcome } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import { type Doubt, inDoubt, type Purpose, toFailure, tooLongToWait, unusableResponse } from './failures.ts';
@@ -31,7 +31,7 @@ import {
 } from './transport.ts';
 import type { WriteCheck } from './verify-write.ts';
 
-/** Knows what time it is for a service, as soon as a response has said it. */
+/** The time of the service, from the `Date` of its responses. */
 class ServiceClock {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   #said = '';
@@ -42,9 +42,8 @@ class ServiceClock {
     this.#clock = clock;
   }
 
-  /** Takes the time of a response; one out of a cache is as old as its `Age` says (RFC 9111, section 5.1). */
+  /** A cached response is as old as its `Age` (RFC 9111, section 5.1). */
   hear({ headers: { date = '', age = '' } }: ResponseHead): void {
-    // There are many responses in one second.
     if (date === this.#said) return;
     const ms = parseHttpDate(date);
     if (ms === undefined) return;
@@ -59,104 +58,90 @@ class ServiceClock {
   }
 }
 
-/** The way to one service. */
 export interface Client {
-  /** Where requests go, for messages: never with user info or a query. */
+  /** The base URL for messages, without user info or query. */
   readonly address: string;
-  /** The text without the token, which a response may have repeated. */
+  /** Removes the token, which a response may have repeated, from a string. */
   readonly hide: (text: string) => string;
   /**
-   * Sends a request, again where that is safe and may help, and gives what `read` makes of its answer, a complete 2xx.
+   * Sends a request, with retries where they are safe, and returns what `read` returns for its 2xx response.
    *
-   * Its result is that of its worst attempt, unless a later one proves it: an unknown DELETE that finds nothing (404)
-   * was done, an unknown PATCH that is then refused may have been. A stop ends a read, and any wait, at once; a write
-   * that was sent is given a moment for its answer.
+   * The result is that of the worst attempt, unless a later one proves it: an unknown DELETE followed by 404 was applied,
+   * an unknown PATCH that is then refused may have been. A stop ends reads and waits at once; a write that was sent is
+   * given a moment for its response (stops-2).
    *
-   * @throws {Failure} of the kind that the outcome has; in-doubt, where a write may or may not have happened
+   * @throws {Failure} in-doubt, where a write may or may not have happened; else by the outcome
    */
   send<T>(operation: Operation<T>): Promise<T>;
-  /** The same one attempt at a time, for who decides by itself when the next one goes. Nothing is sent yet. */
+  /** The same, one attempt at a time, for callers with their own retry logic. Sends nothing yet. */
   startAttempts<T>(operation: Operation<T>): RequestAttempts<T>;
-  /** The time of the service, in milliseconds since the Unix epoch; undefined until a response has said it. */
+  /** The time of the service in milliseconds since the Unix epoch; undefined before the first response. */
   serviceMs(): number | undefined;
 }
 
-/** What is asked of the service. */
 export interface Operation<T> {
   readonly request: ApiRequest;
-  /** What it is for; called where something has to be said of it. */
+  /** For messages. */
   readonly purpose: () => Purpose;
-  /** Throws a SyntaxError, with a reason for people, where the answer is not what it must be. */
+  /** Throws a SyntaxError, with the reason for the message, if the response is unusable. */
   readonly read: (response: ServiceResponse) => T;
-  /** One read that may prove a write whose outcome is unknown. */
+  /** A read that may prove whether a write of unknown outcome was applied. */
   readonly check?: (() => WriteCheck<T>) | undefined;
-  /** How long ago the same request may have been sent by a process that never learned what became of it. */
+  /** How long ago an earlier process may have sent the same request without learning its outcome. */
   readonly sentMsAgo?: number | undefined;
 }
 
-/** One request on its way to its outcome. */
 export interface RequestAttempts<T> {
-  /** Sends it once more. Never rejects: whatever happens is told by the step. Not to be called after the outcome is known. */
+  /** Sends the request once more. Never rejects. Not to be called after the outcome is known. */
   attempt(): Promise<AttemptResult<T>>;
 }
 
-/** What one attempt came to: the outcome, or what may be done about it. */
 export type AttemptResult<T> = Done<T> | NotDone;
 
-/** The request was applied, or a read answered. */
 export interface Done<T> extends AttemptInfo {
   readonly isDone: true;
   readonly value: T;
 }
 
-/** There is no such outcome yet. */
 export interface NotDone extends AttemptInfo {
   readonly isDone: false;
-  /** The wait before the next attempt, in milliseconds; undefined where there must be none. */
+  /** The wait before the next attempt in milliseconds; undefined if the request must not be retried. */
   readonly waitMs: number | undefined;
-  /** Whether it was the service that asked for so long a wait. */
+  /** The wait is the service's Retry-After. */
   readonly isAsked: boolean;
-  /** Whom it is about: this request alone, or whatever is asked of this service; `every-create` until one was done. */
   readonly concerns: FailureScope;
-  /** What the whole has come to, if there is no further attempt: a `Failure`, or why it was stopped. */
+  /** The error if there is no further attempt: a `Failure`, or the reason of the stop. */
   readonly failure: () => unknown;
 }
 
-/** What an attempt tells of the service. */
 export interface AttemptInfo {
   readonly outcome: Outcome;
-  /** It answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502, 504, a bare 503). */
   readonly sign: ServiceSignal;
   readonly tookMs: number;
 }
 
-/** How requests are sent over a wire. */
 export interface ClientOptions extends AttemptLimits, RetryPolicy {
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  /** Whether a create with an Idempotency-Key may be sent again: the service is known to honor it. */
+  /** The service is known to honor Idempotency-Key, so creates may be retried. */
   readonly honorsKeys: boolean;
-  /** How long a write that was sent is waited for after the signal: 2 s, without it (reliability, P03). */
+  /** How long to wait for the response to a write after the signal (default 2 s; stops-2). */
   readonly stopGraceMs?: number;
-  /** Told of each attempt once it has ended, before what follows. */
   readonly onAttempt?: ((report: AttemptReport) => Promise<void>) | undefined;
 }
 
-/** One attempt, for whoever watches. */
 export interface AttemptReport {
   readonly request: ApiRequest;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
   readonly tookMs: number;
-  /** Which one it was, from 1, and how many there may be. */
+  /** From 1. */
   readonly number: number;
   readonly numberMax: number;
-  /** The wait before the next attempt; undefined where there is none. */
   readonly waitMs: number | undefined;
 }
 
-/** The way through a transport: one loop for every request, whatever the transport is. */
 export function createClient(transport: Transport, options: ClientOptions): Client {
   const { address } = transport;
   const { timeoutMs, phases, signal, stopGraceMs = 2000 } = options;
@@ -173,10 +158,8 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
   return { address, hide, startAttempts, send, serviceMs: () => service.now() };
 }
 
-/** Sends once; where that is asked for, on a connection of its own. */
 type SendOnce = (request: ApiRequest, isFresh: boolean) => Promise<Attempt>;
 
-/** What the requests over one wire share. */
 interface Shared {
   readonly address: string;
   readonly hide: Transport['hide'];
@@ -185,7 +168,6 @@ interface Shared {
   readonly options: ClientOptions;
 }
 
-/** Attempt after attempt, with the waits between them. */
 async function outcomeOfAll<T>(asking: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<T> {
   signal.throwIfAborted();
   for (let left = retries; ; left -= 1) {
@@ -198,33 +180,30 @@ async function outcomeOfAll<T>(asking: Attempts<T>, { retries, signal, clock }: 
   }
 }
 
-/** An attempt, and what it came to. */
 interface Judged {
   readonly attempt: Attempt;
   readonly outcome: Outcome;
   /** Why the body of a 2xx cannot be used. */
   readonly unusable?: string | undefined;
-  /** Whether it belongs to another request: the same request on another connection may have its own. */
+  /** The response belongs to another request. */
   readonly isForeign?: boolean;
 }
 
-/** The wait before the next attempt, if there is to be one; or the one that is too long. */
 interface Wait {
   readonly ms?: number;
   readonly isAsked?: boolean;
   readonly tooLongMs?: number;
 }
 
-/** One request, as often as it is sent. */
 class Attempts<T> implements RequestAttempts<T> {
   readonly #question: Operation<T>;
   readonly #shared: Shared;
   readonly #method: Method;
   #number = 0;
-  /** When this process first sent it, by each clock. */
+  /** When this process first sent the request, by each clock. */
   #firstSent: readonly (number | undefined)[] = [];
   #isFresh = false;
-  /** The last attempt of a write that may have happened: what the whole is, unless a later one proves it. */
+  /** The last attempt that may have applied the write. */
   #doubt: Omit<Doubt, 'times'> | undefined;
 
   constructor(operation: Operation<T>, shared: Shared) {
@@ -238,12 +217,11 @@ class Attempts<T> implements RequestAttempts<T> {
     return this.#doubt !== undefined;
   }
 
-  /** @param mayRepeat whether a wait is worth telling */
   attempt(mayRepeat = true): Promise<AttemptResult<T>> {
     const startedAtMs = this.#shared.options.clock.monotonicMs();
     if (this.#number === 0 && this.#hasKey) this.#firstSent = this.#times(startedAtMs);
     if (this.#isKeyOld(0)) return Promise.resolve(this.#heldBack());
-    // No async function: there are many attempts, and mostly nothing has to be waited for behind the answer.
+    // Not an async function, which costs a promise more per request.
     return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
       const tookMs = this.#shared.options.clock.monotonicMs() - startedAtMs;
       this.#number += 1;
@@ -294,7 +272,6 @@ class Attempts<T> implements RequestAttempts<T> {
     }
   }
 
-  /** The wait before the next attempt; none, where there is to be none. */
   #waitAfter(ended: Judged): Wait {
     const { maxWaitMs, random, clock } = this.#shared.options;
     if (!this.#mayRepeat(ended)) return {};
@@ -305,18 +282,17 @@ class Attempts<T> implements RequestAttempts<T> {
     return this.#isKeyOld(ms) ? {} : { ms, isAsked: askedMs !== undefined };
   }
 
-  /** The time by the monotonic clock, which stops while the machine sleeps, the wall clock, and that of the service. */
+  /** By the monotonic clock, which stops while the machine sleeps, the wall clock, and that of the service. */
   #times(monotonicMs: number): readonly (number | undefined)[] {
     const { service, options } = this.#shared;
     return [monotonicMs, options.clock.now(), service.now()];
   }
 
-  /** Whether it is a create that a service knows again by its key. */
   get #hasKey(): boolean {
     return this.#method === 'POST' && 'idempotency-key' in this.#question.request.headers;
   }
 
-  /** Whether the service may have forgotten the key of a create in doubt when that is sent after this wait. */
+  /** Whether the service may have forgotten the key of a create in doubt by then (keys-3). */
   #isKeyOld(waitMs: number): boolean {
     if (!this.isInDoubt || !this.#hasKey) return false;
     const { sentMsAgo = 0 } = this.#question;
@@ -325,7 +301,7 @@ class Attempts<T> implements RequestAttempts<T> {
     return sentMsAgo + Math.max(...ages) + waitMs > keyWindowMs;
   }
 
-  /** What stands for an attempt that is not made any more. */
+  /** The result in place of an attempt that would be too late for the key. */
   #heldBack(): NotDone {
     const failure = () => this.#failure({ ...before, outcome: 'unknown' });
     const told = { outcome: 'unknown', sign: 'answered', tookMs: 0 } as const;
@@ -335,13 +311,13 @@ class Attempts<T> implements RequestAttempts<T> {
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {
     const { response } = attempt;
     const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#question.request.headers;
-    // The first attempt is still being worked on (the Idempotency-Key draft, section 2.6).
+    // The first attempt is still in progress (the Idempotency-Key draft, section 2.6).
     if (response?.status === 409 && isKeyHonored && this.isInDoubt) return true;
     if (unusable !== undefined && response && !isForeign && isFinal(this.#method, response)) return false;
     return isRetryable({ method: this.#method, attempt, outcome, isKeyHonored });
   }
 
-  /** What a later answer, or one read, proves of a write that may have happened. */
+  /** What a later response, or one read, proves about a write in doubt. */
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
     const { read } = this.#question;
     const head = attempt.response ?? attempt.head;
@@ -368,7 +344,6 @@ class Attempts<T> implements RequestAttempts<T> {
     const asked = { ...this.#question.purpose(), address, method: this.#method, hide };
     const times = this.#number;
     if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
-    // Nothing was changed: the stop is all there is to say.
     if (attempt.error?.kind === 'stopped') return options.signal.reason;
     if (tooLongMs !== undefined && attempt.response) {
       return tooLongToWait(asked, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
@@ -381,33 +356,33 @@ class Attempts<T> implements RequestAttempts<T> {
     const { options } = this.#shared;
     const numbers = { number: this.#number, numberMax: options.retries + 1 };
     const report = { request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers };
-    // Who watches changes nothing: an answer that came is not lost because a trace of it cannot be written.
+    // A trace that cannot be written does not change the result.
     await options.onAttempt?.(report).catch(() => {});
   }
 }
 
-/** Whether there is nothing any more; a page for people does not say so of an item. */
+/** An HTML page says nothing about an item. */
 function saysGone(head: ResponseHead): boolean {
   return (head.status === 404 || head.status === 410) && !isHtml(head);
 }
 
-/** What stands for the attempt of an earlier process. */
+/** In place of the attempt of an earlier process. */
 const before: Omit<Doubt, 'times'> = {
   attempt: { error: { kind: 'lost', reason: 'listctl ended before the response arrived' }, wasSent: true },
 };
 
-/** What stands for the answer to a DELETE that was done by an attempt without one. */
+/** In place of the response to a DELETE that an earlier attempt applied. */
 const nothing: ServiceResponse = { status: 204, headers: {}, body: new Uint8Array() };
 
 /**
- * Whether a 2xx that cannot be used would come again as it is: a page for people comes from something else, and JSON
- * that is no item is what the service has to say to a read. What is no JSON may have been cut on its way.
+ * Whether a retry would get the same unusable 2xx: HTML comes from another server, and JSON that is not an item is the
+ * service's response to a read. Anything else may have been truncated.
  */
 function isFinal(method: Method, response: ServiceResponse): boolean {
   return isHtml(response) || (isRead(method) && (response.unreadable !== undefined || isJson(response)));
 }
 
-/** Makes, once, a signal that aborts some time after another one: what was sent may still be answered. */
+/** Creates, once, a signal that aborts some time after another one. */
 function laterThan(signal: AbortSignal, graceMs: number): () => AbortSignal {
   let later: AbortController | undefined;
   return () => {
@@ -415,7 +390,6 @@ function laterThan(signal: AbortSignal, graceMs: number): () => AbortSignal {
     const made = new AbortController();
     later = made;
     const wait = () => {
-      // Unreferenced: it must not keep a process that has its answer.
       setTimeout(() => made.abort(signal.reason), graceMs).unref();
     };
     if (signal.aborted) wait();

@@ -1,4 +1,4 @@
-/** Attempts that did not do what was asked, in words and kinds. */
+/** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
 import { isHtml, parseServiceError } from './response.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type TransportErrorKind,
 } from './transport.ts';
 
-/** What a request is for, in words that fit a sentence. */
+/** The purpose of a request, for messages. */
 export interface Purpose {
   /** `create an item in list "tasks" of site "home"` */
   readonly task: string;
@@ -23,16 +23,15 @@ export interface Purpose {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A purpose, and how it was asked for. */
 export interface RequestContext extends Purpose {
   /** Where the request went: `https://host/v1.0`. */
   readonly address: string;
   readonly method: Method;
-  /** Takes the token, which the service may have repeated, out of a text. */
+  /** Removes the token, which the service may have repeated. */
   readonly hide?: ((text: string) => string) | undefined;
 }
 
-/** Statuses with a kind of their own (rulings, "Exit codes"). */
+/** codes-1; any other status is `refused`. */
 const kinds: Readonly<Record<number, FailureKind>> = {
   401: 'credentials',
   403: 'credentials',
@@ -54,7 +53,7 @@ const kinds: Readonly<Record<number, FailureKind>> = {
 /**
  * The failure for a request that was not applied, or for a read.
  *
- * @param times how often it was sent
+ * @param times the number of attempts
  */
 export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
   if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, { attempt, times });
@@ -62,7 +61,7 @@ export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outc
   return refusal(asked, attempt.response, { outcome, times });
 }
 
-/** The failure for a complete 2xx to a read, with a body that cannot be used. */
+/** The failure for a 2xx to a read with an unusable body. */
 export function unusableResponse(asked: RequestContext, response: ServiceResponse, reason: string): Failure {
   return createFailure(asked, 'refused', `cannot ${asked.task}: ${whyUnusable(response, reason)}`, {
     hint: `check that ${asked.address} is the URL of the list service`,
@@ -72,7 +71,7 @@ export function unusableResponse(asked: RequestContext, response: ServiceRespons
   });
 }
 
-/** The failure for a service that asks for a longer wait than it is given. */
+/** The failure for a Retry-After beyond --max-wait. */
 export function tooLongToWait(
   asked: RequestContext,
   response: ServiceResponse,
@@ -89,14 +88,14 @@ export function tooLongToWait(
 /** The attempt that leaves a write in doubt. */
 export interface Doubt {
   readonly attempt: Attempt;
-  /** Why the body of its 2xx cannot be used. */
+  /** Why the body of the 2xx is unusable. */
   readonly unusable?: string | undefined;
   readonly times: number;
   /** Whether the service may have forgotten the key by now. */
   readonly isKeyOld?: boolean;
 }
 
-/** A write that may or may not have happened: never called failed, never called done. */
+/** A write that may or may not have been applied (outcomes-1). */
 export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
   const { method, idempotencyKey: key } = asked;
   const { response } = attempt;
@@ -120,7 +119,7 @@ function createAgain(key: string | undefined): string {
     : `${look}\nif the service honors idempotency keys, retry with --idempotency-key ${key}`;
 }
 
-/** Seconds for people: `2.5 s`. */
+/** `2.5 s` */
 export function secondsText(ms: number): string {
   return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`;
 }
@@ -165,7 +164,7 @@ function refusal(asked: RequestContext, response: ServiceResponse, { outcome, ti
   return createFailure(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
 }
 
-/** The status with what the service says of it: its own text, else the name that it has for the status. */
+/** The status with the service's own text, else its reason phrase. */
 function quoteOf({ hide = (text) => text }: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
   const said = parseServiceError(response, hide).text;
@@ -191,7 +190,7 @@ function whyUnusable(response: ServiceResponse, reason: string): string {
   return isHtml(response) ? `this is not the list service (Content-Type: ${response.headers['content-type']})` : reason;
 }
 
-/** Where an answer redirects to, without what may be secret in it. */
+/** The target of a redirect, without user info and query. */
 function redirectOf({ status, headers }: ServiceResponse): string {
   const location = headers['location'];
   if (status < 300 || status > 399 || location === undefined) return '';
@@ -208,10 +207,10 @@ function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefin
   return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId };
 }
 
-/** What a failure may say: a service's headers and error codes are as long as it likes. In UTF-16 units. */
+/** Limits in UTF-16 units: a service's headers and error codes may be of any length. */
 const lengths = { message: 4000, detail: 500 } as const;
 
-/** A failure without the token, whatever the service said, and however much. */
+/** A failure without the token and of limited length. */
 function createFailure(
   { hide = (text) => text, id }: RequestContext,
   kind: FailureKind,
@@ -219,7 +218,7 @@ function createFailure(
   details: FailureDetails,
 ): Failure {
   const { hint, serviceCode, requestId } = details;
-  // Hidden before it is cut: half a token is one too many.
+  // Hidden before it is truncated: half a token is a leak.
   const hidden = (text: string | undefined) => text && hide(text).slice(0, lengths.detail);
   const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
   const about = id === undefined ? undefined : { id };

@@ -3,7 +3,7 @@ import { isHtml } from './response.ts';
 import { type Attempt, isRead, type Method, type ResponseHead, type ServiceResponse } from './transport.ts';
 
 /**
- * What became of one attempt (rulings, "Retries"):
+ * The outcome of one attempt (outcomes-1):
  *
  * | attempt                                                          | outcome  |
  * |---|---|
@@ -11,10 +11,10 @@ import { type Attempt, isRead, type Method, type ResponseHead, type ServiceRespo
  * | a complete 2xx                                                   | applied  |
  * | 4xx, 501, 505, 503 with Retry-After, 301, 307, 308               | refused  |
  * | 302 or 303 to a read                                             | refused  |
- * | 408 to a write that was written whole: it may be worked on still   | unknown  |
+ * | 408 to a write that was fully written: it may still be in progress  | unknown  |
  * | everything else: 500, 502, 504, 503, a lost connection, a time-out | unknown  |
  *
- * Whether the body of a 2xx can be used is for the caller to see: a create without an id in it is unknown too.
+ * The caller checks the body of a 2xx: a create without an id in it is unknown too.
  */
 export function toOutcome(method: Method, attempt: Attempt): Outcome {
   if (attempt.error) return attempt.wasSent ? 'unknown' : 'not-sent';
@@ -24,48 +24,44 @@ export function toOutcome(method: Method, attempt: Attempt): Outcome {
   if (status >= 400 && status < 500) return 'refused';
   if ([301, 307, 308, 501, 505].includes(status)) return 'refused';
   if ([302, 303].includes(status) && isRead(method)) return 'refused';
-  // Gateways send a bare 503 after losing a service that may have acted; one that throttles says for how long.
+  // Gateways send 503 without Retry-After when they lose a service that may have acted.
   if (status === 503 && headers['retry-after'] !== undefined) return 'refused';
   return 'unknown';
 }
 
-/** What a run says of trying again. */
 export interface RetryPolicy {
-  /** How often after the first attempt: 4 are five attempts in all. */
+  /** Attempts after the first one. */
   readonly retries: number;
-  /** The longest wait that the service may ask for; one that is longer ends the request. */
+  /** The longest Retry-After to honor, in milliseconds. */
   readonly maxWaitMs: number;
 }
 
-/** As it is without a flag (cli.md, "Options that every command understands"). */
+/** retries-2, retries-4 */
 export const defaultRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
 
-/** A create with a key may be sent again for so long after its first attempt: services keep keys for 24 h (C4). */
+/** Creates with a key are retried within this time, since services keep keys for 24 h (keys-3). */
 export const keyWindowMs = 23 * 3_600_000;
 
-/** One attempt, as far as sending again depends on it. */
+/** What a retry depends on. */
 export interface Judged {
   readonly method: Method;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
-  /** Whether the service is known to honor the key that the request carries. */
+  /** Whether the service is known to honor the idempotency key of the request. */
   readonly isKeyHonored: boolean;
 }
 
 /**
- * Whether the same request may be sent again:
+ * Whether the request may be retried (retries-1):
  *
- * |                   | not sent | 429, 408, 425, 503 with Retry-After | 500, 502, 503, 504 | no answer, or a broken one |
+ * |                   | not sent | 429, 408, 425, 503 with Retry-After | 500, 502, 503, 504 | no response, or a broken one |
  * |---|---|---|---|---|
- * | GET               | again    | again                               | again              | again                      |
- * | DELETE, PATCH     | again    | again                               | again              | again                      |
- * | POST              | again    | again                               | no: in doubt       | no: in doubt               |
- * | POST, key honored| again    | again                               | again              | again                      |
+ * | GET               | yes      | yes                                 | yes                | yes                        |
+ * | DELETE, PATCH     | yes      | yes                                 | yes                | yes                        |
+ * | POST              | yes      | yes                                 | no: in doubt       | no: in doubt               |
+ * | POST, key honored | yes      | yes                                 | yes                | yes                        |
  *
- * A 408 to a write that was written whole is as a 504: its outcome is unknown.
- *
- * No attempt is wasted on what the next one would end in as well: somebody who cannot prove to be the service, and an
- * answer that is too large.
+ * A 408 to a write that was fully written counts as a 504. Errors that would recur are not retried.
  */
 export function isRetryable({ method, attempt, outcome, isKeyHonored }: Judged): boolean {
   const { response, error } = attempt;
@@ -77,31 +73,26 @@ export function isRetryable({ method, attempt, outcome, isKeyHonored }: Judged):
 }
 
 const nonRetryable: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'too-large', 'stopped']);
-/** Statuses that say only that it was too slow or too soon. */
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
-/** Statuses of a service that may be well again in a moment. A 2xx is unknown only where its body cannot be used. */
 const transient: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
-/** Whether the answer asks to be left alone: 429, or 503 that says for how long. */
+/** 429, or 503 with Retry-After. */
 export function isThrottled(response: ResponseHead | undefined): boolean {
   return response?.status === 429 || (response?.status === 503 && response.headers['retry-after'] !== undefined);
 }
 
-/** What a wait depends on. */
 export interface DelayCause {
-  /** How many attempts have been made, from 1. */
+  /** The number of attempts made. */
   readonly attempt: number;
   readonly isThrottled: boolean;
-  /** What the service asks for, in milliseconds. */
+  /** Retry-After, in milliseconds. */
   readonly askedMs: number | undefined;
 }
 
 /**
- * The wait before the next attempt, in whole milliseconds, at least 100: a floor that stops hot loops.
- *
- * What the service asks for is never cut short; up to a tenth of it, at most a second, is added, so that not everybody
- * comes back at once. Where it asks for nothing it is full jitter (AWS Architecture Blog, "Exponential Backoff And
- * Jitter"): between 0 and a bound that doubles from 0.5 s, from 1 s for who was throttled, to 20 s.
+ * The wait before the next attempt in milliseconds, at least 100 (retries-2): Retry-After plus up to a tenth of it, at
+ * most 1 s; else full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter") up to a bound that doubles from
+ * 0.5 s, from 1 s after throttling, to 20 s.
  *
  * @param random gives a number from 0 up to 1
  */
@@ -111,36 +102,29 @@ export function delayMs({ attempt, isThrottled: wasThrottled, askedMs }: DelayCa
   return Math.max(100, Math.ceil(ms));
 }
 
-/** Whether another attempt could change what became of a write: reads and what was only refused have no effect. */
+/** Whether a write may have taken effect. */
 export function isDoubtful(method: Method, outcome: Outcome): boolean {
   return outcome === 'unknown' && !isRead(method);
 }
 
-/**
- * How the service is: it answered; it asked to be left alone; or nothing says that it is there (no answer, 500, 502,
- * 504, a bare 503).
- */
+/** `silent`: no response, 500, 502, 504, or 503 without Retry-After. */
 export type ServiceSignal = 'answered' | 'throttled' | 'silent';
 
-/** The sign that an attempt gives. */
 export function toServiceSignal({ response }: Attempt): ServiceSignal {
   if (response === undefined) return 'silent';
   if (isThrottled(response)) return 'throttled';
   return response.status >= 500 && response.status !== 501 && response.status !== 505 ? 'silent' : 'answered';
 }
 
-/** Whom an attempt concerns: its own request; every one to this service; or every one until one of them was done. */
+/** The requests that a failure affects: this one, all of the run, or all until one has succeeded. */
 export type FailureScope = 'itself' | 'every' | 'every-until-done';
 
 /**
- * Whom it concerns that a request was not done (cli.md, "Many items"): a token that is not accepted, a redirect,
- * somebody who cannot prove to be the service and a page for people are no matter of one item. A 403, a 404 to a create or
- * with a page for people, and an answer to a create that is no item are not either where nothing has succeeded yet.
+ * The requests that a failure affects (bulk-5). A rejected token, a redirect, an untrusted certificate and an HTML page
+ * affect the whole run; so do a 403, a 404 to a create or as HTML, and an unusable response to a create, until a row has
+ * succeeded. A response that belongs to another create shows that none can be trusted.
  *
- * A response that belongs to another create shows that no other one can be trusted either.
- *
- * @param isUnusable whether it is a 2xx whose body cannot be used
- * @param isForeign whether it belongs to another request
+ * @param isForeign the response belongs to another request
  */
 export function toFailureScope(
   method: Method,
@@ -152,12 +136,10 @@ export function toFailureScope(
   const { status } = response;
   if (isOfEvery(response, isUnusable) || (isForeign && method === 'POST')) return 'every';
   const isNotFound = status === 404 || status === 410;
-  // A create that finds nothing, or that is answered with something else than an item; a page where an item should be.
   const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(response);
   return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
 }
 
-/** Faults that whatever answers there gives each request. */
 const ofEvery: ReadonlySet<string> = new Set(['untrusted', 'not-local']);
 
 function isOfEvery(response: ServiceResponse, isUnusable: boolean): boolean {
@@ -166,13 +148,13 @@ function isOfEvery(response: ServiceResponse, isUnusable: boolean): boolean {
 }
 
 /**
- * The wait that an answer asks for, in milliseconds; undefined where it asks for none. Of several the longest: of two
- * `Retry-After` (RFC 9110, section 10.2.3), and of a `RateLimit-Reset` beside them (as SharePoint sends it).
+ * The wait that a response asks for, in milliseconds: the longest of its `Retry-After` (RFC 9110, section 10.2.3) and
+ * `RateLimit-Reset` (which SharePoint sends).
  *
- * Seconds may have decimals: Microsoft Graph sends `2.128`. A date counts from the answer's own `Date`, because our
- * clock may be wrong. What is neither, and what is past, asks for nothing.
+ * Seconds may have decimals: Microsoft Graph sends `2.128`. A date counts from the response's own `Date`, because our
+ * clock may be wrong (retries-3).
  *
- * @param nowMs our own time, since the epoch, for a date in an answer that has none of its own
+ * @param nowMs our own time, for a response without `Date`
  */
 export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number | undefined {
   const answeredMs = parseHttpDate(headers['date'] ?? '') ?? nowMs;

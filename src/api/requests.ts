@@ -1,9 +1,9 @@
-/** The four requests of the service document, as plain data. */
+/** The four requests of the service, as plain data. */
 import { checkId, type Fields, type ItemRef, type ListRef } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import type { ApiRequest } from './transport.ts';
 
-/** POST: adds an item. The key, where there is one, is the same on each attempt for the same item (reliability, C4). */
+/** The key is the same on each attempt for the same item (keys-1). */
 export function createRequest(list: ListRef, fields: Fields, idempotencyKey: string | undefined): ApiRequest {
   return {
     method: 'POST',

@@ -1,10 +1,10 @@
-/** Answers: bytes that a stranger sent, checked once and typed after. */
+/** Checks and parses responses. */
 import { isUtf8 } from 'node:buffer';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
 import { type Attempt, errorBytesMax, responseBytesMax, type ServiceResponse } from './transport.ts';
 
-/** What an error answer says, cleaned by whoever prints it. */
+/** The content of an error response; not yet cleaned for printing. */
 export interface ServiceError {
   readonly text: string | undefined;
   readonly code: string | undefined;
@@ -28,7 +28,6 @@ export function parseResponseJson(response: ServiceResponse): JsonValue {
   }
 }
 
-/** Whether the body is JSON, whatever it holds. */
 export function isJson(response: ServiceResponse): boolean {
   try {
     parseResponseJson(response);
@@ -39,7 +38,7 @@ export function isJson(response: ServiceResponse): boolean {
   }
 }
 
-/** The response is about another item than the one that was requested: it may belong to another request. */
+/** The response is about another item than the requested one. */
 export class ForeignResponse extends SyntaxError {}
 
 /**
@@ -105,9 +104,9 @@ export function bareItem(id: string, etag?: string): Item {
 }
 
 /**
- * What the service says of an error: its own text, in the order of the rulings, else the first line of the body.
+ * Reads the error of a response (responses-3); without JSON, the first line of the body.
  *
- * @param hide takes the token out of a text; before that is cut, because half a token is one too many
+ * @param hide removes the token, before the text is truncated
  */
 export function parseServiceError(
   response: ServiceResponse,
@@ -151,12 +150,12 @@ function firstLineOf(response: ServiceResponse, hide: (text: string) => string):
   return line === '' ? undefined : line.slice(0, 500);
 }
 
-/** Whether the answer is a page for people: a login, a gateway's error, a captive portal. */
+/** An HTML page: a login, a gateway's error, a captive portal. */
 export function isHtml({ headers }: Pick<ServiceResponse, 'headers'>): boolean {
   return /html/i.test(headers['content-type'] ?? '');
 }
 
-/** An id may come as a number; its digits are the id (rulings, "Responses"). */
+/** The digits of a number are the id (responses-2). */
 function idOf(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'number') return String(value);
   if (value instanceof NumberToken) return value.digits;
@@ -172,14 +171,13 @@ function isText(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Whether the answer, if there is one, came as it is: then there is nothing to decode. */
 export function isUncompressed({ response }: Attempt): boolean {
   return response?.headers['content-encoding'] === undefined;
 }
 
 /**
- * The attempt with the body of its answer decoded: one gzip coding, up to 8 MiB, though none was asked for. Any other
- * coding, several, and a body that is cut or damaged leave an answer with its status and headers alone.
+ * Decodes the body: one gzip coding, up to 8 MiB, though none was requested (requests-2). Any other coding and damaged
+ * data leave a response without a body.
  */
 export async function decodeAttempt(attempt: Attempt): Promise<Attempt> {
   const { response } = attempt;
@@ -195,13 +193,11 @@ export async function decodeAttempt(attempt: Attempt): Promise<Attempt> {
   return { response: { ...response, headers: plain(response), body: new Uint8Array(), unreadable } };
 }
 
-/** The headers without the coding, which is off. */
 function plain({ headers }: ServiceResponse): ServiceResponse['headers'] {
   const { 'content-encoding': _, ...rest } = headers;
   return rest;
 }
 
-/** Takes one gzip coding off: a small body may stand for a huge one. */
 async function gunzipped(response: ServiceResponse): Promise<Uint8Array | string> {
   // Only here: no request asks for a coding.
   const { gunzip } = await import('node:zlib');

@@ -27,7 +27,7 @@ export type FailureKind = Exclude<keyof typeof exitCodes, Ending | 'bug'>;
 /** How a command may end that has done what it was asked. */
 export type Ending = 'done' | 'changes';
 
-/** What became of the request that a failure is about (rulings, "Retries"). */
+/** The outcome of the failed request (outcomes-1). */
 export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
 
 /** What a failure tells beside its message; everything is optional. */

@@ -237,7 +237,7 @@ function endSoon(process: NodeJS.Process, signal: StopSignal): void {
   setTimeout(() => endBySignal(process, signal), forceStopMs).unref();
 }
 
-/** How long a process takes at most that was told twice to stop (reliability, P01: 1 s). */
+/** How long a process takes at most after a second signal (stops-1: 1 s). */
 const forceStopMs = 800;
 
 function stopController(): AbortController {

@@ -39,7 +39,7 @@ export function headerValue(text: string | undefined): string | undefined {
 /**
  * Checks that an id can be one segment of a path, and nothing else.
  *
- * Any non-empty string is an id (rulings, "Paths and ids"), but for those that no encoding can carry: a URL
+ * Any non-empty string is an id (paths-2), but for those that no encoding can carry: a URL
  * parser removes `.` and `..` even when they are percent-encoded (WHATWG URL, "double-dot URL path segment"),
  * so a request for such an item would reach another resource.
  *

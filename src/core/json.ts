@@ -21,7 +21,7 @@ export interface JsonObject {
 /** A JSON value; a number is a plain one where that loses nothing, else the token that was read. */
 export type JsonValue = null | boolean | number | string | NumberToken | readonly JsonValue[] | JsonObject;
 
-/** How deep values may nest, and how many members a text may have in all (reliability, C3). */
+/** How deep values may nest, and how many members a text may have in all (limits-3). */
 const limits = { depth: 128, members: 10_000 } as const;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * A lock between processes (reliability, C9). Each one makes an entry of its own in the lock's directory, then looks
+ * A lock between processes (locks-1). Each one makes an entry of its own in the lock's directory, then looks
  * whose entries there are: with another live one it takes its own back. Both may give way, never both go on; nothing
  * is taken over, so there is no race for that.
  */

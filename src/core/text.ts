@@ -29,7 +29,7 @@ export function hiddenCharacters(): RegExp {
 
 /**
  * The text on one line, for terminals, messages and cells: a newline is `⏎`, a tab `\t`, any other control
- * character `\x1b`, and any character that hides or reorders text `\u{202e}` (reliability, O01, O02, O04).
+ * character `\x1b`, and any character that hides or reorders text `\u{202e}` (output-1).
  *
  * Nothing else changes. A backslash is not doubled, so the text is for reading: it cannot be turned back.
  */

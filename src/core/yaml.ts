@@ -54,7 +54,7 @@ export interface YamlDocument {
   placeOf(value: JsonValue, member?: string | number): YamlPlace | undefined;
 }
 
-/** How deep values may nest, how many members a mapping may have, and how many values aliases may add (reliability, C3). */
+/** How deep values may nest, how many members a mapping may have, and how many values aliases may add (limits-3). */
 const limits = {
   depth: 128,
   members: 10_000,

@@ -109,7 +109,7 @@ export interface RowsOptions {
   readonly blockBytes?: number | undefined;
 }
 
-/** The longest record, line or element, in UTF-16 units (reliability, C3): no more than that is held of a file. */
+/** The longest record, line or element, in UTF-16 units (limits-3). */
 export const rowLengthMax = 8 * 1024 * 1024;
 
 export const tooLong = 'longer than 8 MiB';

@@ -1,4 +1,4 @@
-/** The service: list-item-service.md, and where that is silent the rulings, "The built-in service". */
+/** The built-in service: methods, statuses and idempotency keys (service-1, service-2). */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, type ListRef } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';
@@ -18,7 +18,7 @@ import {
 } from './message.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** The longest body that is taken, and given, in bytes (reliability, C3). */
+/** The largest body of a request or response, in bytes (responses-1). */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
 /** As long as an id can get. */
@@ -171,11 +171,10 @@ export interface Target {
 }
 
 /**
- * Reads the path of a request (list-item-service.md, section 4).
+ * Parses the path of a request (paths-2).
  *
  * @param address path and query, as in a request line
- * @throws {Refusal} 404, when the path is none of the document's; 400, when an id in it is none (rulings, "Paths and
- *   ids") or there is a query, of which the document knows none
+ * @throws {Refusal} 404 for an unknown path; 400 for an invalid id or a query
  */
 function parseTarget(address: string): Target {
   const [path = '', ...query] = address.split('?');

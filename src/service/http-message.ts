@@ -118,7 +118,7 @@ function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** The version segment, which clients send as part of the base address (list-item-service.md, section 9). */
+/** The version segment, which clients send as part of the base address (paths-1). */
 export const versionPath = '/v1.0';
 
 /** One request, and the way back to its client. */
