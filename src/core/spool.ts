@@ -27,7 +27,7 @@ const chunkBytes = 65_536;
  */
 export function openSpool(write: Write = writeSync): Spool {
   let waiting: string[] = [];
-  let file: SpoolFile | undefined;
+  let file: ReturnType<typeof openFile> | undefined;
   const spill = () => {
     file ??= openFile(write);
     // As JSON a line has no newline in it, and keeps half a character.
@@ -54,31 +54,24 @@ export function openSpool(write: Write = writeSync): Spool {
 
 type Write = (descriptor: number, bytes: Uint8Array, offset: number) => number;
 
-interface SpoolFile {
-  append(text: string): void;
-  lines(): Generator<string>;
-  close(): void;
-}
-
-function openFile(write: Write): SpoolFile {
-  const path = join(tmpdir(), `listctl-${randomUUID()}`);
-  const descriptor = tryTo('create', () => openSync(path, 'wx+', 0o600));
-  const isNameless = removed(path);
+function openFile(write: Write) {
+  const { descriptor, remove } = tryTo('create', openTemporary);
+  const isNameless = isRemoved(remove);
   return {
-    append: (text) => tryTo('write', () => writeAll(write, descriptor, Buffer.from(text))),
+    append: (text: string) => tryTo('write', () => writeAll(write, descriptor, Buffer.from(text))),
     *lines() {
       for (const line of linesOf(descriptor)) yield JSON.parse(line) as string;
     },
     close: () => {
       closeSync(descriptor);
-      if (!isNameless) removed(path);
+      if (!isNameless) isRemoved(remove);
     },
   };
 }
 
-function removed(path: string): boolean {
+function isRemoved(remove: () => void): boolean {
   try {
-    unlinkSync(path);
+    remove();
     return true;
   } catch {
     // Windows may keep the name of a file that is open.
@@ -86,7 +79,7 @@ function removed(path: string): boolean {
   }
 }
 
-function writeAll(write: Write, descriptor: number, bytes: Buffer): void {
+function writeAll(write: Write, descriptor: number, bytes: Uint8Array): void {
   // A disk that is nearly full takes a part, without an error.
   for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
 }
@@ -111,13 +104,15 @@ function* linesOf(descriptor: number): Generator<string> {
 }
 
 function tryTo<T>(verb: string, work: () => T): T {
+  const hint = 'set TMPDIR to a directory with free space, or pass --columns, which needs no file';
+  return tryLocally(`cannot ${verb} a temporary file in ${tmpdir()}`, hint, work);
+}
+
+function tryLocally<T>(message: string, hint: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Failure('local-file', `cannot ${verb} a temporary file in ${tmpdir()}: ${errnoReason(error)}`, {
-      hint: 'set TMPDIR to a directory with free space, or pass --columns, which needs no file',
-      cause: error,
-    });
+    throw new Failure('local-file', `${message}: ${errnoReason(error)}`, { hint, cause: error });
   }
 }
 
@@ -144,7 +139,7 @@ export interface SpoolPlace {
 export async function spoolBytes(
   bytes: AsyncIterable<Uint8Array>,
   { directory: wanted, platform }: SpoolPlace,
-  write: ByteWrite = writeSync,
+  write: Write = writeSync,
 ): Promise<SpooledBytes> {
   const { descriptor, directory, remove } = openPrivate(wanted);
   let hasName = true;
@@ -160,7 +155,7 @@ export async function spoolBytes(
     if (platform !== 'win32') tryBytes(directory, unname);
     let sizeBytes = 0;
     for await (const chunk of bytes) {
-      tryBytes(directory, () => writeBytes(write, descriptor, chunk));
+      tryBytes(directory, () => writeAll(write, descriptor, chunk));
       sizeBytes += chunk.length;
     }
     return { descriptor, sizeBytes, close };
@@ -170,8 +165,6 @@ export async function spoolBytes(
   }
 }
 
-type ByteWrite = (descriptor: number, bytes: Uint8Array, offset: number) => number;
-
 interface PrivateFile {
   readonly descriptor: number;
   readonly directory: string;
@@ -179,44 +172,30 @@ interface PrivateFile {
 }
 
 function openPrivate(directory: string | undefined): PrivateFile {
-  if (directory === undefined) return openTemporary();
+  if (directory === undefined) return tryBytes(tmpdir(), openTemporary);
   try {
     makePrivateDirectory(directory);
     const path = join(directory, `spool-${randomUUID()}`);
     return { descriptor: openSync(path, 'wx+', 0o600), directory, remove: () => unlinkSync(path) };
   } catch {
     // A home that is read-only takes no copy, and a run with a journal of its own needs nothing else there.
-    return openTemporary();
+    return tryBytes(tmpdir(), openTemporary);
   }
 }
 
 /** Opens a file in a new directory, which mkdtemp makes with mode 0700. */
 function openTemporary(): PrivateFile {
-  return tryBytes(tmpdir(), () => {
-    const directory = mkdtempSync(join(tmpdir(), 'listctl-'));
-    const path = join(directory, 'spool');
-    try {
-      const remove = () => rmSync(directory, { recursive: true, force: true });
-      return { descriptor: openSync(path, 'wx+', 0o600), directory: tmpdir(), remove };
-    } catch (error) {
-      rmdirSync(directory);
-      throw error;
-    }
-  });
-}
-
-function writeBytes(write: ByteWrite, descriptor: number, bytes: Uint8Array): void {
-  // A disk that is nearly full takes a part, without an error.
-  for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
+  const directory = mkdtempSync(join(tmpdir(), 'listctl-'));
+  try {
+    const remove = () => rmSync(directory, { recursive: true, force: true });
+    return { descriptor: openSync(join(directory, 'spool'), 'wx+', 0o600), directory: tmpdir(), remove };
+  } catch (error) {
+    rmdirSync(directory);
+    throw error;
+  }
 }
 
 function tryBytes<T>(directory: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw new Failure('local-file', `cannot copy the rows into ${directory}: ${errnoReason(error)}`, {
-      hint: 'nothing was sent; pass a regular file, which needs no copy',
-      cause: error,
-    });
-  }
+  const hint = 'nothing was sent; pass a regular file, which needs no copy';
+  return tryLocally(`cannot copy the rows into ${directory}`, hint, work);
 }

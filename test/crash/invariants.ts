@@ -1,4 +1,4 @@
-/** What must hold when a run that was killed again and again has come to its end (reliability, E3: J1 to J7; and J8, J9 of ours). */
+/** What must hold when a run that was killed again and again has come to its end (docs/faults.md#invariants). */
 import type { RowState } from '../../src/bulk/journal-read.ts';
 import type { StateSeen } from './client.ts';
 import { isSame, type TextFields } from './list-contents.ts';

@@ -1,6 +1,6 @@
 /** What lies between a client and its service, as the loop sees it. */
 
-/** What goes wrong with a request; each is drawn for every request anew (reliability, E3). */
+/** What goes wrong with a request; each is drawn for every request anew (tests-3). */
 export type Fault = 'reset-before' | 'reset-after' | 'throttled' | 'failed-before' | 'failed-after';
 
 /** One request, as it went through. */

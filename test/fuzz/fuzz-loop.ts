@@ -1,4 +1,4 @@
-/** Damaged input after damaged input to one target, and what came of it (reliability, E6). */
+/** Sends damaged inputs to one target and records the results (tests-2). */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -27,7 +27,7 @@ export class Acknowledged {
   }
 
   created(id: string, { title, row }: { readonly title: string; readonly row: unknown }): void {
-    // The service never gives an id twice (rulings.md).
+    // The service never gives an id twice (service-2).
     if (this.#items.has(id)) this.broken.push(`id ${id} was given twice`);
     this.#items.set(id, { title, row, note: undefined, noteUnderWay: undefined, fate: 'there' });
   }

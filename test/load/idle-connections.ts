@@ -16,7 +16,7 @@ export interface IdleEnd {
 }
 
 const loadSeconds = 5;
-/** An idle connection is closed after 10 s (reliability.md, P29); the load may make that late, never early. */
+/** An idle connection is closed after 10 s (docs/faults.md, P29); the load may make that late, never early. */
 const idleMs = 10_000;
 const lateMs = 10_000;
 

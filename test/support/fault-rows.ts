@@ -1,4 +1,4 @@
-/** The rows N01 to N41 of the fault catalog (reliability, B1): each test is named after its row, and counted for it. */
+/** The rows N01 to N41 of the fault catalog (docs/faults.md): each test is named after its row, and counted for it. */
 import process from 'node:process';
 import { test } from 'vitest';
 import { type Way, ways } from './fault-ways.ts';

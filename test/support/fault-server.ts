@@ -1,5 +1,5 @@
 /**
- * A service on a raw socket that goes wrong where it is told to (reliability, E1): at one of eight points of an
+ * A service on a raw socket that fails where a test says (tests-1): at one of eight points of an
  * exchange, in one of six ways. Its log is the only truth about what arrived and what was done.
  */
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';

@@ -2,7 +2,7 @@
  * What must come of each fault: 8 points × 6 actions × 4 methods, and the POST again with a key that is honored.
  *
  * - `done`: whether the first attempt was carried out, as the server knows (a create, a change or a delete).
- * - `class`: what the client can know of it (rulings, "Retries").
+ * - `class`: what the client can know of it (outcomes-1).
  * - A cell holds the exit code and the number of attempts at the server: where the first attempt alone meets the
  *   fault, and after the comma where each of the five does.
  *

@@ -37,7 +37,7 @@ export interface FaultWorld extends World {
   readonly host?: (host: TestHost) => TestHost;
 }
 
-/** Runs the program one way, and checks what must hold whatever happens (reliability, B). */
+/** Runs the program one way, and checks what must hold whatever happens (docs/faults.md). */
 export async function runOneWay(way: Way, argv: readonly string[], world: FaultWorld = {}): Promise<Run> {
   const made = testHost(world);
   const host = world.host?.(made) ?? made;

@@ -1,5 +1,5 @@
 /**
- * A disk in memory that can lose its power (reliability, E4): what was not synced is kept, lost or torn, block by block,
+ * A disk in memory that can lose its power (tests-3): what was not synced is kept, lost or torn, block by block,
  * in any mix, and names that were not synced with their directory may be gone.
  */
 import { dirname } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * `npm run test:torture`: each system call of each scenario fails in its turn, and disks are nearly full (reliability, E4).
+ * `npm run test:torture`: each system call of each scenario fails in its turn, and disks are nearly full (tests-3).
  *
  * It prints what that came to, and exits with 1 where something does not hold, or a scenario has no point that is hit.
  * `--only` takes a part of a scenario's name, `--call` the name of a system call, and `--jobs` how many scenarios are at

@@ -1,4 +1,4 @@
-/** Runs over many rows: no row is sent without its intent, none twice, and what was done is known (C6, C7, E3). */
+/** Runs over many rows: no row is sent without its intent, none twice, and what was done is known (journal-1, journal-2). */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';

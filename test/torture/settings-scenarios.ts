@@ -1,4 +1,4 @@
-/** Settings that are written: each file is the old one or the new one, whole (reliability, P09). */
+/** Settings that are written: each file is the old one or the new one, whole (docs/faults.md, P09). */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';

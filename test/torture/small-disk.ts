@@ -1,4 +1,4 @@
-/** A disk of 64 kB that is nearly full: writes on it are cut short, and fail (reliability, E4). */
+/** A disk of 64 kB that is nearly full: writes on it are cut short, and fail (tests-3). */
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A manifest and its state: the file is one version or the next, whole, and what was created is known (C7). */
+/** A manifest and its state: the file is one version or the next, whole, and what was created is known (files-1, apply-1). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { State } from '../../src/apply/state.ts';
 import { parseState } from '../../src/apply/state-file.ts';

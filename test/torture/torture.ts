@@ -1,4 +1,4 @@
-/** Every system call of a scenario fails in its turn (reliability, E4). */
+/** Every system call of a scenario fails in its turn (tests-3). */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -120,7 +120,7 @@ async function tortureOnce(
   return true;
 }
 
-/** A journal that failed once is not asked for the same again (reliability, P08, P10). */
+/** A journal that failed once is not asked for the same again (docs/faults.md, P08, P10). */
 export function goneOn({ calls }: Pick<TracedRun, 'calls'>): readonly string[] {
   const failed = calls.find(({ call, isInjected, text }) => isInjected && isJournalCall(call, text));
   if (failed === undefined) return [];
@@ -130,7 +130,7 @@ export function goneOn({ calls }: Pick<TracedRun, 'calls'>): readonly string[] {
   return brokenIf(calls.some(isAgain), `a journal whose ${failed.call} had failed was used again`);
 }
 
-/** Each request's intent was written, then synced, then the request was (reliability, P07). */
+/** Each request's intent was written, then synced, then the request was (docs/faults.md, P07). */
 export function sentUnsynced({ calls }: Pick<TracedRun, 'calls'>): readonly string[] {
   const journal = calls.filter(({ call, text }) => isJournalCall(call, text) && !/ = -1 E/.test(text));
   const isOnDisk = (key: string, before: number) =>

@@ -1,4 +1,4 @@
-/** csv-spectrum, and cases of our own, against our reader of CSV (reliability, E2, B3). */
+/** csv-spectrum, and cases of our own, against our reader of CSV (tests-2). */
 import { promisify } from 'node:util';
 import readSpectrum from 'csv-spectrum';
 import { describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** The lock between processes (reliability, C9). */
+/** The lock between processes (locks-1, locks-2). */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A file is replaced whole, or is what it was (reliability, C7). */
+/** A file is replaced whole, or is what it was (files-1). */
 import {
   linkSync,
   mkdirSync,

@@ -1,5 +1,5 @@
 /**
- * The rows N01 to N41 of the fault catalog (reliability, B1), each through the whole program over a real socket, for
+ * The rows N01 to N41 of the fault catalog (docs/faults.md), each through the whole program over a real socket, for
  * each of its transports. `npx vitest run --project command n01-n41` prints how many have passed.
  */
 import { afterAll, expect, test } from 'vitest';

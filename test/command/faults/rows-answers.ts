@@ -169,7 +169,7 @@ row('N32', '-vv shows neither the token nor control bytes, whatever the answer r
   expect(host.printed.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
 });
 
-row('N32', 'the first usable text is taken in the order of the rulings', async (way) => {
+row('N32', 'the first usable text is taken (responses-3)', async (way) => {
   const body = { error: { code: 'badField', message: 'the first' }, message: 'the second', detail: 'the third' };
 
   const { stderr } = await runAgainst(way, verbs.create, {

@@ -235,7 +235,7 @@ for (const value of ['0', undefined, 'soon', '-5', '0x10', '1e3']) {
 
     expect(ended(run)).toEqual([6, 5]);
     expect(run.host.sleptMs).toHaveLength(4);
-    // Throttled without a word of how long: from a base of 1 s, doubled each time (reliability, C3).
+    // Throttled without Retry-After: from 1 s, doubled each time (retries-2).
     for (const [index, ms] of run.host.sleptMs.entries()) {
       expect(ms).toBeGreaterThanOrEqual(100);
       expect(ms).toBeLessThanOrEqual(1000 * 2 ** index);

@@ -7,7 +7,7 @@ const failed = (kind: TransportErrorKind, wasSent = true): Attempt => ({ error: 
 
 const early408: Attempt = { response: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
 
-/** The table of the rulings: who sends again after what. */
+/** The table of retries-1. */
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
   'not sent': [failed('unreachable', false), failed('timeout', false), failed('lost', false)],
   throttled: [answered(429), early408, answered(425), answered(503, { 'retry-after': '1' })],
