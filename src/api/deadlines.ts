@@ -32,7 +32,7 @@ export class AttemptWatches {
     this.#nowMs = nowMs;
   }
 
-  /** Begins to watch one attempt. `fail` is told once, of the first limit that was passed. */
+  /** Begins to watch one attempt. `fail` is called once, with the first limit exceeded. */
   watch(limits: AttemptLimits, fail: (fault: TransportError) => void): AttemptWatch {
     const place = this.#free.pop() ?? this.#watched.length;
     const watched = new WatchedAttempt(limits, fail, this, place);

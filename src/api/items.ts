@@ -32,7 +32,6 @@ export interface GivenIds {
   add(id: string): boolean;
 }
 
-/** The verbs, asked over a wire. */
 export function itemsApi(client: Client): ItemsApi {
   return {
     create: (list, fields, idempotencyKey) => client.send(createOperation(list, fields, idempotencyKey)),

@@ -54,7 +54,7 @@ export function isExempt(base: URL, list: string): boolean {
 function readException(entry: string): { readonly name: string; readonly port: string | undefined } {
   const bracketed = /^\[([^\]]*)\](?::(\d+))?$/.exec(entry);
   if (bracketed) return { name: canonical(bracketed[1] ?? ''), port: bracketed[2] };
-  // With two colons it is an IPv6 address, and what stands behind the last one is no port.
+  // With two colons it is an IPv6 address without a port.
   if (entry.indexOf(':') !== entry.lastIndexOf(':')) return { name: canonical(entry), port: undefined };
   const [name = '', port] = entry.split(':');
   return { name: name.replace(/^\*?\./, '').replace(/\.$/, ''), port };
@@ -69,7 +69,7 @@ function urlOf(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {
-    // Node's error holds the whole text, password included: it goes no further.
+    // Node's error holds the whole URL, password included.
     return undefined;
   }
 }

@@ -66,7 +66,7 @@ export class ConnectDeadline {
       };
       const closed = () => fail(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
       this.#fail = fail;
-      // It stays: what goes wrong after the step is told to whoever has the socket then, or to nobody.
+      // It stays: errors after this step must not crash the process.
       socket.on('error', fail);
       socket.once('close', closed);
       socket.once(event, done);

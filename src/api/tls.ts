@@ -29,7 +29,7 @@ export function createTlsConnector(
       socket,
       secureContext,
       host,
-      // An address is no name that could be asked for (RFC 6066, section 3).
+      // SNI takes no IP address (RFC 6066, section 3).
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(session === undefined ? {} : { session }),
       ALPNProtocols: ['http/1.1'],
@@ -45,7 +45,7 @@ export function createTlsConnector(
   };
 }
 
-/** Whom Node trusts. Before 22.15 it does not tell of NODE_EXTRA_CA_CERTS, which whoever asks has to add. */
+/** Node's trusted authorities; before 22.15 without NODE_EXTRA_CA_CERTS, which the caller has to add. */
 function usualAuthorities(): readonly string[] {
   const { getCACertificates, rootCertificates }: typeof tls & NewerTls = tls;
   return getCACertificates?.('default') ?? rootCertificates;

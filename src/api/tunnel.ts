@@ -1,4 +1,4 @@
-/** Tunnels through a proxy (RFC 9110, section 9.3.6). The proxy is told a host and a port, and nothing of the request. */
+/** Tunnels through a proxy (RFC 9110, section 9.3.6), which sees only the host and port. */
 import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ConnectDeadline, hostOf, openSocket, portOf, type SocketTarget } from './socket.ts';
@@ -79,7 +79,7 @@ function proxyError(proxy: URL, reason: string): Error {
   return new Error(`cannot connect through proxy ${proxy.host}: ${reason}`);
 }
 
-/** A user name or a password as it was meant; what is no percent-encoding stands for itself. */
+/** Decodes a user name or password; invalid percent-encoding is taken literally. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

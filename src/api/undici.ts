@@ -117,7 +117,7 @@ class Connections {
 }
 
 const clientOptions: Client.Options = {
-  // Newer undicis turn HTTP/2 on; one failure model is enough. And no request may stand behind another one.
+  // Newer undicis enable HTTP/2; one failure model is enough. No pipelining, so that no request waits behind another.
   allowH2: false,
   pipelining: 1,
   // Servers close theirs after 5 s. What a server says of its own may shorten this, not lengthen it.

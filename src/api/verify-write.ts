@@ -1,6 +1,5 @@
 /** Reads that prove what became of a write that may have happened. */
-import { checkId, type Fields, type Item, type ItemRef, type ListRef } from '../core/item.ts';
-import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
+import { checkId, type Fields, holdsFields, type Item, type ItemRef, type ListRef } from '../core/item.ts';
 import { getRequest } from './requests.ts';
 import { parseItem } from './response.ts';
 import type { ApiRequest, ResponseHead, ServiceResponse } from './transport.ts';
@@ -65,7 +64,7 @@ function idIn(location: string | undefined, address: string, list: ListRef): str
     const segment = href.startsWith(base) ? href.slice(base.length) : '';
     return /^[^/?#]+$/.test(segment) ? checkId(decodeURIComponent(segment), 'item') : undefined;
   } catch {
-    // No address, or one that nobody could have meant.
+    // Not a valid URL.
     return undefined;
   }
 }
@@ -76,30 +75,9 @@ function unlessGiven(item: Item | undefined, given: { add(id: string): boolean }
 
 /** A read of an item, which shows a write if the item has these fields. */
 function readBack(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
-  return { request: getRequest(ref), read: (response) => ifHolds(parseItem(response, ref), fields) };
-}
-
-function ifHolds(item: Item, fields: Fields): Item | undefined {
-  const isHeld = ([name, value]: [string, JsonValue]) =>
-    // What was cleared is gone, or null.
-    isSame(value, Object.hasOwn(item.fields, name) ? item.fields[name] : null);
-  return Object.entries(fields).every(isHeld) ? item : undefined;
-}
-
-/** Whether two values are the same, with the digits that they came with; the order of members is none. */
-function isSame(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
-  if (one instanceof NumberToken || other instanceof NumberToken) return digitsOf(one) === digitsOf(other);
-  if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((element, index) => isSame(element, other[index]));
-  }
-  if (!isObject(one) || !isObject(other)) return one === other;
-  const names = Object.keys(one);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isSame(one[name], other[name]))
-  );
-}
-
-function digitsOf(value: JsonValue | undefined): unknown {
-  return value instanceof NumberToken ? value.digits : value;
+  const read = (response: ServiceResponse) => {
+    const item = parseItem(response, ref);
+    return holdsFields(item.fields, fields) ? item : undefined;
+  };
+  return { request: getRequest(ref), read };
 }

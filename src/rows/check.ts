@@ -51,7 +51,7 @@ function prefixBytes({ descriptor }: Input, start: number, units: number): numbe
   return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
 }
 
-/** A bad row, and the byte at which it goes wrong, from 0, where that can be told: of JSON and JSONL in UTF-8. */
+/** A bad row with its byte offset, from 0, which is known for JSON and JSONL in UTF-8. */
 export type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
 
 /** What a file turned out to hold. */

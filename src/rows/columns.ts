@@ -76,7 +76,6 @@ export interface Column {
 }
 
 export interface Header {
-  /** As they stand in the file. */
   readonly cells: readonly string[];
   readonly columns: readonly Column[];
   /** The place of the id, from 0. */
@@ -155,7 +154,7 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonl
   const taken = new Map<string, string>();
   return named.flatMap(({ name, type }, at) => {
     const isWanted = only === undefined || only.includes(name);
-    // An id is a field only where somebody gave it the name of one.
+    // An id is a field only where it was renamed to one.
     if (!isWanted || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
     const field = rename.get(name) ?? name;
     const other = taken.get(field);

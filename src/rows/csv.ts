@@ -27,7 +27,7 @@ export interface CsvSplitter {
   end(): SplitBlock;
 }
 
-// Where in a record the next character stands: a quote opens only where a field begins (RFC 4180, section 2.5).
+// The state before the next character: a quote opens only at the start of a field (RFC 4180, section 2.5).
 const atField = 0;
 const inPlain = 1;
 const inQuotes = 2;
@@ -52,7 +52,6 @@ class RecordSplitter implements CsvSplitter {
   #hasText = false;
   /** What has not been looked at: a CR at the end of a part, before it is known what follows. */
   #rest = '';
-  /** Where in the part we stand. */
   #at = 0;
   #line: number;
   #startLine: number;
@@ -97,7 +96,7 @@ class RecordSplitter implements CsvSplitter {
     return this.#begun.length > rowLengthMax ? this.#withBeginning(text, records) : { text, records };
   }
 
-  /** The block, with the beginning of the record that goes on: without its end, it is known to be too long. */
+  /** The block with the beginning of a record that is too long already, before its end is known. */
   #withBeginning(text: string, records: readonly SplitRecord[]): SplitBlock {
     const kept = beginningOf(this.#begun);
     this.#begun = '';
@@ -153,7 +152,6 @@ class RecordSplitter implements CsvSplitter {
     return code === lineFeed;
   }
 
-  /** The record that ends where we stand. */
   #recordFrom(start: number, shift: number): SplitRecord {
     const problem = this.#at - start > rowLengthMax ? tooLong : this.#problem;
     return { start: start + shift, end: this.#at + shift, line: this.#startLine, problem };

@@ -75,7 +75,7 @@ const own: Readonly<Record<string, (decoding: Decoding) => Decoder>> = {
   'windows-1252': windowsDecoder,
 };
 
-/** The encoding that a label stands for: TextDecoder's own name for it. */
+/** TextDecoder's own name for a label. */
 function checkLabel(label: string): string {
   try {
     return new TextDecoder(label).encoding;
@@ -107,7 +107,7 @@ function utf8Decoder({ name, markBytes }: Decoding): Decoder {
   };
 }
 
-/** How many bytes at the end begin a character that goes on behind it. */
+/** The number of bytes at the end that begin an incomplete character. */
 function unfinishedBytes(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -132,7 +132,7 @@ function windowsDecoder(): Decoder {
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘'“”•–—˜™š›œ\u009džŸ";
 
 function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
-  // The mark is gone already; another one behind it is text.
+  // The mark has been removed; a second one is text.
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   let offset = markBytes;
   const decode = (bytes: Uint8Array, stream: boolean): string => {

@@ -10,9 +10,9 @@ import { absolutePath, unreadable } from '../core/files.ts';
 import { type Host, untilStopped } from '../core/host.ts';
 import { spoolBytes } from '../core/spool.ts';
 
-/** Bytes that can be read as often as needed: what the file's name comes to stand for meanwhile does not matter. */
+/** Bytes that can be read repeatedly, even if another file takes the name. */
 export interface Input {
-  /** As it was typed: for messages, and for the format that it tells. */
+  /** As typed: for messages, and for the format. */
   readonly name: string;
   /** Whether it was copied first: stdin, and what is no regular file. */
   readonly isSpooled: boolean;
@@ -26,7 +26,7 @@ export interface Input {
    * were read there before. Undefined where nothing else can write to it.
    */
   readonly isUnchanged?: ((block: number, bytes: Uint8Array) => boolean) | undefined;
-  /** Afterwards a spool is gone. */
+  /** Removes a copy. */
   close(): void;
 }
 
@@ -61,9 +61,9 @@ export async function openInput(file: string, options: InputOptions): Promise<In
   const status = await tryTo(file, () => stat(path));
   if (status.isDirectory()) throw isDirectory(file);
   const isRegular = status.isFile();
-  // Where a system tells no size (/proc) it has to be copied too.
+  // Files without a size (/proc) have to be copied too.
   if (isRegular && status.size > 0) return tryTo(file, async () => openRegular(path, file));
-  // Opening a FIFO waits for who writes to it, so not on this thread.
+  // Opening a FIFO waits for its writer, so not on this thread.
   const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
   return spooled(file, handle.createReadStream(), isRegular, options);
 }

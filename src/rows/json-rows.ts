@@ -6,7 +6,7 @@ import type { TextPart } from './decode.ts';
 import { beginningOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
 
 /**
- * Splits the outermost array. What is wrong inside an element is found by who parses it, and spoils no other one.
+ * Splits the outermost array. Errors inside an element are found when it is parsed, and spoil no other element.
  *
  * @param name of the input, for the message
  * @throws {Failure} usage, when the text does not begin with an array
@@ -32,7 +32,7 @@ class ArraySplitter {
   #column = 1;
   /** The element that has begun, from its first character on that is no blank; undefined before that. */
   #begun: { text: string; isTooLong: boolean; readonly line: number; readonly column: number } | undefined;
-  /** Where in the current part its text goes on. */
+  /** The offset in the current part from which its text has not been copied. */
   #from = 0;
   /** Whether an element must follow: there was a comma. */
   #isAwaited = false;
@@ -102,7 +102,7 @@ class ArraySplitter {
   }
 
   #inString(code: number): void {
-    // No JSON string goes over a line's end: one that is not closed spoils no more than its line.
+    // JSON strings cannot contain line ends, so an unclosed one spoils only its line.
     if (code === 0x0a) this.#isInString = false;
     else if (this.#isEscaped) this.#isEscaped = false;
     else if (code === 0x5c) this.#isEscaped = true;
@@ -182,7 +182,7 @@ export function createJsonParser(options: RowsOptions): RowParser {
   };
 }
 
-/** A text or a number may be the id itself, where one is asked for. */
+/** For get, update and delete a string or number is the id itself. */
 function parseBareId(value: JsonValue, { action, common }: RowsOptions): ParsedRow | undefined {
   const id = action === 'create' ? undefined : idText(value);
   return id === undefined ? undefined : { id, fields: action === 'update' ? common : {} };
@@ -270,7 +270,7 @@ function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): P
   const inner = Object.hasOwn(object, 'fields') ? object['fields'] : undefined;
   const others = () => all.map(([name]) => name).filter((name) => name !== 'fields' && name !== idColumn);
   if (rows === 'items' && !isObject(inner)) {
-    // Whom to get or delete an id tells; what to send it does not.
+    // get and delete need only the id.
     const needsFields = action === 'create' || inner !== undefined;
     return needsFields ? undefined : { members: [], others: others(), hasId, id, idValue };
   }

@@ -32,7 +32,7 @@ const formats: Readonly<Record<string, RowFormat>> = {
   ids: 'ids',
 };
 
-/** The format that a name tells, `.gz` behind it or not; undefined where it tells none. */
+/** The format by file extension, before `.gz` if present. */
 export function findFormat(name: string): RowFormat | undefined {
   const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase();
   return extension !== undefined && Object.hasOwn(formats, extension) ? formats[extension] : undefined;
@@ -42,7 +42,7 @@ export function findFormat(name: string): RowFormat | undefined {
  * The format of a stream, by the first character that is no blank.
  *
  * @param start begins with that character; empty where there is nothing
- * @throws {Failure} usage, when that tells none
+ * @throws {Failure} usage, when the format is unknown
  */
 function sniffFormat(start: string, input: Input): RowFormat {
   if (start === '' || start.startsWith('{')) return 'jsonl';
@@ -50,7 +50,6 @@ function sniffFormat(start: string, input: Input): RowFormat {
   throw unknownFormat(input, 'its content');
 }
 
-/** The failure for a file whose format nothing tells. */
 function unknownFormat(input: Input, what = 'its name'): Failure {
   return new Failure('usage', `cannot tell the format of ${nameOf(input.name)} from ${what}`, {
     hint: 'pass --input-format csv, tsv, jsonl, json, or ids (one id per line)',
@@ -128,7 +127,7 @@ function hasHeader(start: string): boolean {
   return false;
 }
 
-/** Its characters that stand in no quotes; blank lines before it are no part of it. */
+/** Characters outside quotes, without leading blank lines. */
 function* outsideQuotes(start: string): Generator<string> {
   const text = start.replace(/^(?:\r?\n)+/, '');
   let isQuoted = false;
@@ -175,7 +174,7 @@ function parsed(text: string): Parsed {
   }
 }
 
-/** The fault with its place; an element may go over several lines, which are told then. */
+/** The error with its line, where an element spans several lines. */
 function placed(
   fault: { readonly problem: string; readonly at: number | undefined },
   text: string,
@@ -193,7 +192,7 @@ export interface RowsFile {
   readonly input: Input;
   readonly format: RowFormat;
   readonly options: RowsOptions;
-  /** Of CSV and TSV: what divides the cells, and the header as it stands there. */
+  /** Of CSV and TSV: the delimiter, and the header as it is in the file. */
   readonly delimiter: string | undefined;
   readonly header: readonly string[];
   /**
@@ -220,14 +219,14 @@ export interface RowsFile {
 export interface Pass {
   /** Sees every byte as it is on disk. */
   readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;
-  /** Sees every byte of the content, unpacked: its hash tells one input from another one. */
+  /** Receives every byte of the unpacked content, for its hash. */
   readonly onContent?: ((bytes: Uint8Array) => void) | undefined;
   /** Gives the rows of every shard. */
   readonly everyShard?: boolean | undefined;
 }
 
 /**
- * Begins to read: tells the format, and reads the header.
+ * Opens the rows: detects the format and reads the header.
  *
  * @throws {Failure} usage, when nothing tells the format, an option does not fit it, the file is empty, or the header is
  *   missing or wrong; else as
@@ -310,7 +309,7 @@ function textOf(
   return decodeText(bytes, { encoding, name: nameOf(input.name) });
 }
 
-/** The format of what can only be looked at: a stream has no name that tells it. */
+/** The format of a stream, which has no extension. */
 async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
   if (!input.isSpooled) throw unknownFormat(input);
   const head = await headOf(textOf(input, options), (text) => text.trimStart() !== '');

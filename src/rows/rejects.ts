@@ -64,7 +64,7 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
   };
 }
 
-/** What must stand in quotes: what any reader may take for a delimiter too, and blanks at the ends, which some trim. */
+/** Quotes what any reader may take for a delimiter, and blanks at the ends, which some readers trim. */
 function cell(text: string, delimiter: string): string {
   const isSpecial = text.includes(delimiter) || /[",;\t\r\n]|^[\ufeff\s]|\s$|^sep=/i.test(text);
   return isSpecial ? `"${text.replaceAll('"', '""')}"` : text;
@@ -101,7 +101,7 @@ function idRejects(mark: string): Rejects {
     head: () => mark,
     row: (source, error) => {
       const text = textOf(source);
-      // At the start of the file it would be taken for a mark, and be gone.
+      // At the start of the file it would be read as a byte order mark.
       const guard = isFirst && mark === '' && text.startsWith('\ufeff') ? '\ufeff' : '';
       isFirst = false;
       return `${guard}${text}${rejectMark}${error.replace(/\s+/g, ' ')}\n`;

@@ -44,12 +44,12 @@ export interface BadRow {
   readonly problem: string;
 }
 
-/** What stands in a file for one row, before anybody asks what it means. */
+/** One row as it is in the file, before its columns are interpreted. */
 export interface RawRow {
   /** The line of the file in which it begins, from 1. */
   readonly line: number;
   readonly source: RowSource;
-  /** Why it could not be read; the source is its text then, or what can be told of it. */
+  /** Why it could not be read; the source is its text then. */
   readonly fault?: RowFault | undefined;
 }
 
@@ -160,7 +160,7 @@ export interface ParsedRow {
 
 /** Knows what the rows of one file mean. */
 export interface RowParser {
-  /** Where an id stands, as `BadRow.column`. */
+  /** The column of the id, as `BadRow.column`. */
   readonly idColumn: number | undefined;
   parse(source: RowSource): ParsedRow | RowFault;
   /** What was left out of the rows so far, each said once. */
@@ -169,7 +169,7 @@ export interface RowParser {
   unknownName(): Failure | undefined;
 }
 
-/** Turns what stands in the file into what is to be sent. */
+/** Converts a raw row to one that can be sent, or says why it cannot. */
 export function toRow(
   number: number,
   { line, source, fault }: RawRow,

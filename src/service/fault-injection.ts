@@ -6,7 +6,7 @@ import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } fro
 export interface InjectedFaults {
   /** Milliseconds that each answer waits. */
   readonly latencyMs?: number | undefined;
-  /** The most requests a second; those beyond are told to come back later (429). */
+  /** Maximum requests per second; further ones get 429. */
   readonly throttlePerSecond?: number | undefined;
   /** The share of the requests that fail, 0 to 1: half of them before anything is done, half after. */
   readonly failRate?: number | undefined;
@@ -25,7 +25,7 @@ export interface FaultClock {
 /** A service whose connection may break: undefined is a request that is never answered. */
 export type FaultyService = (request: ServiceRequest) => Promise<ServiceResponse | undefined>;
 
-/** How a request fails: with a status that does not tell what was done, or by a connection that breaks. */
+/** An ambiguous status, or a broken connection. */
 type Fault = 500 | 503 | 504 | 'reset';
 
 const faultsBefore: readonly Fault[] = [500, 503, 'reset'];

@@ -44,7 +44,7 @@ function parseFields(request: ServiceRequest): Fields {
   throw new Refusal(400, `unexpected member ${JSON.stringify(stranger.slice(0, 100))} in the body`);
 }
 
-/** The fields with `changes` made: those it names are set where they stand, new ones follow, null takes one away. */
+/** Merges `changes` into the fields: existing ones keep their position, null removes one. */
 function changedFields(fields: Fields, changes: Fields): Fields {
   const added = Object.entries(changes).filter(([name]) => !Object.hasOwn(fields, name));
   const changed = Object.entries(fields).map(([name, value]) => [name, ownMember(changes, name) ?? value] as const);

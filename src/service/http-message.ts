@@ -5,12 +5,12 @@ import type { FaultyService } from './fault-injection.ts';
 import { maxBodyBytes } from './handle.ts';
 import { errorResponse, Refusal, type ServiceResponse } from './message.ts';
 
-/** Thrown where a client went away before its request was whole: there is nobody left to answer. */
+/** The client disconnected before its request was complete. */
 class ClientDisconnected extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** So much of a body that nobody wants is read before the connection is cut. */
+/** How much of a rejected body is read before the connection is cut. */
 const discardedBytesMax = 2 * maxBodyBytes;
 
 /** Whether a request brings a body, by its head (RFC 9112, section 6). */
@@ -105,7 +105,7 @@ function hostNameOf(host: string | undefined): string | undefined {
   return (v6 ?? name)?.toLowerCase();
 }
 
-/** The address of ours that a connection came to: a name that no DNS can give to somebody else. */
+/** The local address of the connection, which DNS rebinding cannot forge. */
 function calledAddress({ localAddress }: IncomingMessage['socket']): string | undefined {
   return localAddress?.replace(/^::ffff:/, '');
 }
@@ -133,7 +133,7 @@ export interface HttpExchange {
 export interface ServerContext {
   readonly gate: ServerGate;
   readonly service: FaultyService;
-  /** Told of what nobody foresaw while a request was worked on; its client gets a 500. */
+  /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
   /** Whether a connection takes no request after this one. */
   readonly isLast: (request: IncomingMessage) => boolean;

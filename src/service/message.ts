@@ -1,4 +1,4 @@
-/** What goes in and out of the service: plain values, so that it needs neither a socket nor fetch's classes. */
+/** Requests, responses and stored items as plain values, without sockets. */
 import { createHash } from 'node:crypto';
 import type { ListRef } from '../core/item.ts';
 import type { Store, Transaction } from './store.ts';
@@ -60,7 +60,7 @@ export function toStoredList({ site, list }: ListRef): string {
   return digestOf(JSON.stringify([site, list]));
 }
 
-/** SHA-256, as 43 characters that may stand in a URL, a header or a key. */
+/** SHA-256 as 43 characters that are valid in URLs, headers and keys. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
@@ -79,7 +79,7 @@ export function addItem(transaction: Transaction, list: string, fields: string):
 
 /** The item with this id, or undefined; also for an id that this service would never give. */
 export function findItem(from: Pick<Store, 'get'>, list: string, id: string): StoredItem | undefined {
-  // 007 and 7 are two ids, and nobody was ever given the first.
+  // 007 and 7 are different ids; only the second is ever assigned.
   if (!/^[1-9]\d{0,15}$/.test(id)) return undefined;
   const record = from.get(keyOf(list, id));
   if (record === undefined) return undefined;

@@ -125,7 +125,7 @@ export interface ServerLimits {
 
 const defaultLimits: ServerLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs: 5000 };
 
-/** Enough for 1,000 that do nothing, and all who work. */
+/** Enough for 1,000 idle connections and all active ones. */
 const connectionsMax = 5000;
 
 const notAProxy = Object.assign(new Error('CONNECT'), { code: 'CONNECT' });
@@ -141,7 +141,7 @@ export interface ServerOptions {
   readonly port: number;
   /** What a client must send as its bearer token. */
   readonly token: string;
-  /** Told of what nobody foresaw while a request was worked on; its client gets a 500. */
+  /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
   readonly limits?: Partial<ServerLimits>;
 }
@@ -168,7 +168,7 @@ export async function startServer(service: FaultyService, options: ServerOptions
   const parts = {
     gate: serverGate(token, namesOf(host)),
     service,
-    // What fails because the server ends is nobody's fault.
+    // Errors caused by the shutdown are expected.
     onError: (error: unknown) => {
       if (closed === undefined) onError(error);
     },
@@ -183,7 +183,7 @@ export async function startServer(service: FaultyService, options: ServerOptions
   server.on('checkContinue', (request, response) => answer({ request, response, expects: 'continue' }));
   server.on('checkExpectation', (request, response) => answer({ request, response, expects: 'other' }));
   server.on('connect', (_, socket) => {
-    // Node lets go of the socket: nobody else would listen.
+    // Node detaches the socket, so errors need a listener.
     socket.on('error', () => socket.destroy());
     connections.refuse(notAProxy, socket);
   });
@@ -206,7 +206,7 @@ function httpServer({ headMs, requestMs, idleMs }: ServerLimits): HttpServer {
     insecureHTTPParser: false,
     headersTimeout: headMs,
     requestTimeout: requestMs,
-    // Newer Nodes wait a second longer than they tell the client.
+    // Newer Nodes wait a second longer than they announce.
     keepAliveTimeout: Math.ceil(idleMs * 0.9),
     connectionsCheckingInterval: Math.ceil(headMs / 10),
     // A request without Host is refused by the gate, with the document's error.
@@ -263,7 +263,7 @@ function namesOf(host: string): readonly string[] {
   return isLoopbackHost(name) ? [name] : [name, hostname().toLowerCase()];
 }
 
-/** The host in an address for clients on this machine; loopback stands for all of its addresses. */
+/** The host in the URL for clients on this machine. */
 function urlHostOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

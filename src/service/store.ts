@@ -54,7 +54,7 @@ function refuseUnusableFiles(directory: string): void {
   if (reason !== undefined) throw new Error(`data.mdb ${reason}`);
 }
 
-/** How many bytes may still be written where this directory lies; infinite, where the file system does not tell. */
+/** Free bytes on the file system of the directory; infinite where unknown. */
 function bytesFreeIn(directory: string): number {
   const { blocks, bavail, bsize } = statfsSync(directory);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
@@ -143,7 +143,7 @@ const reservedBytes = 1024 * 1024;
 /** The most that one change takes beside its value: the pages on the way to it are written anew, and may be split. */
 const bytesOfOneChange = 32 * 1024;
 
-/** One write that waits for its turn. Once it is run and committed, what it returned tells its caller. */
+/** A queued write; resolves with its result once committed. */
 interface Job {
   readonly run: (transaction: Transaction) => () => void;
   readonly reject: (error: unknown) => void;
