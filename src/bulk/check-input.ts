@@ -1,4 +1,4 @@
-/** The reading of a file before anything is sent, as a person sees it who waits for it. */
+/** Reads and checks an input file before anything is sent, with progress. */
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { untilStopped } from '../core/host.ts';
@@ -9,7 +9,7 @@ import { findRunsDirectory } from '../settings/directories.ts';
 import { rowsMax } from './journal-format.ts';
 import { whileShown } from './progress.ts';
 
-/** Opens the file that `--from` names; what has to be copied first is shown as it comes. */
+/** Opens the file of `--from`, and shows progress while a stream is copied. */
 export function openShown(from: string, session: Session): Promise<Input> {
   const { host } = session;
   const doing = `reading ${nameOf(from)}`;
@@ -17,15 +17,15 @@ export function openShown(from: string, session: Session): Promise<Input> {
   const onCopied = (copied: number) => {
     bytes = copied;
   };
-  // Until then the terminal may be in use by the program that is to write: an editor, a menu, a question for a password.
+  // Before the first byte, the program that writes the input may use the terminal.
   const shown = () => (bytes === 0 ? undefined : { doing, bytes });
   return whileShown(shown, session, () => openInput(from, { host, spoolDirectory: findRunsDirectory(host), onCopied }));
 }
 
 /**
- * Reads a file to its end, and says what is wrong with it.
+ * Reads a file to its end and reports invalid rows.
  *
- * @throws {Failure} usage, where rows cannot be sent, unless they are to be skipped
+ * @throws {Failure} usage, for invalid rows without `skipInvalid`
  */
 export async function checkFile(file: RowsFile, skipInvalid: boolean, session: Session): Promise<Check> {
   const check = await checkShown(file, session);
@@ -42,10 +42,10 @@ export async function checkFile(file: RowsFile, skipInvalid: boolean, session: S
   throw badRowsFailure(check, file);
 }
 
-/** A person is shown so many bad rows; a program is given all that are known. */
+/** The most invalid rows in text; JSON has all. */
 const shownMax = 20;
 
-/** Prints what is wrong with each bad row of a file that has several: of a single one the file's own failure says it. */
+/** Prints the errors of a file with several; a single one is the failure of the command. */
 export async function reportBadRows(
   file: string,
   failures: readonly Failure[],
@@ -59,9 +59,9 @@ export async function reportBadRows(
 }
 
 /**
- * Reads a file to its end, as `checkRows`.
+ * Reads a file to its end, as `checkRows`, with progress.
  *
- * @throws {Stopped} when the host's signal aborts meanwhile
+ * @throws {Stopped}
  */
 export function checkShown(file: RowsFile, session: Session): Promise<Check> {
   const doing = `checking ${nameOf(file.input.name)}`;

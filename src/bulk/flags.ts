@@ -1,4 +1,4 @@
-/** The flags of `--from`: words in, checked options out. */
+/** The flags of bulk runs: their declaration and parsing. */
 import type { Command } from 'commander';
 import { collect } from '../cli/field-flags.ts';
 import { choiceOption, perSecond, rateExpected } from '../cli/flags.ts';
@@ -8,7 +8,7 @@ import { type CellType, cellTypes, type EmptyCell, type RowAction, type RowForma
 import { parseNames } from '../settings/setting.ts';
 import { type KeySource, parseKeySource } from './keys.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface BulkFlags extends MaxDeleteFlag {
   readonly inputFormat?: string;
   readonly delimiter?: string;
@@ -36,7 +36,7 @@ export interface BulkFlags extends MaxDeleteFlag {
   readonly idempotencyKeyFrom?: string;
 }
 
-/** How the rows are read. */
+/** Options for reading rows. */
 export interface ReadingOptions {
   readonly format: RowFormat | undefined;
   readonly delimiter: string | undefined;
@@ -49,19 +49,19 @@ export interface ReadingOptions {
   readonly rows: 'auto' | 'items' | 'fields';
 }
 
-/** How fast, and for how long, a run sends. */
+/** Limits of a run, and its output files. */
 export interface RunLimits {
   readonly concurrency: number;
   readonly ratePerSecond: number | undefined;
   readonly maxErrors: number;
   readonly rejects: string | undefined;
-  /** The file for the summary; `-` is stdout. */
+  /** `-` is stdout. */
   readonly summaryJson: string | undefined;
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
 }
 
-/** What a run over a file was asked to do: checked, with every default filled in. */
+/** The parsed flags of a bulk run, with defaults. */
 export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly skipInvalid: boolean;
   readonly resume: boolean;
@@ -69,16 +69,16 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly journal: string | undefined;
   /** False for `--journal none`. */
   readonly hasJournal: boolean;
-  /** What is done about rows in doubt; undefined for what suits the verb. */
+  /** Undefined for the default of the action. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: Shard | undefined;
-  /** What the keys of creates are derived from; undefined for random ones. */
+  /** The source of derived keys; undefined for random keys. */
   readonly keysFrom: KeySource | undefined;
-  /** How many items may be deleted; undefined for any number. */
+  /** The maximum number of deletions; undefined for no limit. */
   readonly maxDelete: number | undefined;
 }
 
-/** Declares the flags that `--from` brings. */
+/** Declares the flags of `--from`. */
 export function addBulkOptions(command: Command, action: RowAction): void {
   command.optionsGroup('Bulk flags (with --from):').option('--skip-invalid', 'skip invalid rows and send the rest');
   if (action === 'delete') addMaxDeleteOption(command);
@@ -98,7 +98,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   if (action === 'create' || action === 'update') addFieldReadingOptions(command);
 }
 
-/** Declares how the text of a file is read. */
+/** Declares the flags for decoding a file. */
 export function addReadingOptions(command: Command): void {
   command
     .addOption(choiceOption('--input-format <format>', 'input format', formats, 'from the file name'))
@@ -106,7 +106,7 @@ export function addReadingOptions(command: Command): void {
     .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)');
 }
 
-/** Declares how columns become fields. */
+/** Declares the flags for mapping columns to fields. */
 export function addFieldReadingOptions(command: Command): void {
   command
     .option('--rename <Column=Field>', 'import a column under another field name; repeatable', collect)
@@ -115,7 +115,7 @@ export function addFieldReadingOptions(command: Command): void {
     .addOption(choiceOption('--empty <meaning>', 'meaning of an empty cell', empties, 'omit'));
 }
 
-/** Declares how fast to go, when to stop, and whom to wait for. */
+/** Declares the flags for limits, outputs and locks. */
 export function addPaceOptions(command: Command): void {
   command
     .option('--concurrency <n>', 'maximum concurrent requests (default 32)')
@@ -134,16 +134,16 @@ const rowKinds = ['auto', 'items', 'fields'] as const;
 const doubts = ['hold', 'retry', 'skip'] as const;
 
 /**
- * Checks the flags.
+ * Parses the flags.
  *
- * @throws {Failure} usage, naming the first one that is wrong
+ * @throws {Failure} usage
  */
 export function parseBulkFlags(flags: BulkFlags): BulkOptions {
-  if (flags.resume && flags.restart) throw new Failure('usage', '--resume and --restart: pass one of them');
+  if (flags.resume && flags.restart) throw new Failure('usage', '--resume cannot be used with --restart');
   const hasJournal = flags.journal !== 'none';
   const continues = flags.resume ? '--resume' : flags.restart && '--restart';
   if (!hasJournal && continues) {
-    throw new Failure('usage', `${continues} cannot be used with --journal none: there is no record of a run`);
+    throw new Failure('usage', `${continues} cannot be used with --journal none`);
   }
   return {
     ...parseReadingFlags(flags),
@@ -160,12 +160,12 @@ export function parseBulkFlags(flags: BulkFlags): BulkOptions {
   };
 }
 
-/** As `parseBulkFlags`, of how the file is read. */
+/** Parses the flags for reading a file, as `parseBulkFlags`. */
 export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
   const { inputFormat, only, idColumn = 'id' } = flags;
-  if (idColumn === '') throw new Failure('usage', '--id-column: expected a name, not ""');
+  if (idColumn === '') throw new Failure('usage', 'invalid --id-column "": expected a name');
   return {
-    format: oneOf('--input-format', formats, inputFormat && formatWord(inputFormat)),
+    format: oneOf('--input-format', formats, inputFormat === 'ndjson' ? 'jsonl' : inputFormat),
     delimiter: flags.delimiter,
     encoding: flags.encoding,
     rename: pairs('--rename', 'Column=Field', flags.rename),
@@ -177,7 +177,7 @@ export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
   };
 }
 
-/** As `parseBulkFlags`, of how fast to go. */
+/** Parses limits and outputs, as `parseBulkFlags`. */
 export function parsePaceFlags(flags: BulkFlags): RunLimits {
   const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson } = flags;
   const errorsMax = maxErrors === undefined ? Number.POSITIVE_INFINITY : whole('--max-errors', maxErrors, 1e9);
@@ -191,25 +191,20 @@ export function parsePaceFlags(flags: BulkFlags): RunLimits {
   };
 }
 
-/** NDJSON is another name of the same format. */
-function formatWord(word: string): string {
-  return word === 'ndjson' ? 'jsonl' : word;
-}
-
 function oneOf<T extends string>(flag: string, values: readonly T[], text: string | undefined): T | undefined {
   const value = values.find((each) => each === text);
   if (value !== undefined || text === undefined) return value;
-  throw new Failure('usage', `${flag}: expected ${values.join(', ')}, not "${text}"`);
+  throw new Failure('usage', `invalid ${flag} "${text}": expected ${values.join(', ')}`);
 }
 
 function pairs(flag: string, form: string, texts: readonly string[] = []): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const text of texts) {
-    // The last one: a column may have any name, and what stands behind is ours or a field's.
+    // The last "=", since a column name may contain one.
     const at = text.lastIndexOf('=');
     const [name, value] = [text.slice(0, at), text.slice(at + 1)];
-    if (at < 1 || value === '') throw new Failure('usage', `${flag}: expected ${form}, not "${text}"`);
-    if (found.has(name)) throw new Failure('usage', `${flag}: "${name}" is named twice`);
+    if (at < 1 || value === '') throw new Failure('usage', `invalid ${flag} "${text}": expected ${form}`);
+    if (found.has(name)) throw new Failure('usage', `invalid ${flag}: "${name}" is given twice`);
     found.set(name, value);
   }
   return found;
@@ -223,26 +218,26 @@ function typesOf(texts: readonly string[] | undefined): ReadonlyMap<string, Cell
 function whole(flag: string, text: string, max: number): number {
   const value = Number(text);
   if (/^\d{1,10}$/.test(text) && value >= 1 && value <= max) return value;
-  throw new Failure('usage', `${flag}: expected a whole number from 1 to ${max}, not "${text}"`);
+  throw new Failure('usage', `invalid ${flag} "${text}": expected a whole number from 1 to ${max}`);
 }
 
 function seconds(flag: string, text: string): number {
   if (/^\d{1,7}(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  throw new Failure('usage', `${flag}: expected seconds, not "${text}"`);
+  throw new Failure('usage', `invalid ${flag} "${text}": expected seconds`);
 }
 
 function parseRate(text: string): number {
   const value = perSecond(text);
   if (value !== undefined) return value;
-  throw new Failure('usage', `--rate: expected ${rateExpected}, not "${text}"`);
+  throw new Failure('usage', `invalid --rate "${text}": expected ${rateExpected}`);
 }
 
-/** A lone share is every row: the run is the one without shares. */
+/** A single shard is every row, as without the flag. */
 function parseShard(text: string): Shard | undefined {
   const [, index = '', count = ''] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard.count === 1 ? undefined : shard;
-  throw new Failure('usage', `--shard: expected I/N with I from 1 to N, such as 2/4, not "${text}"`, {
-    hint: 'where jobs are counted from 0, add 1',
+  throw new Failure('usage', `invalid --shard "${text}": expected I/N with I from 1 to N, such as 2/4`, {
+    hint: 'add 1 if the jobs are numbered from 0',
   });
 }

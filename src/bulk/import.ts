@@ -1,4 +1,7 @@
-/** A verb over the rows of a file: `listctl items create --from tasks.csv`. To be loaded late. */
+/**
+ * Runs an action over the rows of a file: `listctl items create --from tasks.csv`. Checks the whole file, decides what to do
+ * about a previous run, and hands a plan to `sendRows`. Loaded late.
+ */
 import { createRequest, deleteRequest, getRequest, updateRequest } from '../api/requests.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { takeStdin } from '../cli/file-args.ts';
@@ -31,7 +34,7 @@ import {
   keyDeriver,
   type PresentMoment,
   payloadHash,
-  refusingTwins,
+  refuseDuplicateKeys,
 } from './keys.ts';
 import type { RunPlan } from './plan.ts';
 import {
@@ -68,33 +71,29 @@ import { nextSteps, resumeCommand, sendRows } from './send.ts';
 import { createRowSender } from './senders.ts';
 import { noSummary, openSummary, refuseSummary, type Summary } from './summary.ts';
 
-/** A person is shown so many requests; a program all of them. */
+/** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
 
-/**
- * Shows the requests of the rows of a file, and sends none.
- *
- * @param keyOf derives the key of a row; undefined where one would be drawn
- */
+/** Prints the requests without sending them. */
 async function showDryRun(
   file: RowsFile,
   check: Check,
   keyOf: ((row: Row) => string) | undefined,
   session: Session,
 ): Promise<void> {
-  const isForPerson = session.format(true) === 'pretty';
+  const isText = session.format(true) === 'pretty';
   const good = check.ofShard - check.badOfShard;
   let shown = 0;
   await session.printing(requestView, true, async (print) => {
     for await (const request of requestsOf(file, keyOf, session)) {
-      if (isForPerson && shown === shownMax) return;
+      if (isText && shown === shownMax) return;
       shown += 1;
       await print(request);
     }
   });
   const more = good - shown;
-  const hidden = more > 0 ? `; ${more} more are not shown (-o jsonl shows all)` : '';
-  await session.say(`dry run: ${good} of ${check.ofShard} rows would be sent, and none was${hidden}`);
+  const hidden = more > 0 ? `; ${more} more are not shown (pass -o jsonl to see all)` : '';
+  await session.say(`dry run: ${good} of ${check.ofShard} rows would be sent${hidden}`);
 }
 
 async function* requestsOf(
@@ -133,29 +132,28 @@ function requestOf(
   }
 }
 
-/** What is done with each row, beside what the flags of `--from` say. */
+/** The command of a bulk run; the flags of `--from` are in `BulkOptions`. */
 export interface ImportCommand {
   readonly action: RowAction;
-  /** `created` */
+  /** The past tense of the action: `created`. */
   readonly done: string;
-  /** As it was typed; `-` is stdin. */
+  /** As typed; `-` is stdin. */
   readonly from: string;
-  /** Laid over the fields of every row. */
+  /** Fields that override those of every row. */
   readonly common: Fields;
   readonly ignoreMissing?: boolean | undefined;
   readonly isDryRun?: boolean | undefined;
-  /** Whether it needs to be confirmed before anything is sent. */
   readonly needsConfirmation?: boolean | undefined;
 }
 
-/** A run over a file, before anything is sent. */
+/** A checked file and the command for its rows. */
 interface FileRun {
-  readonly verb: ImportCommand;
+  readonly command: ImportCommand;
   readonly summary: Summary;
-  readonly many: BulkOptions;
+  readonly options: BulkOptions;
   readonly file: RowsFile;
   readonly check: Check;
-  /** A hash of what makes fields of the columns. */
+  /** A hash of the options that map columns to fields. */
   readonly mapping: string;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
@@ -163,50 +161,49 @@ interface FileRun {
 }
 
 /**
- * Works on every row of a file, records what it does, and prints what came of it.
+ * Runs a command over every row of a file.
  *
- * @throws {Failure} usage, when rows cannot be sent, the run before is half done, or nobody confirmed it; what the run
- *   ended in, in the order of the rulings
- * @throws {Stopped} when it was told to stop
+ * @throws {Failure} usage, for invalid rows, an incomplete previous run, or without confirmation; as `sendRows`
+ * @throws {Stopped}
  */
-export async function runImport(verb: ImportCommand, many: BulkOptions, session: Session): Promise<void> {
+export async function runImport(command: ImportCommand, options: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
-  const { action, from } = verb;
+  const { action, from } = command;
   session.list();
   session.address();
-  refuseContradictions(verb, many);
+  refuseContradictions(command, options);
   if (from === '-') takeStdin(host);
-  if (many.journal !== undefined) checkJournalPath(many.journal, host);
-  refuseSameFile(filesOf(from, many), host);
-  const of = summarized(verb, many, session);
-  const summary = verb.isDryRun ? noSummary : await openSummary(many.summaryJson, of, session);
-  const rejects = verb.isDryRun ? undefined : await openRejectsOutput(many.rejects, action === 'get', session);
+  if (options.journal !== undefined) checkJournalPath(options.journal, host);
+  refuseSameFile(filesOf(from, options), host);
+  const of = summarized(command, options, session);
+  const summary = command.isDryRun ? noSummary : await openSummary(options.summaryJson, of, session);
+  const rejects = command.isDryRun ? undefined : await openRejectsOutput(options.rejects, action === 'get', session);
   try {
-    await runInput(verb, many, { summary, rejects }, session);
+    await runInput(command, options, { summary, rejects }, session);
   } finally {
     await rejects?.close();
   }
 }
 
 async function runInput(
-  verb: ImportCommand,
-  many: BulkOptions,
+  command: ImportCommand,
+  options: BulkOptions,
   outputs: Pick<FileRun, 'summary' | 'rejects'>,
   session: Session,
 ): Promise<void> {
-  const { action, common, from } = verb;
+  const { action, common, from } = command;
   const input = await openShown(from, session);
   try {
-    const file = await openRows(input, { ...many, action, common });
-    const keyOf = keyOfRows(file, many, session);
-    const checked = keyOf && many.keysFrom ? refusingTwins(file, many.keysFrom, keyOf) : file;
-    const check = await checkFile(checked, many.skipInvalid, session);
-    const run = { verb, many, file, check, mapping: mappingOf(file), keyOf, ...outputs };
-    // Reads leave nothing to be lost or doubled: they are recorded where that is asked for.
-    const isRecorded = many.hasJournal && (action !== 'get' || many.journal !== undefined || many.resume);
-    if (!many.hasJournal && !verb.isDryRun && action !== 'get') await session.say(noRecordNotice);
-    if (verb.isDryRun) {
-      checkMaxDelete(check.ofShard, many.maxDelete);
+    const file = await openRows(input, { ...options, action, common });
+    const keyOf = keyOfRows(file, options, session);
+    const checked = keyOf && options.keysFrom ? refuseDuplicateKeys(file, options.keysFrom, keyOf) : file;
+    const check = await checkFile(checked, options.skipInvalid, session);
+    const run = { command, options, file, check, mapping: mappingOf(file), keyOf, ...outputs };
+    // Reads are recorded only on request, since they can be repeated.
+    const isRecorded = options.hasJournal && (action !== 'get' || options.journal !== undefined || options.resume);
+    if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.say(noRecordNotice);
+    if (command.isDryRun) {
+      checkMaxDelete(check.ofShard, options.maxDelete);
       await showDryRun(file, check, keyOf, session);
     } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
@@ -219,19 +216,20 @@ async function runInput(
 function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, summaryJson }: BulkOptions): void {
   if (isDryRun) refuseSummary(summaryJson);
   if (!isDryRun || !(resume || restart)) return;
-  throw new Failure('usage', `--dry-run and --${resume ? 'resume' : 'restart'}: a dry run knows of no run before`, {
-    hint: 'listctl runs show last tells what is left of it; nothing was sent',
+  throw new Failure('usage', `--dry-run cannot be used with --${resume ? 'resume' : 'restart'}`, {
+    hint: 'run "listctl runs show last" to see the remaining rows; nothing was sent',
   });
 }
 
-/** @throws {Failure} usage, when there is no such column, or no key is sent at all */
+/** @throws {Failure} usage, if the column does not exist, or no keys are sent */
 function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
   if (session.sendsKeys) return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.list() });
-  throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none: no key is sent then');
+  throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none');
 }
 
-const noRecordNotice = 'no record is kept: this run cannot be resumed or undone, and nothing tells which rows are done';
+const noRecordNotice =
+  'warning: without a journal this run cannot be resumed or undone, and its results are not recorded';
 
 function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): CommandFiles {
   return {
@@ -241,19 +239,19 @@ function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): 
   };
 }
 
-function summarized({ action }: ImportCommand, many: BulkOptions, session: Session): SummarizedRun {
-  return { action, service: runOrigin(session), ...session.list(), shard: shardText(many) };
+function summarized({ action }: ImportCommand, options: BulkOptions, session: Session): SummarizedRun {
+  return { action, service: runOrigin(session), ...session.list(), shard: shardText(options) };
 }
 
 function shardText({ shard }: BulkOptions): string | null {
   return shard === undefined ? null : `${shard.index}/${shard.count}`;
 }
 
-/** The input, as the runs before are compared with it. */
-function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInput {
+/** Describes the input, for comparison with previous runs. */
+function inputOf({ command, options, file, check }: FileRun, session: Session): RunInput {
   const { input } = file;
   return {
-    target: { action: verb.action, origin: runOrigin(session), ...session.list(), shard: shardText(many) },
+    target: { action: command.action, origin: runOrigin(session), ...session.list(), shard: shardText(options) },
     name: nameOf(input.name),
     path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
     rows: check.rows,
@@ -264,8 +262,8 @@ function inputOf({ verb, many, file, check }: FileRun, session: Session): RunInp
 
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
   const { host, version: tool, say: warn } = session;
-  const { lockWaitMs, breakLock, restart, resume } = run.many;
-  const journal = run.many.journal === undefined ? undefined : resolveLinks(absolutePath(run.many.journal, host));
+  const { lockWaitMs, breakLock, restart, resume } = run.options;
+  const journal = run.options.journal === undefined ? undefined : resolveLinks(absolutePath(run.options.journal, host));
   const input = inputOf(run, session);
   let failure: Failure | undefined;
   const findOther = async (directory: string) => {
@@ -276,15 +274,15 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   const place = {
     identity: runIdentity(input.target, input.sha256),
     journal,
-    typedJournal: run.many.journal,
+    typedJournal: run.options.journal,
     findOther,
   };
   const record = await openRecord(place, { lockWaitMs, breakLock, restart, tool, warn }, host);
   try {
     const { before } = record;
-    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(run.many, before);
+    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(run.options, before);
     if (before === undefined && resume) {
-      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, run.many.journal));
+      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, run.options.journal));
     }
     await work(record);
   } finally {
@@ -296,12 +294,12 @@ function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure 
   const { action, list, site, origin, shard } = header;
   const share = shard === null ? '' : ` (shard ${shard})`;
   const run = `${action} in list "${list}" of site "${site}" at ${origin}${share}`;
-  return new Failure('usage', `${journal} records another run: ${run}`, {
-    hint: 'nothing was sent; name another file with --journal, or pass --restart to begin it anew for this one',
+  return new Failure('usage', `${journal} is the journal of another run: ${run}`, {
+    hint: 'pass another file with --journal, or --restart to replace that journal; nothing was sent',
   });
 }
 
-/** What makes fields of the columns, as far as flags say it. */
+/** Hashes the options that map columns to fields. */
 function mappingOf({ options, format, delimiter }: RowsFile): string {
   const { rename, only, types, empty, idColumn, rows, common, encoding } = options;
   const facts = [format, delimiter, encoding, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
@@ -309,70 +307,73 @@ function mappingOf({ options, format, delimiter }: RowsFile): string {
 }
 
 async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
-  const { verb, check } = run;
-  const beginning = await confirmResume(
-    (await overlapOf(run, record, session)) ?? (await decideResumeOf(run, record)),
+  const { command, check } = run;
+  const decision = await confirmResume(
+    (await overlapOf(run, record, session)) ?? (await decideResumeFor(run, record)),
     session,
   );
-  if (beginning.kind === 'nothing') {
-    const { run: name, startedAt } = beginning.before.header;
-    const { skipped } = beginning.before.counts;
-    const did = skipped === 0 ? 'did every one' : `did the others, and ${skipped} in doubt were skipped`;
-    await session.say(`${countOf(check.ofShard, 'row')}: 0 to do; run ${name}, begun ${startedAt}, ${did}`);
+  if (decision.kind === 'complete') {
+    const { run: name, startedAt } = decision.before.header;
+    const { skipped } = decision.before.counts;
+    const rows =
+      skipped === 0
+        ? `all ${countOf(check.ofShard, 'row')}`
+        : `${countOf(check.ofShard - skipped, 'row')}, ${skipped} skipped`;
+    await session.say(`nothing to do: run ${name} (started ${startedAt}) completed ${rows}`);
     return;
   }
-  const counts = beginning.kind === 'go-on' ? beginning.before.counts : undefined;
-  checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.many.maxDelete);
+  const counts = decision.kind === 'resume' ? decision.before.counts : undefined;
+  checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.options.maxDelete);
   await warnOfExpiry(session);
-  if (beginning.kind === 'new' && (run.many.restart || record?.before)) await warnOfSameKeys(run, session);
-  if (verb.needsConfirmation) await confirmDelete(run, session);
+  if (decision.kind === 'new' && (run.options.restart || record?.before)) await warnOfSameKeys(run, session);
+  if (command.needsConfirmation) await confirmDelete(run, session);
   const { site, list } = session.list();
-  if (verb.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
-  const present = await presentFor(run, beginning, session);
-  await sendRows(planOf(run, beginning, record, present, session), session);
+  if (command.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
+  const present = await presentFor(run, decision, session);
+  await sendRows(planOf(run, decision, record, present, session), session);
 }
 
-/** Rows that are sent anew have the keys that they had: their items may be counted as created, and be the old ones. */
+/** A new run has the same derived keys: items of an earlier run may be reported as created. */
 async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<void> {
   if (keyOf === undefined) return;
   await session.say(
-    'the keys follow from the rows: a service that still knows them creates nothing, and returns its earlier items',
+    'warning: keys are derived from the rows; a service that still knows them returns its existing items',
   );
 }
 
-/** The present, where the age of keys decides about rows in doubt. */
-async function presentFor({ verb, many }: FileRun, beginning: ResumeDecision, session: Session) {
-  const doubts = { inDoubt: many.inDoubt, isCreate: verb.action === 'create' };
-  if (beginning.kind !== 'go-on' || session.idempotency !== 'honored') return undefined;
-  if (!needsKeyAge(beginning.before, doubts)) return undefined;
+/** The current time, if the age of keys decides about rows in doubt. */
+async function presentFor({ command, options }: FileRun, decision: ResumeDecision, session: Session) {
+  const doubts = { inDoubt: options.inDoubt, isCreate: command.action === 'create' };
+  if (decision.kind !== 'resume' || session.idempotency !== 'honored') return undefined;
+  if (!needsKeyAge(decision.before, doubts)) return undefined;
   return presentMoment(session.list(), session);
 }
 
-/** The choice where another run created these rows; undefined where there is none, or a run of their own decides. */
+/** Finds another run that created these rows; undefined if there is none, or a previous run of this input decides. */
 async function overlapOf(run: FileRun, record: RunRecord | undefined, session: Session) {
-  const { restart, journal } = run.many;
+  const { restart, journal } = run.options;
   const directory = findRunsDirectory(session.host);
-  const isAsked = run.verb.action === 'create' && record !== undefined && record.before === undefined && !restart;
+  const isAsked = run.command.action === 'create' && record !== undefined && record.before === undefined && !restart;
   if (!isAsked || directory === undefined) return undefined;
   const input = inputOf(run, session);
   const other = await findOverlappingRun(directory, input);
   return other && overlap(other, input, journal);
 }
 
-function decideResumeOf({ verb, many, check, mapping, file }: FileRun, record: RunRecord | undefined) {
-  const keysFrom = many.keysFrom && formatKeySource(many.keysFrom);
+function decideResumeFor({ command, options, check, mapping, file }: FileRun, record: RunRecord | undefined) {
+  const keysFrom = options.keysFrom && formatKeySource(options.keysFrom);
   const changedRow = (before: Replay) => findChangedRow(before, file, hashOf);
-  const facts = { action: verb.action, name: nameOf(file.input.name), check, mapping, keysFrom, changedRow };
-  return decideResume(record?.before, many, facts);
+  const facts = { action: command.action, name: nameOf(file.input.name), check, mapping, keysFrom, changedRow };
+  return decideResume(record?.before, options, facts);
 }
 
-/** Asks where there is a choice, and somebody to make it. */
+/** Asks for confirmation if the decision needs it. */
 async function confirmResume(
-  beginning: ResumeDecision,
+  decision: ResumeDecision,
   session: Session,
 ): Promise<Exclude<ResumeDecision, { kind: 'choice' }>> {
-  if (beginning.kind !== 'choice') return beginning;
-  const { question, yes, refusal } = beginning;
+  if (decision.kind !== 'choice') return decision;
+  const { question, yes, refusal } = decision;
   if (session.mayPrompt() && (await confirm(question, session))) return yes;
   throw refusal;
 }
@@ -386,40 +387,40 @@ function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
 
-async function confirmDelete({ check, verb, file }: FileRun, session: Session): Promise<void> {
+async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
   const { site, list } = session.list();
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
   const from = nameOf(file.input.name);
-  const question = `Delete the ${count} of ${from} from list ${list} (site ${site}, ${session.address()})?`;
+  const question = `Delete the ${count} in ${from} from list ${list} (site ${site}, ${session.address()})?`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
-  throw new Failure('usage', `not confirmed: none of the ${count} of ${from} was ${verb.done}`, {
+  throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
     hint: 'pass --yes to skip the prompt',
   });
 }
 
-function beginRecord(
-  { verb, many, check, mapping, file }: FileRun,
-  beginning: ResumeDecision,
+function openRunRecord(
+  { command, options, check, mapping, file }: FileRun,
+  decision: ResumeDecision,
   record: RunRecord | undefined,
   session: Session,
 ): RunRecording | undefined {
   if (record === undefined) return undefined;
-  const { concurrency } = many;
-  if (beginning.kind === 'go-on') return record.reopen(concurrency);
+  const { concurrency } = options;
+  if (decision.kind === 'resume') return record.reopen(concurrency);
   const { host } = session;
   return record.create(
     {
       tool: session.version,
-      action: verb.action,
+      action: command.action,
       origin: runOrigin(session),
       ...session.list(),
-      file: verb.from === '-' ? '-' : absolutePath(file.input.name, host),
+      file: command.from === '-' ? '-' : absolutePath(file.input.name, host),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
       mapping,
-      shard: shardText(many),
+      shard: shardText(options),
       idempotency: session.idempotency,
-      keysFrom: many.keysFrom && formatKeySource(many.keysFrom),
+      keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
       startedAt: new Date(host.clock.now()).toISOString(),
     },
     concurrency,
@@ -428,26 +429,26 @@ function beginRecord(
 
 function planOf(
   run: FileRun,
-  beginning: ResumeDecision,
+  decision: ResumeDecision,
   record: RunRecord | undefined,
   present: (() => PresentMoment) | undefined,
   session: Session,
 ): RunPlan<Row | BadRow> {
-  const { verb, many, file, check, summary, keyOf } = run;
-  const { action, done, ignoreMissing = false } = verb;
-  const before = beginning.kind === 'go-on' ? beginning.before : undefined;
+  const { command, options, file, check, summary, keyOf } = run;
+  const { action, done, ignoreMissing = false } = command;
+  const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
   const { idempotency, sendsKeys } = session;
   const isCreate = action === 'create';
   const policy =
-    before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: many.inDoubt, isCreate, present });
-  const skip = many.inDoubt === 'skip';
+    before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: options.inDoubt, isCreate, present });
+  const skip = options.inDoubt === 'skip';
   return {
-    ...{ action, done, counts, isRead: action === 'get', pace: many, summary },
+    ...{ action, done, counts, isRead: action === 'get', pace: options, summary },
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
-      const recorded = beginRecord(run, beginning, record, session);
+      const recorded = openRunRecord(run, decision, record, session);
       if (before !== undefined && recorded !== undefined && skip) skipDoubts(before, recorded.journal, counts);
       return recorded;
     },

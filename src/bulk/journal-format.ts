@@ -1,120 +1,103 @@
 /**
- * What a journal holds, and how a line of it is written (reliability, C6): `crc32hex SP json LF`. The first line is the
- * header; every other one is a group, `[timeMs, record, …]`, so that what is written together is lost together.
+ * The format of a journal (docs/decisions.md, journal-3): lines of `crc32hex SP json LF`. The first is the header; every
+ * other one is a group, `[timeMs, record, …]`, so that records written together are lost together.
  */
 import { crc32 } from 'node:zlib';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
 import { headerValue } from '../core/item.ts';
 
-/** The newest layout that this listctl knows. */
 export const journalVersion = 1;
 
-/** The most rows that a run can have. */
 export const rowsMax = 1_000_000_000;
 
-/** What a run does to its rows. */
 export type RunAction = 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
 
-/** The first line: what the run is of. Hashes, ids and our own words only: never a token or a field's value. */
+/** The first line of a journal. Holds hashes and ids, never a token or a field's value (docs/decisions.md, journal-6). */
 export interface JournalHeader {
   readonly listctl: 'journal';
   readonly version: typeof journalVersion;
-  /** The run's own id, as `newRunId` gives it. */
+  /** The id of the run, from `newRunId`. */
   readonly run: string;
-  /** The version of listctl that began it. */
+  /** The version of listctl that started it. */
   readonly tool: string;
   readonly action: RunAction;
-  /** The address of the service. */
   readonly origin: string;
   readonly site: string;
   readonly list: string;
-  /** The input: an absolute path, `-` for stdin; null where there is no file. */
+  /** The absolute path of the input, `-` for stdin, null for none. */
   readonly file: string | null;
-  /** What `--resume` looks for: a hash, in lower-case hex digits, at least 16 of them. */
+  /** The hash by which `--resume` finds the run: at least 16 lower-case hex digits. */
   readonly identity: string;
-  /** The run that this one takes back. */
+  /** The run that this one undoes. */
   readonly of?: string;
   readonly input: InputMark;
-  /** How many of the input's rows are this run's: all, or its shard's share. */
+  /** The rows of the run: all of the input, or those of its shard. */
   readonly rows: number;
-  /** A hash of what makes fields of the columns: a run is not gone on with under another mapping. */
+  /** A hash of the options that map columns to fields: a run cannot be resumed with others. */
   readonly mapping: string;
-  /** `2/3`: the second of three shares. */
+  /** `2/3`: the second of three shards. */
   readonly shard: string | null;
   readonly idempotency: 'unknown' | 'honored' | 'none';
-  /** What keys are derived from, as `--idempotency-key-from` says; undefined where they are drawn at random. */
+  /** The value of `--idempotency-key-from`; undefined for random keys. */
   readonly keysFrom?: string | undefined;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
-  /** That only this and the last line are left of the journal of a run that did every row. */
+  /** Set when the journal of a completed run was compacted to this and its last line. */
   readonly isShrunk?: true;
 }
 
-/** What tells an input from another one. */
+/** The identity of an input. */
 export interface InputMark {
   readonly bytes: number;
   /** 64 hex digits. */
   readonly sha256: string;
-  /** How many rows it has; they are numbered from 1. */
   readonly rows: number;
 }
 
-/** A part of a run, by one process: the first one, and one for each time that it is gone on with. */
+/** The part of a run by one process: the first, and one for each resume. */
 export interface SessionStart {
-  /** The id of this start of the machine, which every open intent is judged by; empty where there is none. */
+  /** The boot id of the machine, by which open intents are judged; empty if unknown. */
   readonly boot: string;
-  /** At most so many requests are under way at once in this session; 0 where none is sent at all. */
+  /** The maximum number of concurrent requests; 0 if none is sent. */
   readonly limit: number;
   /** The version of listctl. */
   readonly tool: string;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
-  /** Milliseconds by the monotonic clock, which goes on from one session to the next on the same boot. */
+  /** Milliseconds of the monotonic clock, which continues across sessions on the same boot. */
   readonly monotonicMs?: number;
 }
 
-/** How many rows of a run stand how; together they are all of its rows. */
+/** The number of rows in each state; their sum is all rows. */
 export interface RowCounts {
   readonly done: number;
   readonly failed: number;
   readonly invalid: number;
   readonly inDoubt: number;
   readonly skipped: number;
-  /** Those that are still to do. */
+  /** Remaining rows. */
   readonly left: number;
 }
 
-/** How things stand when a session ends: the rows of the whole run, and what this session did. */
+/** The end of a session: the rows of the whole run, and the figures of this session. */
 export interface RunTotals extends RowCounts {
-  /** How long the session took, in milliseconds. */
   readonly ms: number;
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
-  /** Why it ended before its rows did, in our own words. */
+  /** Why it ended early: the kind of failure or the signal. */
   readonly reason?: string;
 }
 
-/** A session begins. */
-export type BeginRecord = readonly ['B', SessionStart];
-
 /**
- * Row, seq, attempt, key, hash, ifMatch: the row's request may be sent as soon as this is on disk.
- *
- * `seq` counts the sends of the whole run, from 1, in the order in which they go to the client; `attempt` those of the
- * row, from 1; `hash` is the first 16 hex digits of the SHA-256 of the row's canonical payload.
+ * The intent of a request, on disk before it is sent. `seq` counts the requests of the run and `attempt` those of the
+ * row, both from 1; `hash` is that of the row's payload.
  */
 export type IntentRecord =
   | readonly ['I', row: number, seq: number, attempt: number, key: string | null, hash: string]
   | readonly ['I', row: number, seq: number, attempt: number, key: string | null, hash: string, ifMatch: string];
 
-/** The attempt was not sent, or was refused and may be tried again: the row is as it was before its intent. */
-export type NotSentRecord = readonly ['N', row: number];
-
-/** Done; final. */
-export type DoneRecord = readonly ['D', row: number, id: string, etag: string | null, tookMs: number];
-
-/** Refused for good. The code is the service's own word for it. */
+/** A row that failed, with the service's own error code. */
 export type FailedRecord = readonly [
   'F',
   row: number,
@@ -124,58 +107,52 @@ export type FailedRecord = readonly [
   tookMs: number | null,
 ];
 
-/** Found invalid without being sent. */
-export type InvalidRecord = readonly ['X', row: number];
-
-/** Sent, and what became of it is unknown. The cause is in our own words. */
-export type UnknownRecord = readonly ['U', row: number, cause: string, tookMs: number | null];
-
-/** What a person says became of a row in doubt. `applied` is final. */
-export type ResolvedRecord =
+/** The records that the state of a row depends on. */
+export type RowRecord =
+  | IntentRecord
+  /** Not sent, or refused and retryable: the row is as before its intent. */
+  | readonly ['N', row: number]
+  /** Done, which is final. */
+  | readonly ['D', row: number, id: string, etag: string | null, tookMs: number]
+  | FailedRecord
+  /** Invalid, and therefore not sent. */
+  | readonly ['X', row: number]
+  /** Sent, with unknown outcome. */
+  | readonly ['U', row: number, cause: string, tookMs: number | null]
+  /** The resolution of a row in doubt; `applied` is final. */
   | readonly ['R', row: number, 'applied', id: string]
   | readonly ['R', row: number, 'not-applied']
   | readonly ['R', row: number, 'skipped'];
 
-/** The whole run waits, because it is throttled. */
-export type ThrottledRecord = readonly ['T', waitMs: number];
+/** Any record. */
+export type JournalRecord =
+  | RowRecord
+  /** A session starts. */
+  | readonly ['B', SessionStart]
+  /** The run waits because it is throttled. */
+  | readonly ['T', waitMs: number]
+  /** The clock of the service is ahead of this session's; recorded when known, and when it changes. */
+  | readonly ['S', aheadMs: number]
+  /** The session ends. */
+  | readonly ['E', RunTotals];
 
-/** The clock of the service is so many milliseconds ahead of this session's: said once it is known, and when it changes. */
-export type ServiceClockRecord = readonly ['S', aheadMs: number];
-
-/** The session ended by itself. */
-export type EndRecord = readonly ['E', RunTotals];
-
-/** What a row's state depends on. */
-export type RowRecord =
-  | IntentRecord
-  | NotSentRecord
-  | DoneRecord
-  | FailedRecord
-  | InvalidRecord
-  | UnknownRecord
-  | ResolvedRecord;
-
-/** Anything that a group may hold. */
-export type JournalRecord = BeginRecord | RowRecord | ThrottledRecord | ServiceClockRecord | EndRecord;
-
-/** What is written together: milliseconds since the session began, and the records in their order. */
+/** The records of one line, and the milliseconds since the session began. */
 export type JournalGroup = readonly [timeMs: number, ...records: JournalRecord[]];
 
-/** A line of a journal, its LF included. */
+/** Encodes a line, with its LF. */
 export function encodeLine(value: JournalHeader | JournalGroup): Buffer {
   const json = JSON.stringify(value);
   return Buffer.from(`${checksumOf(json)} ${json}\n`);
 }
 
 /**
- * The value of a line.
+ * Decodes a line without its LF.
  *
- * @param line its bytes, without the LF
- * @returns undefined, which is no JSON, where the checksum says that these are not the bytes that were written
+ * @returns undefined if the checksum does not match
  */
 export function decodeLine(line: Buffer): unknown {
   const json = line.subarray(9);
-  // As text, digit for digit: an upper-case digit was not written by us.
+  // Compared as text: upper-case digits are never written.
   if (line[8] !== 0x20 || line.toString('latin1', 0, 8) !== checksumOf(json)) return undefined;
   try {
     return JSON.parse(json.toString());
@@ -193,12 +170,12 @@ export function isAnyHeader(value: unknown): value is { readonly version: number
   return isObject(value) && value['listctl'] === 'journal' && isCount(value['version']);
 }
 
-/** Whether a value is a header of this version; members that it does not know are let through. */
+/** Whether a value is a header of this version; unknown members are accepted. */
 export function isHeader(value: unknown): value is JournalHeader {
   return isAnyHeader(value) && hasShape(value, header) && isPossible(value as unknown as JournalHeader);
 }
 
-/** A row takes at least one byte, and gzip packs at most 1,032 into one; the steps of a plan are not in its input. */
+/** A row takes at least one byte, of which gzip packs at most 1,032 into one; the steps of a plan are not in its input. */
 function isPossible({ action, input: { bytes, rows: inputRows }, rows }: JournalHeader): boolean {
   if (rows > inputRows || inputRows > rowsMax) return false;
   return action === 'undo' || action === 'apply' || inputRows <= bytes * 1032;
@@ -211,7 +188,6 @@ export function isGroup(value: unknown): value is JournalGroup {
   return true;
 }
 
-/** Whether a value is a record: each of its elements in its place, and no more of them. */
 function isRecord(value: unknown): value is JournalRecord {
   if (!Array.isArray(value)) return false;
   const letter: unknown = value[0];
@@ -219,7 +195,7 @@ function isRecord(value: unknown): value is JournalRecord {
   return shapes?.some((shape) => isOfShape(value, shape)) === true;
 }
 
-/** Looked at in its place: there are two of these for each row of a run. */
+/** Checks elements in place, since there are two records for each row. */
 function isOfShape(record: readonly unknown[], shape: readonly Check[]): boolean {
   if (record.length !== shape.length + 1) return false;
   for (let at = 0; at < shape.length; at += 1) if (shape[at]?.(record[at + 1]) !== true) return false;
@@ -232,7 +208,7 @@ type Shape = Readonly<Record<string, Check>>;
 const isText: Check = (value) => typeof value === 'string';
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isFromOne: Check = (value) => isCount(value) && value !== 0;
-/** Two of them added up are still a date. */
+/** The sum of two such times is still a valid date. */
 const isTime: Check = (value) => isCount(value) && (value as number) <= 4e15;
 const isAhead: Check = (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 4e15;
 const isMs: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
@@ -292,7 +268,7 @@ const header: Shape = {
 const row = isFromOne;
 const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
 
-/** What follows each letter. */
+/** The elements after each letter. */
 const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
   B: [[isSession]],
   I: [intent, [...intent, isText]],

@@ -1,4 +1,4 @@
-/** The lines of a journal as they are read: each is whole and as it was written, or the reading ends in a Failure. */
+/** Reads the lines of a journal, and fails at the first damaged one. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
 import { errnoReason, Failure } from '../core/errors.ts';
 import { makePrivateDirectory } from '../core/files.ts';
@@ -13,35 +13,33 @@ import {
   journalVersion,
 } from './journal-format.ts';
 
-/** What stands in the file was not written like that: `reason` says what is wrong with what begins at the byte. */
+/** The failure for a line that differs from what was written. */
 export function damagedJournal(path: string, offsetBytes: number, reason: string): Failure {
   return new Failure('local-file', `${path} is damaged at byte ${offsetBytes}: ${reason}`, {
-    hint: `nothing was sent, and ${path} was left as it is: what it says of the rows before that byte may help\nto start from the first row all the same, whatever was done: --restart`,
+    hint: `pass --restart to ignore it and send every row, also those that are done; nothing was sent\n${path} was not changed, and its lines before that byte are intact`,
   });
 }
 
-/** The file is something else, and therefore nothing that a run may write to. */
 function noJournal(path: string): Failure {
-  return new Failure('local-file', `${path} is no journal of listctl, or its first line is damaged (at byte 0)`, {
-    hint: `nothing was sent, and it was left as it is: name another file with --journal\nor, where ${path} is that of a run, start from its first row with --restart`,
+  return new Failure('local-file', `${path} is not a listctl journal, or its first line is damaged (at byte 0)`, {
+    hint: `pass another file with --journal; nothing was sent, and the file was not changed\nif ${path} is the journal of this run, pass --restart to start over`,
   });
 }
 
-/** It was written by a listctl that knows more. */
 function newerJournal(path: string, version: number): Failure {
-  return new Failure('local-file', `${path} was written by a newer listctl (its version is ${version})`, {
-    hint: 'update listctl; nothing was sent, and the file was left as it is',
+  return new Failure('local-file', `${path} was written by a newer listctl (journal version ${version})`, {
+    hint: 'update listctl; nothing was sent, and the file was not changed',
   });
 }
 
-/** It was removed, moved or replaced while a run wrote to it. */
+/** The failure for a journal that was removed, moved or replaced during its run. */
 export function lostJournal(path: string): Failure {
   return new Failure('local-file', `cannot write ${path}: it was removed or replaced during the run`, {
-    hint: 'no further row is sent; what this run did is recorded nowhere else: put the file back if it was moved,\notherwise check the list before these rows are sent again',
+    hint: 'restore the file if it was moved; otherwise check the list before sending these rows again\nno further row is sent, and the results of this run are recorded nowhere else',
   });
 }
 
-/** A system call on it failed. `verb` continues «cannot …». */
+/** The failure of a system call on a journal. */
 export function journalFault(
   verb: 'read' | 'write' | 'create' | 'list' | 'remove',
   path: string,
@@ -55,26 +53,26 @@ export function journalFault(
 }
 
 const hints = {
-  read: 'it is the record of a run: without it nothing can be gone on with',
-  write: 'no further row is sent: mend that, then go on with --resume',
-  create: 'nothing was sent: name another file with --journal',
-  list: 'it is the directory of what runs have done',
-  remove: 'it is the record of a run',
+  read: 'check the file: a run cannot be resumed without its journal',
+  write: 'stopped; fix the cause, then run again with --resume',
+  create: 'pass another file with --journal; nothing was sent',
+  list: 'check the directory: it holds the journals of runs',
+  remove: 'check the file: it is the journal of a run',
 } as const;
 
-/** The system calls that journals are made of, so that a disk that is full, fails or loses its power can stand in. */
+/** The system calls of journals; tests replace them to simulate full disks, errors and power cuts. */
 export interface JournalIo extends FileIo {
-  /** Gives how many bytes were read; 0 at the end. */
+  /** Returns the number of bytes read; 0 at the end. */
   read(descriptor: number, into: Uint8Array, position: number): number;
   lengthOf(descriptor: number): number;
-  /** Whether the file that a descriptor was opened on is still the one with that name. */
+  /** Whether the path still leads to the file of a descriptor. */
   isAt(descriptor: number, path: string): boolean;
   truncate(descriptor: number, lengthBytes: number): void;
-  /** fdatasync, beside the other work. */
+  /** An asynchronous fdatasync. */
   syncData(descriptor: number): Promise<void>;
-  /** Makes a directory, and those above it, for its owner alone; gives those that it made, the outermost first. */
+  /** Makes a directory and its parents with mode 0700; returns those that it made, outermost first. */
   makeDirectory(path: string): readonly string[];
-  /** When a file was last written, in milliseconds since the Unix epoch; NaN where that cannot be told. */
+  /** The time of the last write, in milliseconds since the Unix epoch; NaN if unknown. */
   modifiedMs(path: string): number;
 }
 
@@ -97,38 +95,36 @@ export const fileIo: JournalIo = {
   modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
 };
 
-/** The first line. */
 export interface PlacedHeader {
   readonly header: JournalHeader;
-  /** Its length, LF included: where the groups begin. */
+  /** The length of its line with the LF: where the groups begin. */
   readonly lengthBytes: number;
 }
 
-/** A group, and the byte at which its line begins. */
+/** A group and the offset of its line. */
 export interface PlacedGroup {
   readonly group: JournalGroup;
   readonly offsetBytes: number;
 }
 
-/** How a journal ends. */
+/** The end of a journal. */
 export interface JournalTail {
-  /** How many bytes of it are whole lines. */
+  /** The length of its whole lines. */
   readonly lengthBytes: number;
-  /** How many bytes after those are a line that was not written to its end, or the NULs of a lost block. */
+  /** The length of an incomplete last line, or of the NULs of a lost block. */
   readonly tornBytes: number;
 }
 
 const blockBytes = 65_536;
 const headerBytesMax = 1_048_576;
-/** No group that we write comes near it; what does would fill the memory. */
+/** Far above any group that is written; bounds memory. */
 const lineBytesMax = 67_108_864;
 
 /**
  * Reads the first line.
  *
- * @returns undefined where there is no file. An empty one is damage: a journal has its first line from the moment that
- *   it has its name, so something else emptied it
- * @throws {Failure} local-file, when it cannot be read, is damaged, is something else, or is newer than this listctl
+ * @returns undefined if there is no file. An empty file is damage: a journal gets its name with its first line
+ * @throws {Failure} local-file
  */
 export function readHeader(path: string, io: JournalIo): PlacedHeader | undefined {
   const descriptor = openIfThere(path, io);
@@ -145,9 +141,9 @@ export function readHeader(path: string, io: JournalIo): PlacedHeader | undefine
 }
 
 /**
- * Whether a file is a journal, if a damaged one: it begins as one. A file that is empty or not there may become one.
+ * Whether a file may be replaced by a journal: it begins like one, is empty or does not exist.
  *
- * @throws {Failure} local-file, when it cannot be read
+ * @throws {Failure} local-file
  */
 export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
   const descriptor = openIfThere(path, io);
@@ -161,9 +157,8 @@ export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
 }
 
 /**
- * Reads every group, in blocks, and lets other work go on between them.
+ * Reads every group, in blocks, and yields to other work between them.
  *
- * @param fromBytes where they begin
  * @throws {Failure} local-file, with the byte, at the first line that is damaged
  */
 export async function* readGroups(
@@ -194,7 +189,7 @@ export async function* readGroups(
       }
       // Copied, since the block is read into again.
       begun.push(Buffer.from(bytes.subarray(start)));
-      if (positionBytes - offsetBytes > lineBytesMax) throw damagedJournal(path, offsetBytes, 'a line has no end');
+      if (positionBytes - offsetBytes > lineBytesMax) throw damagedJournal(path, offsetBytes, 'a line is too long');
       await new Promise(setImmediate);
     }
   } finally {
@@ -205,7 +200,7 @@ export async function* readGroups(
 /**
  * Reads the last group alone.
  *
- * @returns undefined where there is none, or where it takes more than a look at the file's end to see it
+ * @returns undefined if there is none, or if its line is longer than a block
  */
 export function readLastGroup(path: string, fromBytes: number, io: JournalIo): JournalGroup | undefined {
   const descriptor = openIfThere(path, io);
@@ -215,7 +210,7 @@ export function readLastGroup(path: string, fromBytes: number, io: JournalIo): J
     const startBytes = Math.max(fromBytes - 1, lengthBytes - blockBytes);
     const end = readFrom(path, descriptor, startBytes, blockBytes, io);
     if (end.at(-1) !== 0x0a) return undefined;
-    // Where it begins before that look its checksum is another one.
+    // The checksum fails if the line begins before this block.
     const value = decodeLine(end.subarray(end.lastIndexOf(0x0a, -2) + 1, -1));
     return isGroup(value) ? value : undefined;
   } finally {
@@ -233,7 +228,7 @@ function openIfThere(path: string, io: JournalIo): number | undefined {
   }
 }
 
-/** The file from its start: at least to its first LF, or as far as a header may reach. */
+/** Reads up to the first LF at least, or as far as a header may reach. */
 function readStart(path: string, descriptor: number, io: JournalIo): Buffer {
   const start = readFrom(path, descriptor, 0, blockBytes, io);
   return start.includes(0x0a) ? start : readFrom(path, descriptor, 0, headerBytesMax, io);
@@ -252,27 +247,27 @@ function headerOf(line: Buffer, path: string): JournalHeader {
   const value = decodeLine(line);
   if (!isAnyHeader(value)) throw noJournal(path);
   if (value.version > journalVersion) throw newerJournal(path, value.version);
-  if (!isHeader(value)) throw damagedJournal(path, 0, 'its first line is not what it should be');
+  if (!isHeader(value)) throw damagedJournal(path, 0, 'its first line is not valid');
   return value;
 }
 
 function groupOf(line: Buffer, path: string, offsetBytes: number): JournalGroup {
   const value = decodeLine(line);
-  if (value === undefined) throw damagedJournal(path, offsetBytes, 'the checksum of that line is another one');
-  if (!isGroup(value)) throw damagedJournal(path, offsetBytes, 'that line is not what it should be');
+  if (value === undefined) throw damagedJournal(path, offsetBytes, 'the checksum of the line does not match');
+  if (!isGroup(value)) throw damagedJournal(path, offsetBytes, 'the line is not valid');
   return value;
 }
 
-/** What is behind the last LF, as a tear; it is none where a line's LF itself was changed. */
+/** Judges the bytes after the last LF: an incomplete line, or damage if only the LF itself was changed. */
 function tailOf(bytes: Buffer, path: string, offsetBytes: number): JournalTail {
-  if (hasChangedEnd(bytes)) throw damagedJournal(path, offsetBytes, 'the end of that line was changed');
+  if (hasChangedEnd(bytes)) throw damagedJournal(path, offsetBytes, 'the end of the line was changed');
   return { lengthBytes: offsetBytes, tornBytes: bytes.length };
 }
 
-/** What an LF is with one bit of it changed; as a NUL it never is. */
+/** An LF with one flipped bit. */
 const changedEnds: ReadonlySet<number | undefined> = new Set([0x0b, 0x08, 0x0e, 0x02, 0x1a, 0x2a, 0x4a, 0x8a]);
 
-/** Whether a whole line stands there with something that was its LF: a torn one is never followed by anything. */
+/** Whether a whole line is followed by a changed LF: nothing ever follows an incomplete line. */
 function hasChangedEnd(bytes: Buffer): boolean {
   for (let close = bytes.indexOf(0x5d); close !== -1; close = bytes.indexOf(0x5d, close + 1)) {
     if (isWholeTo(bytes, close + 1)) return true;

@@ -1,4 +1,4 @@
-/** What became of a run, read from its journal (reliability, C6). */
+/** Replays a journal: the state of every row of a run (docs/decisions.md, journal-4). */
 import type {
   IntentRecord,
   JournalHeader,
@@ -11,22 +11,22 @@ import type {
 import { damagedJournal, fileIo, type JournalIo, type PlacedGroup, readGroups, readHeader } from './journal-lines.ts';
 import type { IdSet, SentMoment } from './keys.ts';
 
-/** How a row stands. Pending is also what was not sent, was refused for now, or was said not to be applied. */
+/** The state of a row. `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
 export type RowState = 'pending' | 'done' | 'failed' | 'invalid' | 'in-doubt' | 'skipped';
 
 const states: readonly RowState[] = ['pending', 'done', 'failed', 'invalid', 'in-doubt', 'skipped'];
 
-/** What is known of a row whose outcome is not. */
+/** A row in doubt. */
 export interface Doubt extends SentMoment {
   readonly key: string | null;
-  /** Of the payload that may have been applied. */
+  /** The hash of the payload that may have been applied. */
   readonly hash: string;
   readonly attempt: number;
-  /** Why it is unknown; undefined where the process ended while the request was under way, or could be. */
+  /** Why the outcome is unknown; undefined if the process ended while the request was or may have been in flight. */
   readonly cause: string | undefined;
-  /** When the first attempt in doubt with this key was recorded, as `serviceAt` and `session` are of that one. */
+  /** When the first attempt in doubt with this key was recorded; `serviceAt` and `session` belong to the same one. */
   readonly sentAt: number;
-  /** Whether no outcome at all was recorded. */
+  /** Whether no outcome was recorded. */
   readonly isOpen: boolean;
 }
 
@@ -39,17 +39,16 @@ interface OpenIntent {
 /** The rows of a run. */
 export interface RunRows {
   /**
-   * Takes a record.
+   * Applies a record.
    *
    * @param at when it was written: milliseconds since the Unix epoch
-   * @returns why it cannot stand there, if it cannot
+   * @returns why it contradicts earlier records, if it does
    */
   take(record: RowRecord, at: number): string | undefined;
-  /** Whatever is taken from now on is of this session. */
+  /** Starts the next session. */
   begin(session: SessionStart): void;
-  /** The clock of the service is so far ahead of the session's. */
   hearService(aheadMs: number): void;
-  /** Judges the open intents of the session that ended: see `settle`. */
+  /** Judges the open intents of a session that ended: see `Replay.stateOf`. */
   settle(session: SessionStart, boot: string): void;
   stateOf(row: number): RowState;
   hashOf(row: number): string | undefined;
@@ -59,10 +58,10 @@ export interface RunRows {
 }
 
 /**
- * Makes the rows of a run, all of them pending.
+ * Makes the table of rows, all pending.
  *
- * @param rowMax the highest number of a row
- * @param isDone whether all of them are done instead
+ * @param rowMax the highest row number
+ * @param isDone makes all of them done instead
  */
 export function runRows(rowMax: number, isDone: boolean): RunRows {
   const table = rowTable(isDone ? 'done' : 'pending');
@@ -77,14 +76,14 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
   };
   const doubted = (row: number, doubt: Doubt) => {
     const before = doubts.get(row);
-    // A service keeps a key from the first time that it saw it.
+    // A service remembers a key from its first use.
     const isSameKey = before !== undefined && before.key !== null && before.key === doubt.key;
     open.delete(row);
     const first = isSameKey ? before : doubt;
     doubts.set(row, { ...doubt, sentAt: first.sentAt, serviceAt: first.serviceAt, session: first.session });
     table.setState(row, 'in-doubt');
   };
-  /** What an attempt leaves that had no effect: a doubt of an earlier one is still one. */
+  /** Undoes an intent without effect; an earlier doubt remains. */
   const asBefore = (row: number) => {
     open.delete(row);
     table.setState(row, doubts.has(row) ? 'in-doubt' : 'pending');
@@ -97,7 +96,7 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
   };
   const lost = (row: number, cause: string) => {
     const doubt = open.get(row)?.doubt ?? doubts.get(row);
-    if (doubt === undefined) return 'it says that an outcome is unknown, of a row that was not sent';
+    if (doubt === undefined) return 'it records an unknown outcome for a row that was not sent';
     doubted(row, { ...doubt, cause, isOpen: false });
     return undefined;
   };
@@ -105,8 +104,8 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
   return {
     take: (record, at) => {
       const [letter, row] = record;
-      if (row > rowMax) return `it names row ${row}, of ${rowMax}`;
-      if (table.stateOf(row) === 'done') return `it comes after row ${row} was done`;
+      if (row > rowMax) return `it names row ${row}, but the input has ${rowMax}`;
+      if (table.stateOf(row) === 'done') return `it follows the completion of row ${row}`;
       if (letter === 'I') intended(record, at);
       else if (letter === 'N') asBefore(row);
       else if (letter === 'U') return lost(row, record[2]);
@@ -135,7 +134,7 @@ export function runRows(rowMax: number, isDone: boolean): RunRows {
   };
 }
 
-/** When requests are sent, by the clocks of their session. */
+/** Dates requests by the clocks of their session. */
 function sentMoments() {
   let session: SessionStart | undefined;
   let aheadMs: number | undefined;
@@ -146,7 +145,7 @@ function sentMoments() {
     at: (sentAt: number): SentMoment => {
       return { sentAt, serviceAt: aheadMs === undefined ? undefined : sentAt + aheadMs, session };
     },
-    /** Also what the session sent before the service first said its time was sent by that clock. */
+    /** Applies to earlier requests of the session as well. */
     hear: (ms: number) => {
       aheadMs = ms;
       return (doubt: Doubt): Doubt => {
@@ -176,16 +175,15 @@ function countsOf(found: Readonly<Record<RowState, number>>, rows: number, isDon
   return { done, failed, invalid, inDoubt, skipped, left: rows - done - failed - invalid - inDoubt - skipped };
 }
 
-/** So many rows share one piece of memory. */
+/** The rows of one page of memory. */
 const pageRows = 1024;
 
-/** States and hashes of the rows from a multiple of `pageRows` on. */
 interface Page {
   readonly codes: Uint8Array;
   readonly hashes: Uint32Array;
 }
 
-/** States and hashes by row number, in memory that grows with the rows seen, however high their numbers are. */
+/** States and hashes by row number; memory grows with the rows seen, not with their numbers. */
 function rowTable(initial: RowState) {
   const pages: Page[] = [];
   const hasHash = 0x80;
@@ -221,7 +219,7 @@ function rowTable(initial: RowState) {
     },
     count: () => {
       const found = { pending: 0, done: 0, failed: 0, invalid: 0, 'in-doubt': 0, skipped: 0 };
-      // Not by index: between two pages there may be millions of places without one.
+      // The array is sparse.
       pages.forEach(({ codes }) => {
         for (const code of codes) found[stateIn(code)] += 1;
       });
@@ -230,63 +228,57 @@ function rowTable(initial: RowState) {
   };
 }
 
-/** A run as its journal tells of it. */
+/** A run, as recorded in its journal. */
 export interface Replay {
   readonly header: JournalHeader;
-  /** In their order. */
   readonly sessions: readonly SessionStart[];
-  /** How many bytes of the file are whole lines. */
+  /** The length of the whole lines of the file. */
   readonly lengthBytes: number;
-  /** How many bytes after those are a line that was torn; `reopenJournal` cuts them off. */
+  /** The length of an incomplete last line, which `reopenJournal` cuts off. */
   readonly tornBytes: number;
   /**
-   * How a row stands.
-   *
-   * An intent without an outcome is in doubt where its request can have been sent. Where the machine has not been
-   * started anew since, those are the first so many, by `seq`, as were under way at once at most: what was recorded
-   * before a slot was used again has outlived the process. After a power cut it is any of them. A row whose attempt
-   * was not sent is what it was before: still to do, or in doubt because of an earlier attempt.
+   * The state of a row. An intent without an outcome is in doubt if its request may have been sent (docs/decisions.md,
+   * doubt-2): on the same boot those are the first by `seq`, as many as were in flight at most; after a power cut, any.
    */
   stateOf(row: number): RowState;
-  /** The hash of its last intent; undefined where there is none, and in a journal that was shrunk. */
+  /** The hash of its last intent; undefined without one, and in a compacted journal. */
   hashOf(row: number): string | undefined;
   /** Undefined for a row that is not in doubt. */
   doubtOf(row: number): Doubt | undefined;
   /** The rows in doubt, ascending. */
   doubts(): Iterable<number>;
   readonly counts: RowCounts;
-  /** For the next intent. */
+  /** The sequence number of the next intent. */
   readonly nextSeq: number;
-  /** What the last session said when it ended; undefined where anything came after that. */
+  /** The totals of the last session, if nothing follows them. */
   readonly ended: RunTotals | undefined;
   /** When the last group was written: milliseconds since the Unix epoch. */
   readonly lastAt: number;
 }
 
-/** One record, where it stands. */
+/** A record with its session and time. */
 export interface PlacedRecord {
-  /** Which of the run's sessions, from 0. */
+  /** The index of its session, from 0. */
   readonly session: number;
-  /** Since that session began. */
+  /** Since the session began. */
   readonly timeMs: number;
   readonly record: JournalRecord;
 }
 
-/** What a journal is read with. */
+/** Options for reading a journal. */
 export interface ReplayOptions {
-  /** The id of this start of the machine; empty where there is none. */
+  /** The boot id of this machine; empty if unknown. */
   readonly boot: string;
   readonly io?: JournalIo;
-  /** Takes the ids that its creates were given. */
+  /** Collects the ids of created items. */
   readonly given?: IdSet;
 }
 
 /**
- * Reads a journal. In memory it is nine bytes a row, and what is known of each row in doubt.
+ * Reads a journal. Takes nine bytes of memory per row, and more for rows in doubt.
  *
- * @returns undefined where no run was begun (`readHeader`)
- * @throws {Failure} local-file, with the byte, when it is damaged: whole lines that are not as they were written, or
- *   that contradict each other. Nothing may be sent then
+ * @returns undefined if there is no file
+ * @throws {Failure} local-file, if lines are damaged or contradict each other; nothing may be sent then
  */
 export async function readJournal(
   path: string,
@@ -315,9 +307,9 @@ export async function readJournal(
 }
 
 /**
- * Every record of a journal in its order: for the ids of what was created, the times of answers, the rate.
+ * Reads the records of a journal in their order.
  *
- * @throws {Failure} local-file, as `readJournal`, but for lines that contradict each other
+ * @throws {Failure} local-file
  */
 export async function* journalRecords(path: string, io: JournalIo = fileIo): AsyncGenerator<PlacedRecord> {
   const start = readHeader(path, io);
@@ -345,7 +337,7 @@ function replayOf(path: string, rows: RunRows, given: IdSet | undefined) {
     ended = record[0] === 'E' ? record[1] : undefined;
     switch (record[0]) {
       case 'B':
-        // Judged then and there: whoever began it acted on that, and saw to it that what it had read is on disk.
+        // The new session acted on this judgment.
         end(record[1].boot);
         sessions.push(record[1]);
         rows.begin(record[1]);
@@ -372,7 +364,8 @@ function replayOf(path: string, rows: RunRows, given: IdSet | undefined) {
   return {
     take: ({ group: [timeMs, ...records], offsetBytes }: PlacedGroup) => {
       for (const record of records) {
-        if (record[0] !== 'B' && sessions.length === 0) throw damagedJournal(path, offsetBytes, 'no session was begun');
+        if (record[0] !== 'B' && sessions.length === 0)
+          throw damagedJournal(path, offsetBytes, 'no session was started');
         const reason = taken(record, atOf(timeMs));
         if (reason !== undefined) throw damagedJournal(path, offsetBytes, reason);
         lastAt = Math.max(lastAt, atOf(timeMs));

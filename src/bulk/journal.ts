@@ -1,4 +1,4 @@
-/** The record of a run, as it is written: a request's intent before its first byte, an outcome before it is printed (C7). */
+/** Writes the journal of a run: intents before requests, outcomes before results (docs/decisions.md, journal-1, -2). */
 import { dirname } from 'node:path';
 import { newTemporary, writeWhole } from '../core/write-file.ts';
 import {
@@ -11,54 +11,46 @@ import {
   journalVersion,
   type SessionStart,
 } from './journal-format.ts';
-import { fileIo, type JournalIo, journalFault, lostJournal, readHeader } from './journal-lines.ts';
+import { fileIo, type JournalIo, type JournalTail, journalFault, lostJournal, readHeader } from './journal-lines.ts';
 
-/** A journal that is being written, by one process: its lock is the caller's. */
+/** A journal that is open for writing; the caller holds its lock. */
 export interface Journal {
   readonly path: string;
   /**
-   * Appends one group; when it returns, a killed process does not lose it, a power cut may.
+   * Appends one group. Afterwards a killed process does not lose it; a power cut may.
    *
    * @param timeMs since the session began; rounded down
-   * @throws {Failure} local-file, when it cannot be written whole; every later call then throws the same
-   * @throws {TypeError} when a record is not as it should be; nothing is written then
+   * @throws {Failure} local-file; every later call then throws the same
+   * @throws {TypeError} for an invalid record; nothing is written then
    */
   write(records: readonly JournalRecord[], timeMs: number): void;
   /**
-   * Resolves when all that was written before the call is on disk. One runs at a time; calls meanwhile share the next.
+   * Resolves when everything written before the call is on disk. Concurrent calls share a sync.
    *
-   * @throws {Failure} local-file; every later call then throws the same, and the system is not asked again: after one
-   *   failure it may call lost bytes written (PostgreSQL, "PANIC on fsync() failure")
+   * @throws {Failure} local-file; every later call then throws the same without another fsync, which may succeed although
+   *   data is lost (docs/decisions.md, journal-5)
    */
   sync(): Promise<void>;
   /**
-   * Syncs, then closes the file, also when the sync fails, or the file has lost its name meanwhile.
+   * Syncs and closes the file.
    *
    * @throws {Failure} local-file
    */
   close(): Promise<void>;
 }
 
-/** What the caller says of a run; the rest of the header is the journal's own. */
+/** The members of a header that the caller sets. */
 export type NewHeader = Omit<JournalHeader, 'listctl' | 'version' | 'isShrunk'>;
 
-/** What is needed of a replay to go on behind it. */
-export interface ReplayedLength {
-  readonly lengthBytes: number;
-  readonly tornBytes: number;
-}
-
 /**
- * Makes a journal: its directory closed to others where there is none, the file mode 0600, header and first session
- * written. All of it is on disk when this returns, and before it has its name: however the process ends, a journal
- * without its first line is nothing that listctl left.
+ * Creates a journal, mode 0600, with its header and first session. It gets its name when it is on disk, so that no
+ * journal is ever without its first line.
  *
- * @param path where nothing is; its lock is the caller's
- * @throws {Failure} local-file, when it cannot be made, or something is there; nothing of it is left then
+ * @throws {Failure} local-file, also if the file exists
  */
 export function createJournal(path: string, header: NewHeader, session: SessionStart, io: JournalIo = fileIo): Journal {
   const whole = { listctl: 'journal', version: journalVersion, ...header } as const;
-  if (!isHeader(whole)) throw new TypeError('no header is like that');
+  if (!isHeader(whole)) throw new TypeError('invalid journal header');
   const bytes = Buffer.concat([encodeLine(whole), beginLine(session)]);
   return tryTo('create', path, () => {
     const directory = dirname(path);
@@ -70,7 +62,7 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       writeWhole(descriptor, bytes, 0, io);
       io.sync(descriptor);
       io.rename(unnamed, path);
-      // A directory that is new has its own name in the one above.
+      // A new directory needs a sync of its parent.
       for (const named of new Set([directory, ...made.map(dirname)])) io.syncDirectory(named);
     } catch (error) {
       abandon(descriptor, io);
@@ -78,20 +70,19 @@ export function createJournal(path: string, header: NewHeader, session: SessionS
       attempt(() => io.remove(path));
       throw error;
     }
-    return journalOn({ path, descriptor, lengthBytes: bytes.length }, io);
+    return journalOn(path, descriptor, bytes.length, io);
   });
 }
 
 /**
- * Opens a journal to go on with: cuts off its torn tail and begins another session. What was there is on disk, and the
- * session is, when this returns: what the session was begun on is then what every later reader finds.
+ * Opens a journal to resume its run: cuts off an incomplete last line and starts a session, which is on disk afterwards.
  *
- * @param replay what `readJournal` gave, under the same lock
- * @throws {Failure} local-file, when that fails, or the file has changed since it was read
+ * @param replay the result of `readJournal`, under the same lock
+ * @throws {Failure} local-file, also if the file changed since it was read
  */
 export function reopenJournal(
   path: string,
-  replay: ReplayedLength,
+  replay: JournalTail,
   session: SessionStart,
   io: JournalIo = fileIo,
 ): Journal {
@@ -100,7 +91,7 @@ export function reopenJournal(
     const descriptor = io.open(path, 'r+');
     try {
       if (io.lengthOf(descriptor) !== replay.lengthBytes + replay.tornBytes) {
-        throw new Error('somebody changed it since it was read');
+        throw new Error('it changed since it was read');
       }
       if (replay.tornBytes > 0) {
         io.truncate(descriptor, replay.lengthBytes);
@@ -112,18 +103,12 @@ export function reopenJournal(
       abandon(descriptor, io);
       throw error;
     }
-    return journalOn({ path, descriptor, lengthBytes: replay.lengthBytes + bytes.length }, io);
+    return journalOn(path, descriptor, replay.lengthBytes + bytes.length, io);
   });
 }
 
-/** A journal's file: where it ends is where the next group goes. */
-interface JournalFile {
-  readonly path: string;
-  readonly descriptor: number;
-  readonly lengthBytes: number;
-}
-
-function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo): Journal {
+/** @param lengthBytes where the next group goes */
+function journalOn(path: string, descriptor: number, lengthBytes: number, io: JournalIo): Journal {
   let endBytes = lengthBytes;
   let failure: Error | undefined;
   let isOpen = true;
@@ -132,7 +117,7 @@ function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo
   let next: Promise<void> | undefined;
   const refuse = () => {
     if (failure !== undefined) throw failure;
-    // The system may have given the descriptor's number to another file.
+    // The descriptor may belong to another file by now.
     if (!isOpen) throw new Error(`the journal ${path} is closed`);
   };
   const fail = (error: unknown) => {
@@ -151,7 +136,7 @@ function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo
     refuseLoss();
     syncedBytes = upToBytes;
   };
-  /** What is written to a file without a name is recorded nowhere. */
+  /** Fails if the file was removed or replaced: its records would be lost. */
   const refuseLoss = () => {
     try {
       if (!io.isAt(descriptor, path)) throw lostJournal(path);
@@ -168,7 +153,7 @@ function journalOn({ path, descriptor, lengthBytes }: JournalFile, io: JournalIo
     return own;
   };
   const sync = () => {
-    // What waits for its turn covers this call as well: it looks at what was written when it starts.
+    // A sync that has not started yet covers this call as well.
     if (next === undefined && running === undefined) return start();
     next ??= running?.then(start, start);
     return next ?? start();
@@ -204,13 +189,13 @@ function beginLine(session: SessionStart): Buffer {
   return groupLine([0, ['B', session]]);
 }
 
-/** Checked here too: what could not be read again would be known only when somebody needs it. */
+/** Checks a group before it is written, so that it can be read. */
 function groupLine(group: JournalGroup): Buffer {
-  if (!isGroup(group)) throw new TypeError(`no group is like that: ${JSON.stringify(group).slice(0, 100)}`);
+  if (!isGroup(group)) throw new TypeError(`invalid journal group: ${JSON.stringify(group).slice(0, 100)}`);
   return encodeLine(group);
 }
 
-/** Closes it, whatever became of it: there is an error to tell already, or nothing more to lose. */
+/** Closes the file and ignores errors. */
 function abandon(descriptor: number, io: JournalIo): void {
   attempt(() => io.close(descriptor));
 }
@@ -219,7 +204,7 @@ function attempt(work: () => void): void {
   try {
     work();
   } catch {
-    // What matters has been said.
+    // An earlier error is reported instead.
   }
 }
 
@@ -237,25 +222,22 @@ export interface RunJournal {
   sync(): Promise<void>;
 }
 
-/** The journal of a run that keeps none: of reads nothing can be lost or doubled. */
+/** The journal of a run that is not recorded. */
 export const noJournal: RunJournal = { write: () => {}, sync: async () => {} };
 
-/**
- * So long records wait for others to share a sync with, where something happens meanwhile; and at most, where not. A sync
- * takes the processor as long as sending several rows.
- */
+/** How long records wait to share a sync: usually, and at most if nothing else happens. A sync costs as much as several rows. */
 export const gatherMs = { usual: 4, most: 50 } as const;
 
 /**
- * The way of records to the disk, in groups: what is said in one turn of the event loop is one line of the journal, and
- * one sync serves all lines that were written before it began (reliability, C7).
+ * Commits records in groups: those of one turn of the event loop are one line of the journal, and one sync covers all
+ * lines written before it (docs/decisions.md, journal-1).
  */
 export class GroupCommit<E> {
   readonly #journal: RunJournal;
   readonly #onDurable: (entries: readonly E[]) => void;
   readonly #onFailure: (error: unknown) => void;
   #records: JournalRecord[] = [];
-  /** What waits for the sync of what was said of it. */
+  /** Entries of `#records`, and of written records that are not synced. */
   #pending: E[] = [];
   #written: E[] = [];
   #writtenAtMs = 0;
@@ -264,8 +246,8 @@ export class GroupCommit<E> {
   #syncMs = 0;
 
   /**
-   * @param onDurable told which entries are on disk
-   * @param onFailure told once why the journal cannot be written; nothing is durable any more then
+   * @param onDurable called with entries whose records are on disk
+   * @param onFailure called once if the journal cannot be written
    */
   constructor(journal: RunJournal, onDurable: (entries: readonly E[]) => void, onFailure: (error: unknown) => void) {
     this.#journal = journal;
@@ -273,23 +255,23 @@ export class GroupCommit<E> {
     this.#onFailure = onFailure;
   }
 
-  /** How long a sync takes, in milliseconds: a mean of the last ones. */
+  /** The moving average of the time of a sync, in milliseconds. */
   get syncMs(): number {
     return this.#syncMs;
   }
 
-  /** Whether nothing waits any more. */
+  /** Whether everything is on disk. */
   get isIdle(): boolean {
     return !this.#isSyncing && this.#records.length === 0 && this.#written.length === 0;
   }
 
-  /** Says something, of an entry that waits for it to be on disk where one is named. */
+  /** Adds a record, and an entry that waits for it to be on disk. */
   add(record: JournalRecord, entry?: E): void {
     this.#records.push(record);
     if (entry !== undefined) this.#pending.push(entry);
   }
 
-  /** Writes what was said: a process that is killed after this does not lose it. */
+  /** Writes the pending records: a process that is killed after this does not lose them. */
   write(nowMs: number, timeMs: number): void {
     if (this.#records.length === 0) return;
     const records = this.#records;
@@ -307,11 +289,11 @@ export class GroupCommit<E> {
   }
 
   /**
-   * Begins a sync where it is worth one: enough waits for it, or somebody has nothing else to do.
+   * Starts a sync if enough entries wait for one, or nothing can be sent before it ends.
    *
-   * @param enough how many entries are worth a sync
-   * @param isStarving whether nothing can be sent before one ends
-   * @returns when it would begin one, where that is later
+   * @param enough the number of entries worth a sync
+   * @param isStarving whether nothing can be sent before a sync ends
+   * @returns when it would start one otherwise
    */
   sync(nowMs: number, timeNowMs: () => number, enough: number, isStarving: boolean): number {
     if (this.#isSyncing || !this.#isDirty) return Number.POSITIVE_INFINITY;

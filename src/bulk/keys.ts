@@ -1,4 +1,4 @@
-/** How old a key is, by every clock that can be asked: one that is wrong must not make an expired key look young. */
+/** Idempotency keys: random and derived ones, their age, and the hashes of payloads and ids. */
 import { hash, randomFillSync } from 'node:crypto';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
@@ -8,28 +8,28 @@ import type { RowsFile } from '../rows/read.ts';
 import type { RowSource } from '../rows/types.ts';
 import type { SessionStart } from './journal-format.ts';
 
-/** When a request was first sent with its key. */
+/** The time of the first request with a key. */
 export interface SentMoment {
   /** By the clock of the machine: milliseconds since the Unix epoch. */
   readonly sentAt: number;
-  /** By the clock of the service; undefined where no response of that session said its time. */
+  /** By the clock of the service; undefined if unknown in that session. */
   readonly serviceAt?: number | undefined;
-  /** The session that sent it, by whose clocks `sentAt` is. */
+  /** The session that sent it. */
   readonly session?: Pick<SessionStart, 'boot' | 'at' | 'monotonicMs'> | undefined;
 }
 
-/** The present, by the same clocks. */
+/** The current time, by the same clocks. */
 export interface PresentMoment {
   readonly nowMs: number;
   readonly monotonicMs: number;
   readonly boot: string;
-  /** Undefined where the service has not said its time: then no age is known. */
+  /** Undefined if unknown; then no age is known. */
   readonly serviceMs: number | undefined;
 }
 
 /**
- * The age of a key in milliseconds: the greatest that the wall clock, the service's clock and, on the same boot, the
- * monotonic clock say. Undefined where it is unknown, or below 0 by all of them.
+ * The age of a key in milliseconds: the maximum by wall clock, service clock and, on the same boot, monotonic clock, since
+ * a wrong clock must not make an expired key look young. Undefined if unknown, or negative by all of them.
  */
 export function keyAgeMs({ sentAt, serviceAt, session }: SentMoment, present: PresentMoment): number | undefined {
   if (present.serviceMs === undefined) return undefined;
@@ -41,12 +41,12 @@ export function keyAgeMs({ sentAt, serviceAt, session }: SentMoment, present: Pr
   return ms < 0 ? undefined : ms;
 }
 
-/** Of base32 (RFC 4648, section 6), in lower case. */
+/** Base32 (RFC 4648, section 6) in lower case. */
 const alphabet = Buffer.from('abcdefghijklmnopqrstuvwxyz234567');
 
 const keyLength = 26;
 
-/** Makes idempotency keys: 26 letters, 130 random bits. Many at once are drawn ahead. */
+/** Makes idempotency keys of 26 letters, 130 random bits (docs/decisions.md, keys-1); draws bytes for many at once. */
 export function rowKeys(): () => string {
   const letters = Buffer.alloc(keyLength * 1024);
   let at = letters.length;
@@ -61,53 +61,48 @@ export function rowKeys(): () => string {
   };
 }
 
-/** The list that derived keys are for. */
+/** The list of derived keys. */
 export interface KeyScope extends ListRef {
-  /** The address of the service, as `runOrigin` gives it: each spelling of one address is the same. */
+  /** The normalized address, from `runOrigin`. */
   readonly origin: string;
 }
 
 /**
- * Derives an idempotency key: the same parts in the same list give the same key, on every machine and without any
- * record. It has the shape of a random one, 26 letters that hold 130 bits of a SHA-256.
+ * Derives an idempotency key: the same parts in the same list give the same key on every machine. It looks like a random
+ * key, 26 letters with 130 bits of a SHA-256.
  *
- * A service that honors keys replays its first response for as long as it remembers the key, also when the item was
- * deleted since. Where an item may be created again on purpose, `parts` must say which time it is.
- *
- * @param parts what the key stands for; the first one says of which kind the others are
+ * A service that honors keys replays its first response even if the item was deleted since. To create an item again on
+ * purpose, `parts` must differ.
  */
 export function derivedKey({ origin, site, list }: KeyScope, ...parts: readonly (string | number)[]): string {
   const digest = hash('sha256', JSON.stringify(['listctl key', origin, site, list, ...parts]), 'buffer');
   return toLetters(digest).toString('latin1', 0, keyLength);
 }
 
-/** Turns each byte into a letter, by its last five bits; in place. */
+/** Turns each byte into a letter by its last five bits, in place. */
 function toLetters(bytes: Buffer): Buffer {
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = alphabet[(bytes[index] ?? 0) & 31] ?? 0;
   return bytes;
 }
 
-/** The first 16 hex digits of `payloadDigest`: enough to tell the payloads of one row from each other. */
+/** The first 16 hex digits of `payloadDigest`, enough to distinguish payloads of one row. */
 export function payloadHash(id: string | undefined, fields: Fields): string {
   return payloadDigest(id, fields).slice(0, 16);
 }
 
-/**
- * 64 hex digits that tell one payload from any other one: of an item's id and fields, whatever the order of the members.
- * Digits of numbers count.
- */
+/** The SHA-256 of an id and fields, regardless of the order of members; the digits of numbers count. */
 function payloadDigest(id: string | undefined, fields: Fields): string {
   const parts: (string | number | boolean | null)[] = [id ?? null];
   for (const name of orderOf(Object.keys(fields))) {
     const value = fields[name] ?? null;
-    // Behind what no name is behind, so that a text of the same letters is another value.
+    // A null in between distinguishes an object from a string with the same characters.
     if (typeof value === 'object' && value !== null) parts.push(name, null, printJson(sorted(value)));
     else parts.push(name, value);
   }
   return hash('sha256', JSON.stringify(parts), 'hex');
 }
 
-/** Of the last names, and those in order: the rows of a file have mostly the same ones. */
+/** The names of the last row and their order: most rows of a file have the same. */
 let last: { readonly names: readonly string[]; readonly ordered: readonly string[] } = { names: [], ordered: [] };
 
 function orderOf(names: readonly string[]): readonly string[] {
@@ -130,19 +125,19 @@ function sorted(value: JsonValue): JsonValue {
 }
 
 /**
- * A set of ids that takes 16 to 32 bytes for each, however long it is. It holds 63 bits of a hash of each: of a million
- * ids, two different ones are taken for the same in one of eighteen million runs.
+ * A set of ids in 16 to 32 bytes each, by 63 bits of a hash: among a million ids, a collision occurs in one of eighteen
+ * million runs.
  */
 export class IdSet {
   #slots = new Uint32Array(2 * 1024);
   #size = 0;
 
-  /** Adds an id; returns false if it was there already. */
+  /** Adds an id; returns false if it was present. */
   add(id: string): boolean {
     const [high, low] = hashOf(id);
     if (!this.#put(high, low)) return false;
     this.#size += 1;
-    // Two slots for each keep the search short.
+    // At most half full.
     if (this.#size * 4 > this.#slots.length) this.#grow();
     return true;
   }
@@ -169,7 +164,7 @@ export class IdSet {
   }
 }
 
-/** Two multiplicative hashes of 32 bits, never both zero; the low one is mixed so that each bit of it counts. */
+/** Two multiplicative 32-bit hashes, never both zero. */
 function hashOf(id: string): readonly [high: number, low: number] {
   let [one, two] = [0xdeadbeef, 0x41c6ce57];
   for (let at = 0; at < id.length; at += 1) {
@@ -182,20 +177,20 @@ function hashOf(id: string): readonly [high: number, low: number] {
   return [mixed(one ^ two) >>> 0, (mixed(two) | 1) >>> 0];
 }
 
-/** The end of MurmurHash3. */
+/** The finalizer of MurmurHash3. */
 function mixed(hash: number): number {
   const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);
 }
 
-/** What the key of a row is derived from: its number and content, its content, or the value of one column. */
+/** The source of a row's key: number and content, content, or a column. */
 export type KeySource =
   | { readonly kind: 'row' }
   | { readonly kind: 'content' }
   | { readonly kind: 'column'; readonly name: string };
 
-/** A row, as far as its key depends on it. */
+/** The parts of a row that its key depends on. */
 export interface KeyedRow {
   readonly number: number;
   readonly line: number;
@@ -207,7 +202,7 @@ const flag = '--idempotency-key-from';
 const columnPrefix = 'column:';
 
 /**
- * Parses `--idempotency-key-from`. `column:row` is the column that has the name of another value.
+ * Parses `--idempotency-key-from`. `column:row` is a column named "row".
  *
  * @throws {Failure} usage
  */
@@ -215,19 +210,18 @@ export function parseKeySource(text: string): KeySource {
   if (text === 'row' || text === 'content') return { kind: text };
   const name = text.startsWith(columnPrefix) ? text.slice(columnPrefix.length) : text;
   if (name !== '') return { kind: 'column', name };
-  throw new Failure('usage', `invalid ${flag} "${text}": expected row, content or the name of a column`);
+  throw new Failure('usage', `invalid ${flag} "${text}": expected row, content or a column name`);
 }
 
-/** The flag's value in one spelling, as a journal records it. */
+/** Formats the source as the journal records it. */
 export function formatKeySource(source: KeySource): string {
   return source.kind === 'column' ? columnPrefix + source.name : source.kind;
 }
 
 /**
- * Makes the function that derives the key of a row. That throws a Failure (usage) for a row without a value in the
- * column.
+ * Makes the function that derives the key of a row, which throws a Failure (usage) for a row without a value.
  *
- * @throws {Failure} usage, when there is no such column
+ * @throws {Failure} usage, if the column does not exist
  */
 export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): (row: KeyedRow) => string {
   if (source.kind === 'row') {
@@ -242,12 +236,12 @@ export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): 
     const value = readColumn(row.source);
     if (value !== undefined) return derivedKey(scope, 'column', name, value);
     throw new Failure('usage', `row ${row.number} (line ${row.line}) has no value in column "${name}"`, {
-      hint: `nothing was sent; ${flag} needs one in every row`,
+      hint: `set a value in every row, or pass another ${flag}; nothing was sent`,
     });
   };
 }
 
-/** The text of a column's value; undefined where a row has none. */
+/** Makes the reader of a column's value, as a string. */
 function columnReader(name: string, { header }: RowsFile): (source: RowSource) => string | undefined {
   const names = header.map(columnName);
   const at = names.indexOf(name);
@@ -258,7 +252,7 @@ function columnReader(name: string, { header }: RowsFile): (source: RowSource) =
   };
 }
 
-/** A member of the row itself, or of the fields of an item. */
+/** Finds a member of the row, or of the fields of an item. */
 function memberOf(value: JsonValue, name: string): JsonValue {
   if (!isObject(value)) return null;
   if (Object.hasOwn(value, name)) return value[name] ?? null;
@@ -270,17 +264,14 @@ function textOf(value: JsonValue): string | undefined {
   return typeof value === 'string' ? value : printJson(value);
 }
 
-/**
- * The same file, of which the reading over every shard ends at the first row that has the key of an earlier one: a
- * service that honors keys would create one item of the two.
- */
-export function refusingTwins(file: RowsFile, source: KeySource, keyOf: (row: KeyedRow) => string): RowsFile {
+/** Wraps a file so that reading it over every shard fails at a row with the key of an earlier row. */
+export function refuseDuplicateKeys(file: RowsFile, source: KeySource, keyOf: (row: KeyedRow) => string): RowsFile {
   return {
     ...file,
     async *blocks(pass = {}) {
       const seen = new IdSet();
       for await (const block of file.blocks(pass)) {
-        if (pass.everyShard) await refuseTwins(block.filter(isGood), seen, file, source, keyOf);
+        if (pass.everyShard) await checkDuplicateKeys(block.filter(isGood), seen, file, source, keyOf);
         yield block;
       }
     },
@@ -291,7 +282,7 @@ function isGood({ problem }: { readonly problem?: string | undefined }): boolean
   return problem === undefined;
 }
 
-async function refuseTwins(
+async function checkDuplicateKeys(
   block: readonly KeyedRow[],
   seen: IdSet,
   file: RowsFile,
@@ -300,15 +291,14 @@ async function refuseTwins(
 ): Promise<void> {
   for (const row of block) {
     const key = keyOf(row);
-    // Two rows differ by their numbers.
     if (source.kind === 'row' || seen.add(key)) continue;
-    const twin = await firstWith(key, file, keyOf);
-    // The set knows a part of each key: two different ones may look alike to it.
-    if (twin === undefined || twin.number === row.number) continue;
+    const earlier = await firstWith(key, file, keyOf);
+    // The set may take two different keys for the same.
+    if (earlier === undefined || earlier.number === row.number) continue;
     const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
-    const places = `rows ${twin.number} and ${row.number} (lines ${twin.line} and ${row.line})`;
-    throw new Failure('usage', `${places} have the same ${what}, and so the same key`, {
-      hint: `nothing was sent: a service that honors keys would create one item of the two\nmake them different, or pass ${flag} row`,
+    const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
+    throw new Failure('usage', `${places} have the same ${what} and would get the same key`, {
+      hint: `make the rows different, or pass ${flag} row; nothing was sent\na service that honors keys would create one item for both`,
     });
   }
 }

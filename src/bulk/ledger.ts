@@ -1,4 +1,4 @@
-/** What is said of the rows of a run: on disk first, then to whoever waits for results. */
+/** The state of each row of a run: recorded on disk first, then reported in the order of the input. */
 import type { RequestAttempts } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import { GroupCommit, type RunJournal } from './journal.ts';
@@ -6,15 +6,12 @@ import type { JournalRecord } from './journal-format.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
 import { Queue } from './queues.ts';
 
-/** A place in the order of the input, and the result that comes to stand there. */
+/** The place of a result in the order of the input. */
 export interface Place<V> {
   value: V | undefined;
 }
 
-/**
- * Hands results on in the order in which their places were taken, each once it is there, and one after the other: the
- * next one waits until the one before was taken.
- */
+/** Delivers results in the order of their places, one at a time. */
 export class OrderedResults<V> {
   readonly #places = new Queue<Place<V>>();
   readonly #deliver: (value: V) => Promise<void> | undefined;
@@ -23,26 +20,25 @@ export class OrderedResults<V> {
   #hasFailed = false;
 
   /**
-   * @param hand takes one result; a promise where it needs time
-   * @param onRoom told, without an error, when results were handed on after a wait; with one, when `hand` failed: then
-   *   nothing more is handed on
+   * @param deliver takes one result; returns a promise if it needs time
+   * @param onRoom called after a delivery that took time; with an error if it failed, which ends all deliveries
    */
-  constructor(hand: (value: V) => Promise<void> | undefined, onRoom: (error: unknown) => void) {
-    this.#deliver = hand;
+  constructor(deliver: (value: V) => Promise<void> | undefined, onRoom: (error: unknown) => void) {
+    this.#deliver = deliver;
     this.#onRoom = onRoom;
   }
 
-  /** How many places wait for their result, or to be handed on; none where nothing is handed on any more. */
+  /** The number of results that are not delivered yet; 0 after a failure. */
   get size(): number {
     return this.#hasFailed ? 0 : this.#places.size;
   }
 
-  /** Whether a result could not be handed on: then no further one is. */
+  /** Whether a delivery failed. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
-  /** Whether nothing waits any more that can be handed on. */
+  /** Whether nothing is left to deliver. */
   get isIdle(): boolean {
     return !this.#isDelivering && (this.#hasFailed || this.#places.size === 0);
   }
@@ -54,7 +50,7 @@ export class OrderedResults<V> {
     return place;
   }
 
-  /** Hands on what stands at the front; true where there is room now that there was not. */
+  /** Delivers the results at the front; returns whether that made room. */
   pump(): boolean {
     if (this.#isDelivering || this.#hasFailed) return false;
     const before = this.#places.size;
@@ -72,7 +68,7 @@ export class OrderedResults<V> {
     return this.#places.size < before;
   }
 
-  /** What throws at once has failed as what rejects has: who is told of it must not be who asked. */
+  /** Turns a synchronous error into a rejection, so that the listener is not called from within `pump`. */
   #tryToDeliver(value: V): Promise<void> | undefined {
     try {
       return this.#deliver(value);
@@ -89,46 +85,46 @@ export class OrderedResults<V> {
   }
 }
 
-/** A row on its way. */
+/** A row that is being sent. */
 export interface Entry<R, T> {
   readonly task: SendTask<R>;
   readonly hash: string;
   readonly key: string | null;
-  /** How often it was sent, and how many of those count against its tries. */
+  /** Requests sent, and how many of them count against `retries`. */
   attempts: number;
   tries: number;
-  /** Whether it may have had an effect already. */
+  /** Whether an earlier attempt may have taken effect. */
   isDoubtful: boolean;
   exchange: RequestAttempts<T> | undefined;
-  /** What the last attempt came to, if it was no success. */
+  /** The error of the last attempt. */
   failure: (() => unknown) | undefined;
   readonly place: Place<RowResult<R, T>>;
-  /** What it came to, once that is known: it waits to be on disk. */
+  /** The outcome, once known; reported when it is on disk. */
   result: RowResult<R, T> | undefined;
   state: keyof RunningCounts;
 }
 
-/** What a ledger is made of. */
+/** The parts of a ledger. */
 export interface LedgerOptions<R extends NumberedRow, T> {
   readonly sender: Sender<R, T>;
   readonly journal: RunJournal;
   readonly counts: RunningCounts;
-  /** The number of the next send. */
+  /** The sequence number of the next request. */
   readonly nextSeq: number;
   readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
 }
 
-/** Whom a ledger tells. */
+/** The events of a ledger. */
 export interface LedgerListener<R, T> {
-  /** The intents of these rows are on disk. */
+  /** The intents of these rows are on disk: they may be sent. */
   onReady(entries: readonly Entry<R, T>[]): void;
-  /** Something can go on: results were taken, records are on disk. */
+  /** Results were delivered, or records are on disk. */
   onProgress(): void;
-  /** A result could not be handed on; or, of the journal, nothing can be said any more. */
-  onFailure(error: unknown, isJournals: boolean): void;
+  /** A result could not be delivered, or the journal could not be written. */
+  onFailure(error: unknown, isJournal: boolean): void;
 }
 
-/** The state of each row, as the journal and the counts have it; results leave it in the order of the input. */
+/** Keeps journal, counts and results of a run consistent. */
 export class Ledger<R extends NumberedRow, T> {
   readonly counts: RunningCounts;
   readonly #sender: Sender<R, T>;
@@ -137,7 +133,7 @@ export class Ledger<R extends NumberedRow, T> {
   readonly #listener: LedgerListener<R, T>;
   #seq: number;
   #intended = 0;
-  /** Rows whose outcome is known and not on disk, by the state that they are in until then. */
+  /** Rows whose outcome is known but not on disk, by their previous state. */
   readonly #unsynced: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
   constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
@@ -156,22 +152,21 @@ export class Ledger<R extends NumberedRow, T> {
     });
   }
 
-  /** How many rows wait for their result, or to be handed on. */
+  /** The number of rows that are not reported yet. */
   get waiting(): number {
     return this.#results.size;
   }
 
-  /** How many intents are not on disk yet. */
+  /** The number of intents that are not on disk yet. */
   get intended(): number {
     return this.#intended;
   }
 
-  /** Whether all that was said is on disk, and all that can be told is told. */
+  /** Whether all records are on disk and all results delivered. */
   get isIdle(): boolean {
     return this.#commit.isIdle && this.#results.isIdle;
   }
 
-  /** Whether results cannot be handed on any more. */
   get hasResultError(): boolean {
     return this.#results.hasFailed;
   }
@@ -180,27 +175,27 @@ export class Ledger<R extends NumberedRow, T> {
     return this.#commit.syncMs;
   }
 
-  /** Says something of the whole run. */
+  /** Records something about the whole run. */
   add(record: JournalRecord): void {
     this.#commit.add(record);
   }
 
-  /** Writes what was said: a process that is killed after this does not lose it. */
+  /** Writes the pending records: a process that is killed after this does not lose them. */
   write(nowMs: number, timeMs: number): void {
     this.#commit.write(nowMs, timeMs);
   }
 
-  /** As `Commits.sync`. */
+  /** As `GroupCommit.sync`. */
   sync(nowMs: number, clockMs: () => number, enough: number, isStarving: boolean): number {
     return this.#commit.sync(nowMs, clockMs, enough, isStarving);
   }
 
-  /** Hands on results whose turn it is; true where there is room now that there was not. */
+  /** As `OrderedResults.pump`. */
   pump(): boolean {
     return this.#results.pump();
   }
 
-  /** Takes up a row that is to be sent. */
+  /** Adds a row to send. */
   open(task: SendTask<R>): Entry<R, T> {
     const { row, sent, was } = task;
     const entry: Entry<R, T> = {
@@ -220,7 +215,7 @@ export class Ledger<R extends NumberedRow, T> {
     return entry;
   }
 
-  /** Says that a row is about to be sent: it may be, once that is on disk. */
+  /** Records the intent to send a row, which must be on disk before it is sent. */
   intend(entry: Entry<R, T>): void {
     const { key, hash, task, attempts } = entry;
     this.#intended += 1;
@@ -228,18 +223,18 @@ export class Ledger<R extends NumberedRow, T> {
     this.#seq += 1;
   }
 
-  /** What comes of a row without a request. */
+  /** Reports a row for which nothing is sent. */
   recordUnsent(task: Exclude<Task<R>, SendTask<R>>): void {
     const { row, failure } = task;
     this.#results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
     if (task.kind === 'in-doubt') return;
-    // Nothing was sent, so its record need not be on disk before it is told.
+    // Nothing was sent, so the result need not wait for the disk.
     this.#commit.add(['X', row.number]);
     this.counts[task.was] -= 1;
     this.counts.invalid += 1;
   }
 
-  /** What comes of a row that the run never gets to. */
+  /** Reports a row that was not sent because the run stopped. */
   recordLeft(row: R): void {
     this.#results.next().value = { status: 'left', row };
   }
@@ -264,7 +259,7 @@ export class Ledger<R extends NumberedRow, T> {
     this.#result(entry, { status: 'in-doubt', row, failure });
   }
 
-  /** The row is as it was before its intent, or in doubt if it was sent before: it will be tried again. */
+  /** Withdraws the intent of a row that is sent later: it is as before, or in doubt if it was sent already. */
   requeue(entry: Entry<R, T>): void {
     const { row } = entry.task;
     if (entry.isDoubtful) this.#commit.add(['U', row.number, 'it was to be sent again', null]);
@@ -272,7 +267,7 @@ export class Ledger<R extends NumberedRow, T> {
     this.#move(entry, entry.isDoubtful ? 'inDoubt' : 'left');
   }
 
-  /** The run ends before the row is done: it stays to be done, or in doubt if it was sent. */
+  /** Ends a row because the run stops: it is left, or in doubt if it was sent. */
   abandon(entry: Entry<R, T>): void {
     if (entry.isDoubtful) this.doubt(entry, unknownFailure(entry), null);
     else {
@@ -281,7 +276,7 @@ export class Ledger<R extends NumberedRow, T> {
     }
   }
 
-  /** As `leave`, of a row that was taken back before. */
+  /** As `abandon`, for a row that was requeued before. */
   abandonRequeued(entry: Entry<R, T>): void {
     const { row } = entry.task;
     entry.place.value = entry.isDoubtful
@@ -289,7 +284,7 @@ export class Ledger<R extends NumberedRow, T> {
       : { status: 'left', row };
   }
 
-  /** The journal cannot be written: whether the last records are on disk cannot be known. */
+  /** Counts rows as in doubt whose records may not be on disk, after the journal failed. */
   markUnsyncedInDoubt(): void {
     for (const state of Object.keys(this.#unsynced) as (keyof RunningCounts)[]) {
       this.counts[state] -= this.#unsynced[state];
@@ -297,7 +292,7 @@ export class Ledger<R extends NumberedRow, T> {
     }
   }
 
-  /** The row's result waits for its record to be on disk. */
+  /** Holds the result until its record is on disk. */
   #result(entry: Entry<R, T>, result: RowResult<R, T>): void {
     entry.result = result;
     this.#unsynced[entry.state] += 1;
@@ -332,11 +327,11 @@ function unknownFailure<R extends NumberedRow>({
 }: Pick<Entry<R, unknown>, 'failure' | 'task'>): Failure {
   const known = failure?.();
   if (known instanceof Failure && known.kind === 'in-doubt') return known;
-  const message = `in doubt what became of row ${task.row.number}: it was sent, and its answer never came`;
+  const message = `row ${task.row.number} is in doubt: the request was sent, but no response arrived`;
   return new Failure('in-doubt', message, { outcome: 'unknown' });
 }
 
-/** Why the outcome is unknown, in our own words: what the service said does not belong in a journal. */
+/** The cause without the service's own words, which may hold values of the row. */
 function causeOf({ details }: Failure): string {
-  return details.status === undefined ? 'no complete answer' : `HTTP ${details.status}`;
+  return details.status === undefined ? 'no complete response' : `HTTP ${details.status}`;
 }

@@ -1,4 +1,4 @@
-/** What a run over rows is made of, before it is begun. */
+/** The plan of a run: its rows, sender, limits and outputs. */
 import type { Client } from '../api/client.ts';
 import type { Failure } from '../core/errors.ts';
 import type { RunLimits } from './flags.ts';
@@ -9,55 +9,50 @@ import type { RejectsFile } from './rejects-file.ts';
 import type { SentResult } from './senders.ts';
 import type { Summary } from './summary.ts';
 
-/** What is to be sent, and how. */
+/** The plan of a run. */
 export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */
   readonly action: string;
-  /** What was done to a row that is done: `created`. */
+  /** The past tense of the action: `created`. */
   readonly done: string;
-  /** Whether rows are read, and are not changed. */
+  /** Whether rows are only read. */
   readonly isRead: boolean;
-  /** What is printed on stdout: what came of each row, or of each step of a plan, or the items that were read. */
+  /** The output on stdout: results of rows, of steps of a plan, or the items that were read. */
   readonly prints: 'results' | 'steps' | 'items';
-  /** What is known without sending anything: reported first, neither recorded nor in `counts`. */
+  /** Results that are known before sending: reported first, neither recorded nor in `counts`. */
   readonly known?: KnownResults<R>;
-  /**
-   * Begins to record the run; undefined where it is not recorded. Called once the way to the service is open: a run that
-   * cannot even begin leaves nothing behind. Who calls it closes the journal.
-   */
+  /** Opens the journal; undefined for a run without one. Called when the connection is set up; the caller closes it. */
   readonly openRecord: () => RunRecording | undefined;
-  /** How the rows of the run stand, and the number of its next send. */
+  /** The counts of rows, and the sequence number of the next request. */
   readonly counts: RunningCounts;
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly createSender: (client: Client) => Sender<R, SentResult>;
   readonly pace: RunLimits;
-  /** Takes the rows that were not done, and need not be looked for. */
   readonly rejects?: RejectsFile<R> | undefined;
-  /** Is told how the run ended. */
   readonly summary: Summary;
-  /** What to do about a run that did not do every row: at most two lines. `word` names the run on a command line. */
+  /** Hints for a run that did not complete, at most two lines. `word` is the run on a command line. */
   readonly nextSteps: (word: string, counts: RowCounts) => readonly string[];
 }
 
-/** A row, as far as messages name it. */
+/** The parts of a row that messages use. */
 export interface PlannedRow extends NumberedRow {
   readonly line?: number;
   readonly id?: string | undefined;
-  /** What a person knows it by, where that is not its number: the key of a step. */
+  /** The key of a step of a plan. */
   readonly name?: string;
-  /** What is done to it, where that is not the same for all: of a step. */
+  /** The action of a step of a plan. */
   readonly action?: string;
 }
 
-/** Rows for which nothing is sent. */
+/** Rows whose results are known before sending. */
 export interface KnownResults<R> {
   readonly results: readonly Extract<RowResult<R, never>, { readonly status: 'failed' | 'in-doubt' }>[];
-  /** What the run ends in where nothing else went wrong. */
+  /** The failure of the run if nothing else fails. */
   readonly failure: Failure | undefined;
 }
 
-/** How far the results of a run are. */
+/** The number of results so far. */
 export interface SettledCounts {
   readonly settled: number;
   readonly failed: number;

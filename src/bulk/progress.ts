@@ -1,4 +1,4 @@
-/** How far a run is, on stderr: a bar for a person, a line now and then for a log. */
+/** The progress on stderr: a bar on a terminal, a line every 10 seconds in a log. */
 import type { Session } from '../cli/session.ts';
 import { countOf, timeText } from '../core/text.ts';
 import type { ProgressDisplay } from '../output/progress-bar.ts';
@@ -7,29 +7,13 @@ import type { Pace } from './pace.ts';
 import type { SettledCounts } from './plan.ts';
 import type { RunningRun } from './runner.ts';
 
-/** A line that is drawn by itself. */
-export interface Display {
-  /** Draws it now. */
-  draw(): Promise<void>;
-  /** Takes it away, so that something else may be written; it comes back by itself. */
-  clear(): void;
-  /** Takes it away for good. */
-  end(): void;
-}
+/** Shorter work draws nothing (clig.dev asks for a reaction within 100 ms). */
+const firstDrawMs = 50;
 
-/** Soon enough that nobody wonders (clig.dev: 100 ms), and what takes no longer draws nothing. */
-const soonMs = 50;
+const redrawMs = 200;
 
-/** As often as a bar is drawn over. */
-const thenMs = 200;
-
-/**
- * Draws a line once the work has taken a moment, and again and again until its end; undefined where no line can be drawn
- * over another, or none is wanted.
- *
- * @param shown how far the work is; undefined while there is nothing to say
- */
-function openDisplay(shown: () => ProgressShown | undefined, session: Session): Display | undefined {
+/** Draws a line periodically until `end`; undefined without a terminal, or with --quiet. */
+function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
   const { stderr, env, clock } = session.host;
   if (session.isQuiet || session.isJsonWanted || !canRedraw(stderr, env)) return undefined;
   let opening: Promise<ProgressDisplay> | undefined;
@@ -44,9 +28,9 @@ function openDisplay(shown: () => ProgressShown | undefined, session: Session): 
   const look = () => {
     if (shown() !== undefined) void draw();
   };
-  let stop = clock.every(soonMs, () => {
+  let stop = clock.every(firstDrawMs, () => {
     stop();
-    stop = clock.every(thenMs, look);
+    stop = clock.every(redrawMs, look);
     look();
   });
   return {
@@ -66,9 +50,9 @@ async function openBar(session: Session): Promise<ProgressDisplay> {
 }
 
 /**
- * Shows how far a reading is while the work goes on.
+ * Shows progress while work is in progress.
  *
- * @param isDrawnFirst before the work begins, which lets no timer through
+ * @param isDrawnFirst draws before the work, which may block timers
  */
 export async function whileShown<T>(
   shown: () => ProgressShown | undefined,
@@ -85,32 +69,32 @@ export async function whileShown<T>(
   }
 }
 
-/** Shows how far a run is. */
+/** The progress of a run on stderr. */
 export interface Progress {
-  /** Takes the bar away, so that something else may be written; it comes back by itself. */
+  /** Clears the bar until the next redraw, so that something else can be written. */
   clear(): void;
   end(): void;
 }
 
-/** What is looked at. */
+/** The sources of the progress of a run. */
 export interface Watched {
   readonly running: RunningRun;
   readonly pace: Pace;
   readonly report: SettledCounts;
-  /** How many rows this session has to do. */
+  /** The rows of this session. */
   readonly toDo: number;
 }
 
 const lineMs = 10_000;
-const foretellsAfterMs = 1000;
+const estimateAfterMs = 1000;
 
-/** Begins to show it: to a person soon, to a log after a while. */
+/** Starts to show the progress of a run. */
 export function openProgress(watched: Watched, session: Session): Progress {
   const { clock } = session.host;
   if (session.isQuiet || session.isJsonWanted) return nothingShown;
   const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
   if (display !== undefined) return display;
-  // What cannot be written now will be said by who writes next.
+  // A write error will occur again at the next write.
   const say = () => session.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
   return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
 }
@@ -121,25 +105,23 @@ function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunPr
   const { settled, failed, inDoubt } = report;
   const { elapsedMs } = running;
   const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);
-  // The first rows wait for a connection: what they foretell is wrong many times over.
-  const foretells = settled > 0 && elapsedMs >= foretellsAfterMs && !running.isStopping;
+  // The first rows wait for a connection, so an early estimate is far off.
+  const hasEstimate = settled > 0 && elapsedMs >= estimateAfterMs && !running.isStopping;
   return {
     ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
-    leftMs: foretells ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
+    leftMs: hasEstimate ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
     reason: running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs),
   };
 }
 
-/** What is done after the first Ctrl-C, so that nobody has to guess. */
-function stoppingText(underWay: number): string {
-  return underWay === 0 ? 'stopping' : `stopping: waiting for ${countOf(underWay, 'answer')}`;
+function stoppingText(inFlight: number): string {
+  return inFlight === 0 ? 'stopping' : `stopping: waiting for ${countOf(inFlight, 'response')}`;
 }
 
-/** Why it does not go on. */
 function reasonOf(pace: Pace, nowMs: number): string | undefined {
   const { pausedUntilMs, outageSinceMs } = pace;
   if (pace.outage === 'probing' && outageSinceMs !== undefined)
-    return `the service is gone for ${timeText(nowMs - outageSinceMs)}`;
+    return `service unreachable for ${timeText(nowMs - outageSinceMs)}`;
   if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
   return `throttled for ${timeText(pausedUntilMs - nowMs)}`;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/host.ts';
 import type { NumberedRow, Task } from './outcome.ts';
 
-/** A queue whose ends cost nothing, however long it is. */
+/** A FIFO queue with constant-time ends. */
 export class Queue<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -21,7 +21,7 @@ export class Queue<T> {
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (this.size === 0) return undefined;
-    // Let go of what was taken: the array itself is cut now and then.
+    // The array is cut only now and then, so release the item.
     this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head > 1024) {
@@ -32,7 +32,7 @@ export class Queue<T> {
   }
 }
 
-/** Things that wait for their moment, the soonest first. */
+/** Values that become due later, the soonest first. */
 export class DelayQueue<T> {
   readonly #all: { readonly atMs: number; readonly value: T }[] = [];
 
@@ -40,12 +40,12 @@ export class DelayQueue<T> {
     return this.#all.length;
   }
 
-  /** When the first one is due; Infinity where there is none. */
+  /** When the first value is due; Infinity if there is none. */
   get dueAtMs(): number {
     return this.#all[0]?.atMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Of two for the same moment the first that was added comes first. */
+  /** Adds a value; values due at the same time keep their order. */
   add(value: T, atMs: number): void {
     let low = 0;
     for (let high = this.#all.length; low < high; ) {
@@ -56,18 +56,18 @@ export class DelayQueue<T> {
     this.#all.splice(low, 0, { atMs, value });
   }
 
-  /** Takes the first one whose moment has come. */
+  /** Takes the first value that is due. */
   take(nowMs: number): T | undefined {
     return this.dueAtMs <= nowMs ? this.#all.shift()?.value : undefined;
   }
 
-  /** Takes all, due or not. */
+  /** Takes every value, due or not. */
   takeAll(): readonly T[] {
     return this.#all.splice(0).map(({ value }) => value);
   }
 }
 
-/** Wakes at a moment, one sleep at a time: the earliest that was asked for since it last did. */
+/** Wakes at the earliest requested time, with one timer. */
 export class WakeTimer {
   readonly #clock: Clock;
   readonly #onWake: () => void;
@@ -79,7 +79,7 @@ export class WakeTimer {
     this.#onWake = onWake;
   }
 
-  /** Sees to it that it wakes at this moment of the monotonic clock, or before. */
+  /** Wakes at this time of the monotonic clock, or earlier. */
   set(atMs: number): void {
     if (atMs >= this.#atMs) return;
     this.cancel();
@@ -94,7 +94,6 @@ export class WakeTimer {
     this.#clock.sleep(Math.max(0, atMs - this.#clock.monotonicMs()), sleeping.signal).then(woken, () => {});
   }
 
-  /** Nothing is waited for any more. */
   cancel(): void {
     this.#sleeping?.abort();
     this.#sleeping = undefined;
@@ -102,7 +101,7 @@ export class WakeTimer {
   }
 }
 
-/** The tasks of a run, read ahead a block at a time, so that a turn of its loop never waits for one. */
+/** Reads the tasks of a run one block ahead, so that a turn of the loop never waits. */
 export class TaskReader<R extends NumberedRow> {
   readonly #tasks: AsyncIterator<readonly Task<R>[]>;
   readonly #onRead: () => void;
@@ -113,8 +112,8 @@ export class TaskReader<R extends NumberedRow> {
   #isRead = false;
 
   /**
-   * @param onRead told whenever `next` may have something new to say
-   * @param onFailure told what reading threw: there are no tasks after that
+   * @param onRead called when `next` may return more
+   * @param onFailure called with a read error, after which there are no tasks
    */
   constructor(tasks: AsyncIterator<readonly Task<R>[]>, onRead: () => void, onFailure: (error: unknown) => void) {
     this.#tasks = tasks;
@@ -122,7 +121,6 @@ export class TaskReader<R extends NumberedRow> {
     this.#onFailure = onFailure;
   }
 
-  /** Whether a block is on its way. */
   get isReading(): boolean {
     return this.#isReading;
   }
@@ -132,7 +130,7 @@ export class TaskReader<R extends NumberedRow> {
     return this.#isRead && this.#at >= this.#block.length;
   }
 
-  /** Takes the next task; undefined where it has not been read yet, which this begins, and at the end. */
+  /** Takes the next task; undefined at the end, and while a block is being read. */
   next(): Task<R> | undefined {
     const task = this.#block[this.#at];
     if (task !== undefined) this.#at += 1;

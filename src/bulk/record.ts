@@ -1,4 +1,4 @@
-/** Where a run over many rows is recorded: its lock, the run before it, and its journal. */
+/** The record of a bulk run: its lock, the previous run and its journal. */
 import { createHash } from 'node:crypto';
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -13,7 +13,6 @@ import { descriptorNamed } from '../core/write-file.ts';
 import { shellWord } from '../output/request.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';
-import type { SessionStart } from './journal-format.ts';
 import { beginsAsJournal, fileIo } from './journal-lines.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { IdSet, type PresentMoment } from './keys.ts';
@@ -30,30 +29,29 @@ import {
   runPath,
 } from './runs.ts';
 
-/** The files of a command line: what named each, and its path as it was typed; undefined where it was not. */
+/** The files of a command line: the flag or argument and the path as typed. */
 export interface CommandFiles {
   readonly inputs?: Readonly<Record<string, string | undefined>>;
-  /** What listctl keeps of a run or a list, with the endings of the files that it keeps beside it. */
+  /** Journals and states, with the suffixes of the files that belong to them. */
   readonly records?: Readonly<Record<string, RecordFile | undefined>>;
   readonly outputs?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A file that listctl keeps. */
 export interface RecordFile {
   readonly path: string;
   readonly endings: readonly string[];
 }
 
 /**
- * Refuses a file that is written and is another one of the command at the same time, whatever the two are called: also
- * one that a stream of the process leads to, and one that listctl keeps beside another.
+ * Refuses an output file that is also another file of the command, under any name, an open standard stream, or a file
+ * that listctl writes beside another.
  *
  * @throws {Failure} usage
  */
 export function refuseSameFile({ inputs = {}, records = {}, outputs = {} }: CommandFiles, host: SameFileHost): void {
   const seen = new Map<string, string>();
   for (const [name, path] of named(inputs)) add(seen, name, absolutePath(path, host));
-  // Later, since what is read alone may well be standard input by another name.
+  // After the inputs, since an input may be standard input under another name.
   for (const [identity, name] of openStreams()) seen.set(identity, name);
   for (const [name, { path: typed, endings }] of named(records)) {
     const path = resolveLinks(absolutePath(typed, host));
@@ -84,16 +82,15 @@ type SameFileHost = Pick<Host, 'cwd' | 'env' | 'platform' | 'passwdHome'>;
 
 function sameFile(one: string, other: string, path: string): Failure {
   return new Failure('usage', `${one} and ${other} are the same file: ${path}`, {
-    hint: 'nothing was sent; name another file for one of them',
+    hint: 'use different files; nothing was sent',
   });
 }
 
-/** The journals of other runs have names that are not known here. */
 function refuseAmongRuns(name: string, path: string, host: SameFileHost): void {
   const runs = findRunsDirectory(host);
   if (runs === undefined || dirname(resolveLinks(path)) !== resolveLinks(absolutePath(runs, host))) return;
-  throw new Failure('usage', `${name} cannot be in the directory of the journals of runs: ${path}`, {
-    hint: 'nothing was sent; name a file elsewhere',
+  throw new Failure('usage', `${name} cannot be in the directory of runs: ${path}`, {
+    hint: 'pass a file in another directory; nothing was sent',
   });
 }
 
@@ -110,58 +107,57 @@ function openStreams(): ReadonlyMap<string, string> {
   return found;
 }
 
-/** What tells a file from another one; undefined for a pipe or a device, of which nothing is replaced. */
+/** The identity of a file; undefined for a pipe or a device, which is never replaced. */
 function identify(path: string): string | undefined {
   try {
     const status = statSync(path, { bigint: true });
     return status.isFile() || status.isDirectory() ? `${status.dev}:${status.ino}` : undefined;
   } catch {
-    // It is not there yet, or opening it tells what is wrong with it.
+    // It does not exist yet, or opening it will fail with the reason.
     return resolveLinks(path);
   }
 }
 
-/** Which run it is: one with the same is gone on with. */
+/** The identity of a run, and the place of its journal. */
 export interface RunPlace {
   /** 64 hex digits. */
   readonly identity: string;
-  /** The absolute path of a file of the user's own, rather than one in the state directory. */
+  /** The absolute path of `--journal`; undefined for the state directory. */
   readonly journal: string | undefined;
-  /** That path as it was typed. */
+  /** That path as typed. */
   readonly typedJournal?: string | undefined;
-  /** Finds the run to go on with in the directory of runs where none has the identity. */
+  /** Finds the run to resume in the directory of runs if none has the identity. */
   readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
 }
 
-/** A run that may be begun, or gone on with: nobody else is at work on it. */
+/** A run under lock that can be started or resumed. */
 export interface RunRecord {
-  /** What the run before it did; undefined where there is none. */
+  /** The previous run; undefined if there is none. */
   readonly before: Replay | undefined;
-  /** The ids that its creates were given. */
+  /** The ids of the items that it created. */
   readonly given: IdSet;
-  /** Makes a new journal, in the place of the one before if that is the user's own file. */
+  /** Creates a journal; replaces the previous one in `--journal`. */
   create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): RunRecording;
-  /** Goes on with the journal of the run before, which has this identity from now on. */
+  /** Reopens the journal of the previous run under this identity. */
   reopen(limit: number): RunRecording;
-  /** Lets others at it. */
   release(): void;
 }
 
-/** A run that is being recorded. */
+/** A run with an open journal. */
 export interface RunRecording {
   readonly run: string;
-  /** The run on a command line, quoted for a shell: its id, or the path of a journal of the user's own. */
+  /** The run as a shell word: its id or the path of its `--journal`. */
   readonly word: string;
   readonly journal: Journal;
 }
 
-/** Whether a journal is in the directory of the journals of runs. */
+/** Whether a journal is in the directory of runs. */
 export function isAmongRuns(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): boolean {
   const directory = findRunsDirectory(host);
   return directory !== undefined && resolveLinks(dirname(path)) === resolveLinks(directory);
 }
 
-/** The lock of the run that a journal records: of one in the directory of runs, that of all runs of the same input. */
+/** The path of the lock of a journal; all runs of one input in the directory of runs share a lock. */
 export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): string {
   const directory = findRunsDirectory(host);
   const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
@@ -171,18 +167,17 @@ export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 
 }
 
 /**
- * Checks what `--journal` names.
+ * Checks the path of `--journal`.
  *
- * @throws {Failure} usage, when something is there that is not a regular file: it would be replaced
+ * @throws {Failure} usage, if it is not a regular file: it would be replaced
  */
 export function checkJournalPath(typed: string, host: Pick<Host, 'cwd'>): void {
-  // A journal is read again and replaced, which no stream can be.
   if (typed !== '' && typed !== '-' && isRegularOrMissing(absolutePath(typed, host))) return;
   throw new Failure(
     'usage',
     `invalid --journal "${typed}": ${typed === '' ? 'expected a file' : 'not a regular file'}`,
     {
-      hint: 'pass --journal none to keep no record; nothing was sent',
+      hint: 'pass --journal none to run without a journal; nothing was sent',
     },
   );
 }
@@ -191,22 +186,22 @@ function isRegularOrMissing(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    // Opening it tells what is wrong with it.
+    // Opening it will fail with the reason.
     return true;
   }
 }
 
-/** The journal that `--journal` names, with what is kept beside it. */
+/** A journal and the suffixes of its other files. */
 export function journalFiles(path: string): RecordFile {
   return { path, endings: ['.lock'] };
 }
 
-/** 64 hex digits that stand for what a run is of. */
+/** Hashes the parts that identify a run to 64 hex digits. */
 export function identityOf(...parts: readonly (string | null)[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** This start of the machine; empty where the system has no name for it. */
+/** The boot id of this machine; empty if unknown. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -215,23 +210,22 @@ export function bootId(): string {
   }
 }
 
-/** How a record is opened. */
+/** Options for opening a record. */
 export interface RecordOptions {
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
   /** The version of listctl. */
   readonly tool: string;
-  /** Forgets the run before. */
+  /** Ignores the previous run. */
   readonly restart?: boolean;
-  /** Told that a lock of another host was taken. */
+  /** Called if a lock of another host was broken. */
   readonly warn: (text: string) => Promise<void>;
 }
 
 /**
- * Takes the lock of a run, and reads what is recorded of it.
+ * Locks a run and reads its journal.
  *
- * @throws {Failure} locked, when another process is at work on it; local-file, when its journal is damaged, or nothing
- *   can be written there
+ * @throws {Failure} locked; local-file
  */
 export async function openRecord(place: RunPlace, options: RecordOptions, host: Host): Promise<RunRecord> {
   const { identity, journal } = place;
@@ -258,10 +252,30 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
       journal === undefined ? newestRun(directory) : undefined,
     );
     const { typedJournal } = place;
-    const word = typedJournal === undefined ? undefined : journalWord(typedJournal);
-    return recordOf({ before, given, last, next, identity, locks, begin, journal, directory, word });
+    const recorded = (run: string, opened: Journal) => ({
+      run,
+      word: typedJournal === undefined ? run : journalWord(typedJournal),
+      journal: opened,
+    });
+    return {
+      before,
+      given,
+      create: (header, limit) => {
+        if (journal !== undefined) removeRun(journal);
+        const made = journal ?? runPath(directory, next, identity);
+        return recorded(next, createJournal(made, { ...header, run: next, identity }, begin(limit)));
+      },
+      reopen: (limit) => {
+        const path = journal ?? (last && renameRun(last, identity));
+        if (before === undefined || path === undefined) throw new Error('there is no run to resume');
+        return recorded(before.header.run, reopenJournal(path, before, begin(limit)));
+      },
+      release: () => {
+        for (const lock of locks.values()) lock.release();
+      },
+    };
   } catch (error) {
-    for (const held of locks.values()) held.release();
+    for (const taken of locks.values()) taken.release();
     throw error;
   }
 }
@@ -269,11 +283,11 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
 async function takeRunLock(path: string, { lockWaitMs, breakLock, warn }: RecordOptions, host: Host): Promise<Lock> {
   const lock = await takeLock(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host);
   for (const holder of lock.broken)
-    await warn(`the lock of ${holder} was taken: if that is still at work, stop one of the two now`);
+    await warn(`warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`);
   return lock;
 }
 
-/** The run in the directory of runs that this one continues or comes after; under its lock. */
+/** Finds the previous run in the directory of runs, and locks it. */
 async function lastRun(
   directory: string,
   { identity, findOther }: RunPlace,
@@ -281,66 +295,29 @@ async function lastRun(
   lock: (path: string) => Promise<void>,
   host: Host,
 ): Promise<RunFile | undefined> {
-  // The lock was just made: where the clock of this process is ahead of the file system's, nothing is old by it.
+  // The lock is new, so its time bounds a process clock that runs ahead of the file system's.
   await compactOldRuns(directory, Math.min(host.clock.now(), fileIo.modifiedMs(runLock(directory, identity))));
   const last = findRun(directory, identity);
   if (last !== undefined || restarts) return last;
   for (let other = await findOther?.(directory); other !== undefined; ) {
     await lock(runLock(directory, other.identityStart));
-    // A process that held that lock meanwhile may have gone on with the run, and given it another identity.
-    const again: RunFile | undefined = await findOther?.(directory);
-    if (again?.path === other.path) return other;
-    other = again;
+    // Another process may have resumed the run under another identity before this one got the lock.
+    const locked: RunFile | undefined = await findOther?.(directory);
+    if (locked?.path === other.path) return other;
+    other = locked;
   }
   return undefined;
 }
 
-/** @throws {Failure} local-file, when something stands there that no run has written: it is not removed for one */
+/** @throws {Failure} local-file, if the file is not a journal: it would be replaced */
 function refuseOtherFiles(journal: string): void {
   if (beginsAsJournal(journal)) return;
-  throw new Failure('local-file', `${journal} is no journal of listctl`, {
-    hint: 'nothing was sent, and it was left as it is: name another file with --journal',
+  throw new Failure('local-file', `${journal} is not a listctl journal`, {
+    hint: 'pass another file with --journal; nothing was sent, and the file was not changed',
   });
 }
 
-interface Found {
-  readonly before: Replay | undefined;
-  readonly given: IdSet;
-  /** The run before, in the directory of runs. */
-  readonly last: RunFile | undefined;
-  /** The id of the next run. */
-  readonly next: string;
-  readonly identity: string;
-  readonly locks: ReadonlyMap<string, Lock>;
-  readonly begin: (limit: number) => SessionStart;
-  readonly journal: string | undefined;
-  readonly directory: string;
-  /** Undefined for the id of the run. */
-  readonly word: string | undefined;
-}
-
-function recordOf({ before, given, last, next, identity, locks, begin, journal, directory, word }: Found): RunRecord {
-  const recorded = (run: string, opened: Journal) => ({ run, word: word ?? run, journal: opened });
-  return {
-    before,
-    given,
-    create: (header, limit) => {
-      if (journal !== undefined) removeRun(journal);
-      const made = journal ?? runPath(directory, next, identity);
-      return recorded(next, createJournal(made, { ...header, run: next, identity }, begin(limit)));
-    },
-    reopen: (limit) => {
-      const path = journal ?? (last && renameRun(last, identity));
-      if (before === undefined || path === undefined) throw new Error('there is no run to go on with');
-      return recorded(before.header.run, reopenJournal(path, before, begin(limit)));
-    },
-    release: () => {
-      for (const lock of locks.values()) lock.release();
-    },
-  };
-}
-
-/** The path of a journal on a command line, where it must not be taken for the name of a run or for a flag. */
+/** Quotes the path of a journal for a command line, where it must not look like a run id or a flag. */
 function journalWord(typed: string): string {
   return shellWord(isRunName(typed) || typed.startsWith('-') ? `./${typed}` : typed);
 }
@@ -349,17 +326,16 @@ function makeDirectory(directory: string): void {
   try {
     makePrivateDirectory(directory);
   } catch (error) {
-    throw new Failure('local-file', `cannot create the directory ${directory}: ${errnoReason(error)}`, {
-      hint: 'nothing was sent; name another one with LISTCTL_STATE_DIR, or a file with --journal',
+    throw new Failure('local-file', `cannot create directory ${directory}: ${errnoReason(error)}`, {
+      hint: 'set LISTCTL_STATE_DIR to another directory, or pass a file with --journal; nothing was sent',
       cause: error,
     });
   }
 }
 
 /**
- * The address that a run is recorded with, and looked for by: one spelling for each. The loopback names are one host,
- * and slashes that are doubled or last count for nothing. That of the built-in service names its directory: `local:`
- * alone, or a directory as it was typed, leads elsewhere when listctl is started elsewhere, to items with the same ids.
+ * The normalized service address that identifies a run. Loopback names are one host, and repeated or trailing slashes do
+ * not count. That of the built-in service includes its directory, since `local:` alone depends on where listctl runs.
  */
 export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {
   const origin = address();
@@ -374,19 +350,17 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
 }
 
 /**
- * The present by every clock, that of the service included: an item is read for the `Date` of the response, whether
- * there is such an item or not.
+ * Reads the clock of the service from the `Date` of a response to a read, of an item that need not exist.
  *
- * @returns tells the present each time it is called
- * @throws {Failure} as a read, where there was no response at all
- * @throws {Stopped} when it was told to stop
+ * @returns a function that gives the current time by every clock
+ * @throws {Failure} if there was no response
  */
 export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
   const client = await session.client();
   try {
     await client.send(getOperation({ site, list, id: '0' }));
   } catch (error) {
-    // A response without a Date leaves the age of every key unknown.
+    // A response without a Date leaves the age of keys unknown.
     if (!(error instanceof Failure) || (client.serviceMs() === undefined && error.details.status === undefined))
       throw error;
   }

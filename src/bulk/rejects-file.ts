@@ -1,36 +1,36 @@
-/** The rows that were not done, kept for whoever fixes them. */
+/** The file of --rejects: failed rows with their errors. */
 import type { Session } from '../cli/session.ts';
 import { openSpool } from '../core/spool.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 
-/** A rejects file that is being made. */
+/** A rejects file that is being written. */
 export interface RejectsFile<R> {
   add(row: R, error: string): void;
   /**
-   * Writes it, also when there is no row in it: one of an earlier run would be taken for this one's.
+   * Writes the file, also without rows, since it replaces that of an earlier run.
    *
    * @throws {Failure} local-file
    */
   end(): Promise<void>;
-  /** Leaves none, nor that of an earlier run: not every row that belongs into it is known. */
+  /** Removes the file, also that of an earlier run, if not every failed row is known. */
   discard(): void;
 }
 
-/** What it is made of. */
+/** The format of a rejects file. */
 export interface RejectsFormat<R> {
   head?(): string;
   row(row: R, error: string): string;
   tail?(): string;
 }
 
-/** Rows are written together, so many at once. */
+/** Characters per write. */
 const batchLength = 65_536;
 
 /**
- * Opens what `--rejects` names, before anything is sent.
+ * Opens the file of `--rejects`, before anything is sent.
  *
- * @param printsItems whether stdout is for the items that are read
- * @throws {Failure} usage, when it is standard output, and results go there as well; local-file; as `openOutput`
+ * @param printsItems whether stdout is for items that are read
+ * @throws {Failure} usage, if results go to the same output; local-file
  */
 export async function openRejectsOutput(
   typed: string | undefined,
@@ -42,7 +42,7 @@ export async function openRejectsOutput(
   return openOutput(typed, '--rejects', session.host);
 }
 
-/** Begins a rejects file. Its text waits where nobody else can read it until the run has ended. */
+/** Starts a rejects file, spooled to a private temporary file until the run has ended. */
 export function openRejectsFile<R>(
   output: OutputFile | undefined,
   format: RejectsFormat<R>,

@@ -1,4 +1,4 @@
-/** What is done about the run before: gone on with, begun anew, or refused. */
+/** Decides what to do about a previous run of the same input: resume it, start over or refuse. */
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
 import { countOf } from '../core/text.ts';
@@ -14,13 +14,13 @@ import type { RunningCounts, Task } from './outcome.ts';
 import { bootId, identityOf } from './record.ts';
 import { type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
-/** What the run before leaves to do. */
+/** What to do about the previous run. */
 export type ResumeDecision =
   | { readonly kind: 'new' }
-  | { readonly kind: 'go-on'; readonly before: Replay }
-  /** It did every row of the same input. */
-  | { readonly kind: 'nothing'; readonly before: Replay }
-  /** A person may choose: `yes` is done after a yes to the question, and everything else is refused. */
+  | { readonly kind: 'resume'; readonly before: Replay }
+  /** It completed every row of the same input. */
+  | { readonly kind: 'complete'; readonly before: Replay }
+  /** Needs confirmation: `yes` follows a yes, and `refusal` everything else. */
   | {
       readonly kind: 'choice';
       readonly question: string;
@@ -28,26 +28,24 @@ export type ResumeDecision =
       readonly refusal: Failure;
     };
 
-/** The input, as far as a run is told from another one by it. */
+/** The input, compared with that of the previous run. */
 export interface InputFacts {
   readonly action: RowAction;
   /** For messages. */
   readonly name: string;
   readonly check: Pick<Check, 'rows' | 'sha256'>;
-  /** A hash of what makes fields of the columns. */
+  /** A hash of the options that map columns to fields. */
   readonly mapping: string;
-  /** What keys are derived from, as a journal records it. */
+  /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
   /** As `findChangedRow` over the input. */
   readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
 
 /**
- * Decides what is done about the run before.
+ * Decides what to do about the previous run.
  *
- * @param before undefined where there is none
- * @throws {Failure} usage, with --resume where that run is of another input; without it where the journal that was named
- *   records one
+ * @throws {Failure} usage, if `--resume` or `--journal` names a run of another input
  */
 export async function decideResume(
   before: Replay | undefined,
@@ -60,15 +58,15 @@ export async function decideResume(
   if (resume && difference !== undefined) throw difference;
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
   if (!isWhole && before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
-  if (resume) return { kind: isWhole ? 'nothing' : 'go-on', before };
-  if (!isWhole) return { kind: 'choice', yes: { kind: 'go-on', before }, ...unfinished(before, input) };
-  // What was updated or deleted is so again. A second record in the same file would be the loss of the first.
+  if (resume) return { kind: isWhole ? 'complete' : 'resume', before };
+  if (!isWhole) return { kind: 'choice', yes: { kind: 'resume', before }, ...unfinished(before, input) };
+  // Updates and deletes can be repeated; a second run in the same --journal would replace the first.
   const mayDouble = input.action === 'create' && before.header.rows > 0;
   if (journal === undefined && !mayDouble) return { kind: 'new' };
   return { kind: 'choice', yes: { kind: 'new' }, ...finished(before, input, journal) };
 }
 
-/** Why the run before cannot be of this input; undefined where it can. */
+/** Why the previous run cannot be of this input; undefined if it can. */
 async function differenceOf(before: Replay, input: InputFacts): Promise<Failure | undefined> {
   const { header, counts } = before;
   if (header.input.sha256 === input.check.sha256 && header.mapping === input.mapping) return undefined;
@@ -77,23 +75,23 @@ async function differenceOf(before: Replay, input: InputFacts): Promise<Failure 
   return changed === undefined && header.input.rows === input.check.rows ? undefined : otherInput(before, input);
 }
 
-/** Whether nothing of a run is left to be done. */
+/** Whether every row of a run is done or skipped. */
 export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boolean {
   return failed + invalid + inDoubt + left === 0;
 }
 
 function unfinished({ header, counts }: Replay, { name }: InputFacts): { question: string; refusal: Failure } {
   const states: readonly (readonly [number, string])[] = [
-    [counts.left, 'still to do'],
+    [counts.left, 'remaining'],
     [counts.failed + counts.invalid, 'failed'],
     [counts.inDoubt, 'in doubt'],
   ];
   const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
-  const what = `run ${header.run} of ${name} is unfinished: of ${countOf(header.rows, 'row')} ${rest.join(', ')}`;
+  const what = `run ${header.run} of ${name} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}`;
   return {
     question: `${capitalized(what)}. Resume it?`,
     refusal: new Failure('usage', what, {
-      hint: 'nothing was sent; pass --resume to send the others, or --restart to send every row again',
+      hint: 'pass --resume to send the remaining rows, or --restart to send every row again; nothing was sent',
     }),
   };
 }
@@ -103,13 +101,13 @@ function finished(
   { name, action }: InputFacts,
   journal: string | undefined,
 ): { question: string; refusal: Failure } {
-  const did = counts.skipped === 0 ? 'did every row' : `did every row but ${counts.skipped} that were skipped`;
-  const what = `run ${header.run}, begun ${header.startedAt}, ${did} of ${name}`;
-  const loss = journal === undefined ? '' : ` (${journal} then records the new run alone)`;
+  const rows = counts.skipped === 0 ? 'every row' : `all rows but ${counts.skipped} skipped`;
+  const what = `run ${header.run} (started ${header.startedAt}) completed ${rows} of ${name}`;
+  const loss = journal === undefined ? '' : ` (replaces the run in ${journal})`;
   return {
     question: `${capitalized(what)}. ${capitalized(action)} them again${loss}?`,
     refusal: new Failure('usage', what, {
-      hint: `nothing was sent; pass --restart to ${action} every row again${loss}; with --resume nothing is left to do`,
+      hint: `pass --restart to ${action} every row again${loss}; nothing was sent`,
     }),
   };
 }
@@ -121,39 +119,35 @@ function capitalized(text: string): string {
 function otherInput({ header }: Replay, { name, check }: InputFacts): Failure {
   const what =
     header.input.rows === check.rows
-      ? 'its rows were other ones, or are read in another way now'
-      : `its input had ${header.input.rows} rows, and this one has ${check.rows}`;
+      ? 'the rows or the input options changed since that run'
+      : `its input had ${header.input.rows} rows, but this one has ${check.rows}`;
   return new Failure('usage', `cannot resume run ${header.run} with ${name}: ${what}`, {
-    hint: 'nothing was sent; pass --restart to send this input from its first row',
+    hint: 'pass --restart to start over with this input; nothing was sent',
   });
 }
 
-/** Rows with keys of two kinds would not be protected by either. */
+/** Keys of two kinds would not protect against duplicates. */
 function otherKeys({ run, keysFrom }: Replay['header']): Failure {
-  const own = keysFrom === undefined ? 'draws its keys at random' : `derives its keys from ${keysFrom}`;
+  const own = keysFrom === undefined ? 'uses random keys' : `derives its keys from ${keysFrom}`;
   const fix = keysFrom === undefined ? 'leave out' : 'pass';
-  return new Failure('usage', `cannot resume run ${run} with other keys: it ${own}`, {
-    hint: `nothing was sent; ${fix} --idempotency-key-from${keysFrom === undefined ? '' : ` ${keysFrom}`}, or pass --restart to send every row again`,
+  return new Failure('usage', `cannot resume run ${run} with different keys: it ${own}`, {
+    hint: `${fix} --idempotency-key-from${keysFrom === undefined ? '' : ` ${keysFrom}`}, or pass --restart to send every row again; nothing was sent`,
   });
 }
 
 function otherRecord({ header }: Replay, journal: string): Failure {
-  return new Failure('usage', `${journal} records run ${header.run} of another input`, {
-    hint: 'nothing was sent; name another file with --journal, or pass --restart to replace that record',
+  return new Failure('usage', `${journal} is the journal of run ${header.run}, which has another input`, {
+    hint: 'pass another file with --journal, or --restart to replace that journal; nothing was sent',
   });
 }
 
-/** A row that a run did, or may have done, with other values than the input has now. */
+/** A row that was sent with other values than the input has now. */
 export interface ChangedRow {
   readonly number: number;
   readonly line: number;
-  readonly state: 'done' | 'in-doubt';
 }
 
-/**
- * Compares an input with a run of which the content is another one: the rows that were done, or may have been, must be
- * what they were. Stops at the first that is not.
- */
+/** Finds the first row that is done or in doubt in a run, and has changed in its input since. */
 export async function findChangedRow(
   before: Replay,
   file: RowsFile,
@@ -164,54 +158,46 @@ export async function findChangedRow(
       const state = row.number > before.header.input.rows ? 'pending' : before.stateOf(row.number);
       if (state !== 'done' && state !== 'in-doubt') continue;
       if (row.problem !== undefined || hashOf(row) !== before.hashOf(row.number)) {
-        return { number: row.number, line: row.line, state };
+        return { number: row.number, line: row.line };
       }
     }
   }
   return undefined;
 }
 
-/** The failure of a --resume with an input in which a row is not what the run did. */
-function rowChanged({ header }: Pick<Replay, 'header'>, { number, line, state }: ChangedRow): Failure {
-  const was = state === 'done' ? 'was done' : 'may have been done';
-  return new Failure('usage', `row ${number} (line ${line}) ${was} with other values, by run ${header.run}`, {
-    hint: 'nothing was sent; give it back its values, or pass --restart to send every row of this input',
+function rowChanged({ header }: Pick<Replay, 'header'>, { number, line }: ChangedRow): Failure {
+  return new Failure('usage', `row ${number} (line ${line}) changed since run ${header.run} sent it`, {
+    hint: 'restore its values, or pass --restart to send every row of this input; nothing was sent',
   });
 }
 
-/** How the rows stand when a new run begins. */
+/** The counts at the start of a run. */
 export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
-/**
- * What is done about a row whose outcome is unknown: undefined holds it; else it is sent again, and the function says,
- * when that happens, how many milliseconds ago it was sent before.
- */
+/** Decides about a row in doubt: undefined to keep it so, or a function for the age of its request, to send it again. */
 export type DoubtPolicy = (row: number, hash: string) => (() => number) | undefined;
 
-/** What decides about rows in doubt. */
+/** The parameters of a `DoubtPolicy`. */
 export interface DoubtOptions {
   readonly inDoubt: BulkOptions['inDoubt'];
-  /** A create may make a second item; anything else leads to the same one. */
+  /** Repeating a create may make a second item. */
   readonly isCreate: boolean;
-  /** The present, where the service is known to honor keys and their age matters. */
+  /** The current time, if the service honors keys and their age matters. */
   readonly present: (() => PresentMoment) | undefined;
 }
 
-/** Whether the age of keys decides about rows in doubt: then the service has to say its time first. */
+/** Whether the age of keys decides about rows in doubt, which needs the clock of the service. */
 export function needsKeyAge(before: Replay, { inDoubt, isCreate }: Omit<DoubtOptions, 'present'>): boolean {
   return isCreate && inDoubt === undefined && before.counts.inDoubt > 0;
 }
 
-/**
- * What is done about rows in doubt: what was typed; else a request that leads to the same item, as a single one would,
- * is sent again, and a create is held.
- */
+/** Makes the policy: `--in-doubt` decides; by default only creates are not sent again (docs/decisions.md, doubt-1). */
 export function doubtPolicy(before: Replay, { inDoubt, isCreate, present }: DoubtOptions): DoubtPolicy {
   return (row, hash) => {
     if (inDoubt === 'hold') return undefined;
-    // What was typed counts more than the age of a key: it may be sent once, and no more after that.
+    // An explicit retry ignores the age of the key, but is sent only once.
     if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
     const doubt = before.doubtOf(row);
     if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hash) return undefined;
@@ -220,7 +206,7 @@ export function doubtPolicy(before: Replay, { inDoubt, isCreate, present }: Doub
   };
 }
 
-/** Records that every row in doubt is settled without being sent: the user gives it up. */
+/** Records every row in doubt as skipped. */
 export function skipDoubts(before: Replay, journal: Journal, counts: RunningCounts): void {
   const records: JournalRecord[] = [...before.doubts()].map((row) => ['R', row, 'skipped']);
   for (let at = 0; at < records.length; at += 1000) journal.write(records.slice(at, at + 1000), 0);
@@ -228,7 +214,7 @@ export function skipDoubts(before: Replay, journal: Journal, counts: RunningCoun
   counts.inDoubt -= records.length;
 }
 
-/** What tasks are made with. */
+/** Options for making tasks. */
 export interface TaskOptions {
   readonly before: Replay | undefined;
   readonly skipDoubts: boolean;
@@ -236,7 +222,7 @@ export interface TaskOptions {
   readonly hashOf: (row: Row) => string;
 }
 
-/** What is to be done with the rows of a file: nothing with those that were done. */
+/** Makes the tasks for the rows of a file that are not done. */
 export async function* tasksOf(file: RowsFile, options: TaskOptions): AsyncGenerator<readonly Task<Row | BadRow>[]> {
   for await (const block of file.blocks()) {
     const tasks: Task<Row | BadRow>[] = [];
@@ -268,26 +254,26 @@ const states = {
 function doubtfulTask(row: Row, { before, policy, hashOf }: TaskOptions): Task<Row | BadRow> {
   const key = before?.doubtOf(row.number)?.key ?? null;
   const msAgo = policy(row.number, hashOf(row));
-  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: heldFailure(row, key) };
+  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(row, key) };
   return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
 }
 
-function heldFailure({ number, line }: Row, key: string | null): Failure {
-  return new Failure('in-doubt', `in doubt what became of row ${number} (line ${line}): it was not sent again`, {
+function inDoubtFailure({ number, line }: Row, key: string | null): Failure {
+  return new Failure('in-doubt', `row ${number} (line ${line}) is in doubt and was not sent again`, {
     outcome: 'unknown',
     idempotencyKey: key ?? undefined,
   });
 }
 
-/** What a run does, and where: with the content of its input, its identity. */
+/** The action and the place of a run; with the content of its input, its identity. */
 export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'site' | 'list' | 'shard'>;
 
-/** The input of a run that may be begun. */
+/** The input of a run. */
 export interface RunInput {
   readonly target: RunTarget;
   /** For messages. */
   readonly name: string;
-  /** The absolute path; undefined for a stream, which has no path of its own. */
+  /** The absolute path; undefined for a stream. */
   readonly path: string | undefined;
   readonly rows: number;
   readonly sha256: string;
@@ -295,12 +281,11 @@ export interface RunInput {
   readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
 
-/** 64 hex digits that stand for a run. */
+/** The identity of a run: 64 hex digits. */
 export function runIdentity({ action, origin, site, list, shard }: RunTarget, sha256: string): string {
   return identityOf(action, origin, site, list, shard, sha256);
 }
 
-/** Whether two runs do the same, in the same place. */
 export function isSameTarget(one: RunTarget, other: RunTarget): boolean {
   return isSameList(one, other) && one.origin === other.origin && one.shard === other.shard;
 }
@@ -309,16 +294,16 @@ function isSameList(one: RunTarget, other: RunTarget): boolean {
   return one.action === other.action && one.site === other.site && one.list === other.list;
 }
 
-/** The run of an input that was changed where it was not done; and the first one that turned out to be of other rows. */
+/** The run of an edited input, or why the first candidate does not match. */
 export interface EditedRun {
   readonly run: RunFile | undefined;
   readonly failure: Failure | undefined;
 }
 
 /**
- * Looks for the run of an input that has another content since.
+ * Finds the run of an input that was edited since.
  *
- * @throws {Failure} local-file, when the directory of runs cannot be read, or the journal of a run at that path is damaged
+ * @throws {Failure} local-file
  */
 export async function findEditedRun(
   directory: string,
@@ -341,12 +326,7 @@ export async function findEditedRun(
   return { run: undefined, failure };
 }
 
-/**
- * The failure of a --resume without a run: it names the unfinished runs of the same rows elsewhere, and what to do.
- *
- * @param directory of runs; undefined where there is none
- * @param journal as it was named, where the run was looked for in that file
- */
+/** The failure of a `--resume` without a run; names incomplete runs of the same rows elsewhere. */
 export async function nothingToResume(
   directory: string | undefined,
   { target, sha256, name }: RunInput,
@@ -356,21 +336,21 @@ export async function nothingToResume(
   const found: ReadRun[] = [];
   if (directory !== undefined) {
     for (const file of runsElsewhere(directory, isOfRows)) {
-      // A damaged one is told of by who names it.
+      // A damaged one is reported when it is used.
       const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
       if (run !== undefined && !isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
     }
   }
-  const where = journal === undefined ? '' : `${journal} is not there, and `;
+  const where = journal === undefined ? '' : `${journal} does not exist, and `;
   const elsewhere = found.map(({ header }) => `; ${placeOf(header, target, journal)}`).join('');
   const [first] = found;
-  const resume = first === undefined ? [] : [`nothing was sent; ${adviceFor(first.header, target, journal)}`];
+  const resume = first === undefined ? [] : [`${adviceFor(first.header, target, journal)}; nothing was sent`];
   // Without --restart a run that shares rows with one of this list is refused as well.
   const isRepeat = found.some(
     ({ header }) => header.origin === target.origin && sharesRows(header.shard, target.shard),
   );
   const how = isRepeat ? 'pass --restart instead of --resume' : 'leave out --resume';
-  const start = `${first === undefined ? 'nothing was sent; t' : 't'}o start a new run, ${how}`;
+  const start = `${how} to start a new run${first === undefined ? '; nothing was sent' : ''}`;
   return new Failure('usage', `cannot resume: ${where}no run of ${name} is recorded here${elsewhere}`, {
     hint: [...resume, start].join('\n'),
   });
@@ -421,7 +401,7 @@ function greatestDivisor(one: number, other: number): number {
   return other === 0 ? one : greatestDivisor(other, one % other);
 }
 
-/** The choice that such a run leaves. */
+/** The choice after an overlapping run. */
 export function overlap(
   { header, counts }: ReadRun,
   { target, name }: RunInput,
@@ -429,15 +409,14 @@ export function overlap(
 ): ResumeDecision {
   const { run, startedAt, shard } = header;
   const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
-  const created = `created ${countOf(counts.done, 'row')} of ${name} in this list already`;
-  const what = `run ${run}, started ${startedAt}, ${where}, ${created}`;
-  const resuming = isComplete(counts) ? [] : [`${adviceFor(header, target, journal)} and pass --resume`];
+  const what = `run ${run} (started ${startedAt}, ${where}) already created ${countOf(counts.done, 'row')} of ${name} in this list`;
+  const resuming = isComplete(counts) ? [] : [adviceFor(header, target, journal, ['pass --resume'])];
   return {
     kind: 'choice',
     yes: { kind: 'new' },
     question: `${what.replace(/^r/, 'R')}. Create these rows again?`,
     refusal: new Failure('usage', what, {
-      hint: ['nothing was sent; pass --restart to create these rows again', ...resuming].join('\n'),
+      hint: ['pass --restart to create these rows again; nothing was sent', ...resuming].join('\n'),
     }),
   };
 }
@@ -446,7 +425,7 @@ function shardText(shard: string | null): string {
   return shard === null ? 'without --shard' : `as shard ${shard}`;
 }
 
-/** A message is no list: the newest ones will do. */
+/** The most runs in a message. */
 const elsewhereMax = 3;
 
 function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal: string | undefined): string {
@@ -456,14 +435,20 @@ function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal
   ];
   const only = journal === undefined ? 'with an input that was changed since' : 'in the state directory';
   const where = parts.length === 0 ? only : parts.join(', ');
-  return `run ${run} of the same rows is unfinished, ${where}`;
+  return `run ${run} of the same rows is incomplete, ${where}`;
 }
 
-function adviceFor({ file, origin, shard }: JournalHeader, here: RunTarget, journal: string | undefined): string {
+function adviceFor(
+  { file, origin, shard }: JournalHeader,
+  here: RunTarget,
+  journal: string | undefined,
+  more: readonly string[] = [],
+): string {
   const flags = [
     ...(journal === undefined ? [] : ['leave out --journal']),
     ...(origin === here.origin ? [] : [`pass --base-url ${origin}`]),
     ...(shard === here.shard ? [] : [shard === null ? 'leave out --shard' : `pass --shard ${shard}`]),
   ];
-  return `to resume that run, ${flags.length === 0 ? `pass --from ${file}` : flags.join(' and ')}`;
+  const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];
+  return `${advice.join(' and ')} to resume that run`;
 }

@@ -1,7 +1,11 @@
-/** Many rows, each up to its outcome: the loop of a run (bulk.md, "Recommended design of a run"). */
+/**
+ * The loop over the rows of a run: `Run.#turn` reads rows, records intents, sends, records outcomes and reports results.
+ * How fast it goes is decided in pace.ts, what follows a failed attempt in outcome.ts, what is on disk in ledger.ts.
+ */
 import type { AttemptResult, NotDone } from '../api/client.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
+import { countOf } from '../core/text.ts';
 import { gatherMs } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
@@ -9,62 +13,62 @@ import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './outco
 import type { Pace } from './pace.ts';
 import { DelayQueue, Queue, TaskReader, WakeTimer } from './queues.ts';
 
-/** What a run is made of. */
+/** The parts of a run. */
 export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {
-  /** What is to be done, in the order of the input. */
+  /** The remaining rows, in the order of the input. */
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly pace: Pace;
-  /** At most so many requests at once. */
+  /** The maximum number of concurrent requests. */
   readonly limitMax: number;
-  /** How often a row is tried again. */
+  /** The maximum number of retries of a row. */
   readonly retries: number;
-  /** The run stops after so many rows that failed; Infinity for no limit. */
+  /** The number of failed rows after which the run stops; Infinity for no limit. */
   readonly maxErrors: number;
   readonly clock: Clock;
-  /** Tells to stop: nothing new is sent, what is under way is waited for. */
+  /** Stops the run: nothing new is sent, requests in flight are awaited. */
   readonly signal: AbortSignal;
-  /** Whether rows that are not sent, since the run stopped, are results too. */
+  /** Whether rows that were not sent because the run stopped are reported as results. */
   readonly reportLeft: boolean;
-  /** The time of the service, once a response has said it: milliseconds since the Unix epoch. */
+  /** The clock of the service, in milliseconds since the Unix epoch; undefined before its first response. */
   readonly serviceMs?: (() => number | undefined) | undefined;
-  /** A service that does nothing but throttle is given up after this time; undefined for never. */
+  /** The run ends if every response for this long was a throttle; undefined for never. */
   readonly maxWaitMs?: number | undefined;
 }
 
-/** A run at work. */
+/** The progress and the end of a run. */
 export interface RunningRun {
   readonly sent: number;
   readonly retries: number;
   readonly inFlight: number;
-  /** Whether nothing new is sent any more. */
+  /** Whether the run has stopped sending. */
   readonly isStopping: boolean;
   readonly elapsedMs: number;
-  /** Rejects where the runner itself is wrong: whatever else happens is told. */
+  /** Rejects only on a bug in the runner itself. */
   readonly ended: Promise<RunEnd>;
 }
 
 /** How a session ended. */
 export interface RunEnd {
   readonly totals: RunTotals;
-  /** Why it ended before all of its rows were done: a `Failure`, or a `Stopped`. */
+  /** Why it ended early: a `Failure` or a `Stopped`. */
   readonly stoppedBy: unknown;
-  /** Whether what came of every row was told: not where that could not be handed on, or not be recorded. */
+  /** Whether every result was reported; false if one could not be recorded or printed. */
   readonly hasAllResults: boolean;
 }
 
-/** So many results may wait for their turn; when they do, no new row is taken. */
+/** The number of results that may be pending before reading pauses. */
 const windowMax = 4096;
 
-/** Rows whose intents may be written ahead of their turn to be sent: at least, and at most (bulk.md, "A slow disk"). */
+/** The fewest and most rows whose intents are written before their turn to be sent. */
 const writeAheadRows = { min: 64, max: 1024 } as const;
 
-/** A sync is worth so many entries for each request that may be under way; a row is two, its intent and its outcome. */
+/** Entries worth a sync, per concurrent request; a row has two, its intent and its outcome. */
 const syncedEach = 4;
 
-/** The clock of a service is said again when it is that far from what was said: dates have whole seconds. */
+/** The drift of the service's clock after which it is recorded again; its dates have whole seconds. */
 const serviceDriftMs = 60_000;
 
-/** What a row takes from its file to its turn beside the sync of its intent, at most, in milliseconds. */
+/** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
 const slackMs = 10;
 
 /** Starts a run. */
@@ -79,7 +83,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
   readonly #ledger: Ledger<R, T>;
   readonly #health: ServiceHealth;
   readonly #timer: WakeTimer;
-  /** Their intents are on disk: they may be sent, in this order. */
+  /** Rows whose intents are on disk, in the order of sending. */
   readonly #ready = new Queue<Entry<R, T>>();
   readonly #waiting = new DelayQueue<Entry<R, T>>();
   readonly #ended = new AbortController();
@@ -93,7 +97,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
   #failed = 0;
   #hasDone: boolean;
   #isScheduled = false;
-  #stop: { readonly by: unknown; readonly isJournals: boolean } | undefined;
+  #stop: { readonly by: unknown; readonly isJournal: boolean } | undefined;
 
   constructor(options: RunOptions<R, T>) {
     this.#options = options;
@@ -110,7 +114,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     this.#ledger = new Ledger(options, {
       onReady: (entries) => this.#onReady(entries),
       onProgress: () => this.#schedule(),
-      onFailure: (error, isJournals) => this.#stopFor(error, isJournals),
+      onFailure: (error, isJournal) => this.#stopFor(error, isJournal),
     });
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -143,7 +147,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     return this.#options.clock.monotonicMs() - this.#startedAtMs;
   }
 
-  /** Once a turn of the event loop, however much happened in it. */
+  /** Plans one turn per turn of the event loop. */
   #schedule(): void {
     if (this.#isScheduled || this.#settle === undefined) return;
     this.#isScheduled = true;
@@ -163,30 +167,30 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     if (pace.outage === 'gave-up') this.#stopFor(this.#health.outageFailure());
     if (this.#stop === undefined) this.#take(nowMs);
     else this.#abandonQueued();
-    // An outcome is written before its slot is used again: so, of the intents that a killed process leaves open, only
-    // the first ones, as many as may be under way, can have been sent (reliability, C5).
-    if (!this.#stop?.isJournals) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
+    // Outcomes are written before their slots are reused: of the intents that a killed process leaves open, only the
+    // first `limitMax` can have been sent (docs/decisions.md, doubt-2).
+    if (!this.#stop?.isJournal) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
     const hasSent = this.#stop === undefined && this.#send(nowMs);
-    // What was handed on made room, and so did the last row that was ready, for rows that nothing else would ask for.
+    // Reported results and sent rows make room for more rows, and no other event would fetch them.
     if (this.#ledger.pump() || (hasSent && this.#writtenAhead === 0)) this.#schedule();
     this.#waitOrEnd(nowMs);
   }
 
   #waitOrEnd(nowMs: number): void {
     const { clock, limitMax } = this.#options;
-    const isBroken = this.#stop?.isJournals === true;
-    if (!isBroken) {
+    const hasNoJournal = this.#stop?.isJournal === true;
+    if (!hasNoJournal) {
       const enough = syncedEach * limitMax;
       this.#timer.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
     }
-    // What is due already waits for something else: a free place, or the end of a pause.
+    // Rows that are due already wait for a free slot or the end of a pause.
     if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
     if (this.#inFlight > 0) return;
-    if (isBroken) this.#endWithoutJournal();
+    if (hasNoJournal) this.#endWithoutJournal();
     else if (this.#isComplete()) this.#endWithTotals();
   }
 
-  /** Whether every row that was taken, and every one that will be, has been told. */
+  /** Whether every row has been reported. */
   #isComplete(): boolean {
     if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
     if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#reportLeft;
@@ -230,39 +234,39 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
     const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
     const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
-    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournals !== true;
+    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournal !== true;
     return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
   }
 
-  /** Takes rows, and says that they are to be sent. */
+  /** Reads rows, and records their intents. */
   #take(nowMs: number): void {
     const { pace } = this.#options;
-    const isHeldBack = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
-    if (isHeldBack) this.#requeueReady(nowMs);
-    let room = isHeldBack ? this.#roomForProbe(nowMs) : this.#writeAheadMax() - this.#writtenAhead;
-    // The first row goes alone: until something has answered, nobody knows that it is there.
+    const isBlocked = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
+    if (isBlocked) this.#requeueReady(nowMs);
+    let room = isBlocked ? this.#roomForProbe(nowMs) : this.#writeAheadMax() - this.#writtenAhead;
+    // The first row goes alone, until the service has responded.
     if (!this.#health.hasResponded) room = Math.min(room, 1 - this.#writtenAhead - this.#inFlight);
     while (room > 0) {
-      const again = this.#waiting.take(nowMs);
-      if (again !== undefined) this.#ledger.intend(again);
+      const retry = this.#waiting.take(nowMs);
+      if (retry !== undefined) this.#ledger.intend(retry);
       else if (!this.#health.hasResponded && this.#waiting.size > 0) return;
       else if (!this.#takeNext()) return;
       room -= 1;
     }
   }
 
-  /** How many rows wait to be sent, their intents said: none of them has been. */
+  /** The number of rows with a recorded intent that are not sent yet. */
   get #writtenAhead(): number {
     return this.#ledger.intended + this.#ready.size;
   }
 
   /**
-   * How many may: so many that the wait for a sync, and its time, are hidden, and no more where the pace is what holds rows back, since
-   * whoever is killed has that many more rows that might have been sent.
+   * The maximum of `#writtenAhead`: enough to hide the time of a sync, but no more than the pace can send, since each of
+   * these rows may be in doubt after a crash.
    */
   #writeAheadMax(): number {
     const { pace, limitMax } = this.#options;
-    // One at a time stays one at a time, also on disk: order and doubt are of one row then.
+    // One request at a time means one intent at a time: at most one row is in doubt.
     if (limitMax === 1) return this.#inFlight === 0 ? 1 : 0;
     const { syncMs } = this.#ledger;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
@@ -271,7 +275,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
   }
 
-  /** While nothing else may be sent, a probe is: the first row that there is. */
+  /** During an outage or a pause, one row may go as a probe. */
   #roomForProbe(nowMs: number): number {
     if (this.#writtenAhead + this.#inFlight > 0) return 0;
     const waitMs = this.#options.pace.waitMs(nowMs);
@@ -279,7 +283,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     return waitMs === 0 ? 1 : 0;
   }
 
-  /** Takes back the intents of rows that will not be sent for a while: a crash meanwhile leaves none of them in doubt. */
+  /** Withdraws the intents of rows that will not be sent for a while, so that a crash does not put them in doubt. */
   #requeueReady(nowMs: number): void {
     if (this.#options.pace.waitMs(nowMs) === 0) return;
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
@@ -288,7 +292,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     }
   }
 
-  /** Takes the next row to send, and tells what comes of those before it that are not to be sent; false without one. */
+  /** Takes the next row to send, and reports the rows before it that are not sent; false if there is none. */
   #takeNext(): boolean {
     while (this.#stop === undefined && this.#ledger.waiting < windowMax) {
       const task = this.#tasks.next();
@@ -310,7 +314,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     }
   }
 
-  /** Sends what is ready, as far as the pace allows; whether it sent anything. */
+  /** Sends ready rows as the pace allows; returns whether any was sent. */
   #send(nowMs: number): boolean {
     const { pace } = this.#options;
     const sentBefore = this.#sent;
@@ -358,7 +362,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     this.#schedule();
   }
 
-  /** By which clock a service counts the age of keys: whoever resumes the run may have another one. */
+  /** Records the clock by which the service counts the age of keys; a resume may run on another machine. */
   #recordServiceClock(): void {
     const ms = this.#options.serviceMs?.();
     if (ms === undefined) return;
@@ -393,7 +397,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     });
     if (counts) entry.tries += 1;
     if (stopReason !== undefined) this.#stopFor(stopReason);
-    if (row === 'again') {
+    if (row === 'retry') {
       this.#ledger.requeue(entry);
       this.#waiting.add(entry, nowMs + (step.waitMs ?? 0));
       return;
@@ -411,17 +415,16 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     this.#failed += 1;
     const { maxErrors } = this.#options;
     if (this.#failed < maxErrors) return;
-    const rows = maxErrors === 1 ? 'the first row that failed' : `${maxErrors} rows that failed`;
-    this.#stopFor(new Failure('incomplete', `stopped after ${rows}`));
+    this.#stopFor(new Failure('incomplete', `stopped after ${countOf(maxErrors, 'failed row')}`));
   }
 
-  /** The first reason is the one that counts; but for a journal that cannot be written, after which nothing is certain. */
-  #stopFor(by: unknown, isJournals = false): void {
-    if (this.#stop === undefined || (isJournals && !this.#stop.isJournals)) this.#stop = { by, isJournals };
+  /** Keeps the first reason, but a journal that cannot be written overrides it. */
+  #stopFor(by: unknown, isJournal = false): void {
+    if (this.#stop === undefined || (isJournal && !this.#stop.isJournal)) this.#stop = { by, isJournal };
     this.#schedule();
   }
 
-  /** Lets go of what is not sent any more; where that is wanted, of every row that was never taken, too. */
+  /** Reports the rows that will not be sent, and with `reportLeft` those that were never read. */
   #abandonQueued(): void {
     for (const entry of this.#waiting.takeAll()) this.#ledger.abandonRequeued(entry);
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.abandon(entry);

@@ -1,4 +1,4 @@
-/** The journals of runs in their directory: how each is named, found, listed and, when it is old, made small. */
+/** The journals in the directory of runs: naming, finding, listing and compaction. */
 import { dirname, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { replaceWhole } from '../core/write-file.ts';
@@ -8,17 +8,11 @@ import { readJournal } from './journal-read.ts';
 
 const compactAfterMs = 30 * 24 * 3_600_000;
 
-/** Whether what happened then is so long ago. */
 function isOldEnough(thenMs: number, nowMs: number): boolean {
   return nowMs - thenMs >= compactAfterMs;
 }
 
-/**
- * Shrinks a journal, if its run did every row and ended more than 30 days ago. At any moment the file is what it was
- * or what it becomes, also after a power cut.
- *
- * @returns whether it was shrunk now; false too where that cannot be done
- */
+/** Compacts the journal of a run that completed more than 30 days ago, atomically; returns whether it did. */
 async function compactJournal(path: string, nowMs: number, io: JournalIo = fileIo): Promise<boolean> {
   try {
     const small = await compactBytes(path, nowMs, io);
@@ -26,7 +20,7 @@ async function compactJournal(path: string, nowMs: number, io: JournalIo = fileI
     replaceWhole(path, [small], io);
     return true;
   } catch {
-    // Damaged, read-only, full: whoever needs the run hears of it then.
+    // Damaged, read-only or full: reported when the run is used.
     return false;
   }
 }
@@ -37,7 +31,7 @@ async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise
   const session = replay?.sessions.at(-1);
   if (replay?.ended === undefined || session === undefined) return undefined;
   const { header, ended, counts, lastAt } = replay;
-  // Not by what it said at its end alone: once it is shrunk nobody can look any more.
+  // Checked against the records too, since they are lost after compaction.
   const didAll = counts.done === header.rows && ended.done === header.rows;
   if (!didAll || !isOldEnough(lastAt, nowMs)) return undefined;
   const timeMs = Math.max(0, lastAt - session.at);
@@ -48,14 +42,14 @@ async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise
 export interface RunFile {
   readonly run: string;
   readonly path: string;
-  /** The first 16 digits of what `--resume` looks for. */
+  /** The first 16 digits of its identity. */
   readonly identityStart: string;
 }
 
-/** How a run ended: every row is done, or was skipped; some are still to do, refused or invalid; some are in doubt. */
+/** `done` has only rows that are done or skipped. */
 export type RunStatus = 'done' | 'incomplete' | 'in-doubt';
 
-/** A run whose journal was read. */
+/** A run with a readable journal. */
 export interface ReadRun extends RunFile {
   readonly status: RunStatus;
   readonly header: JournalHeader;
@@ -63,7 +57,7 @@ export interface ReadRun extends RunFile {
   readonly failure?: undefined;
 }
 
-/** A run whose journal cannot be read, and why. */
+/** A run with an unreadable journal. */
 interface DamagedRun extends RunFile {
   readonly status: 'damaged';
   readonly header?: undefined;
@@ -71,22 +65,20 @@ interface DamagedRun extends RunFile {
   readonly failure: Failure;
 }
 
-/** A run as a list of them shows it. */
 export type ListedRun = ReadRun | DamagedRun;
 
-/** What runs are read with. */
+/** Options for reading runs. */
 export interface RunOptions {
-  /** The id of this start of the machine; empty where there is none. */
+  /** The boot id of this machine; empty if unknown. */
   readonly boot: string;
   readonly io?: JournalIo;
 }
 
 /**
- * A new run's id, as `20261120-101530-k3f9`: UTC, to the millisecond, so that their order is that of time. The
- * milliseconds are the first two of the last four characters, in base 36.
+ * Makes the id of a run, `20261120-101530-k3f9`: UTC with milliseconds, so that ids sort by time. The milliseconds are
+ * the first two of the last four characters, in base 36.
  *
- * @param random gives a number from 0 up to 1
- * @param after the last run in the directory: the new one comes after it, whatever became of the clock since
+ * @param after the newest run: the new id sorts after it, even if the clock was set back
  */
 export function newRunId(nowMs: number, random: () => number, after?: string): string {
   const lastMs = after === undefined ? undefined : timeOf(after);
@@ -96,17 +88,15 @@ export function newRunId(nowMs: number, random: () => number, after?: string): s
   return `${date}-${time}-${digits(ms % 1000)}${digits(random() * 36 ** 2)}`;
 }
 
-/** Where a new run's journal goes. Its name has the identity too, so that no damage to the file can hide the run. */
+/** The path of a journal. Its name contains the identity, so that a damaged file is still found. */
 export function runPath(directory: string, run: string, identity: string): string {
   return join(directory, `${run}.${identity.slice(0, identityDigits)}.journal`);
 }
 
 /**
- * Every run in a directory, newest first. Of a run that ended by itself only the first and the last line are read.
+ * Lists the runs in a directory, newest first. A run in progress is listed as if it stopped now.
  *
- * One that is under way is told of as it would be if it stopped now: who holds its lock is not known here.
- *
- * @throws {Failure} local-file, when the directory cannot be read
+ * @throws {Failure} local-file, if the directory cannot be read
  */
 export async function listRuns(directory: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
@@ -121,20 +111,18 @@ export async function listRuns(directory: string, { boot, io = fileIo }: RunOpti
 }
 
 /**
- * The last run with an identity, by the names of the journals; undefined where there is none. That it can be read is not
- * said: a damaged one is found too, since what is not known of a run may not be done again.
+ * Finds the newest run with an identity, by file name. Finds damaged journals too, since their rows must not be sent again.
  *
- * @throws {Failure} local-file, when the directory cannot be read
+ * @throws {Failure} local-file, if the directory cannot be read
  */
 export function findRun(directory: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
   return runFiles(directory, io).find((file) => identity.startsWith(file.identityStart));
 }
 
 /**
- * The runs in a directory whose header passes, newest first. One without a header that can be read is left out: what it is
- * of is not known.
+ * Finds runs by their header, newest first; skips runs without a readable header.
  *
- * @throws {Failure} local-file, when the directory cannot be read
+ * @throws {Failure} local-file, if the directory cannot be read
  */
 export function* runsWith(
   directory: string,
@@ -153,7 +141,7 @@ export function* runsWith(
 }
 
 /**
- * Gives a run another identity, by the name of its journal. The caller holds the locks of both.
+ * Renames a journal to another identity. The caller holds both locks.
  *
  * @returns the new path
  * @throws {Failure} local-file
@@ -171,38 +159,38 @@ export function renameRun({ run, path, identityStart }: RunFile, identity: strin
 }
 
 /**
- * The id of the newest run in a directory: ids go by the order in which runs began, also where a clock did not.
+ * Finds the id of the newest run.
  *
- * @throws {Failure} local-file, when the directory cannot be read
+ * @throws {Failure} local-file, if the directory cannot be read
  */
 export function newestRun(directory: string, io: JournalIo = fileIo): string | undefined {
   return runFiles(directory, io)[0]?.run;
 }
 
-/** Whether a word of the command line is `last` or the id of a run, rather than the path of a journal. */
+/** Whether an argument is `last` or a run id rather than the path of a journal. */
 export function isRunName(word: string): boolean {
   return word === 'last' || runId.test(word);
 }
 
 /**
- * The journal of `last`, the run that was written last, or of the run with an id.
+ * Finds the journal of `last`, the run that was written last, or of a run id.
  *
- * @throws {Failure} usage, when there is no such run; local-file, when the directory cannot be read
+ * @throws {Failure} usage; local-file, if the directory cannot be read
  */
 export function resolveRun(directory: string, word: string, nowMs: number, io: JournalIo = fileIo): string {
   const isId = runId.test(word);
   const files = runFiles(directory, io);
   const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs, io);
   if (found !== undefined) return found.path;
-  throw new Failure('usage', isId ? `there is no run ${word} in ${directory}` : `there is no run in ${directory}`, {
-    hint: 'listctl runs list names them; a run with a --journal of its own goes by that path',
+  throw new Failure('usage', isId ? `run ${word} not found in ${directory}` : `no runs in ${directory}`, {
+    hint: 'run "listctl runs list" to see the runs; pass the path of the journal for a run with --journal',
   });
 }
 
-/** A file system may tell the time of a write as that of the tick before; some have ticks of two seconds. */
+/** The coarsest resolution of file times. */
 const tickMs = 2000;
 
-/** The newest run, or one that was resumed since then: where the newest one's clock was wrong, times say nothing. */
+/** Finds the newest run, or one resumed after it; ignores file times if the clock was wrong when the newest run started. */
 function lastWritten(files: readonly RunFile[], nowMs: number, io: JournalIo): RunFile | undefined {
   const newest = files.find(({ path }) => startOf(path, io) !== undefined);
   if (newest === undefined) return undefined;
@@ -214,16 +202,16 @@ function lastWritten(files: readonly RunFile[], nowMs: number, io: JournalIo): R
     .sort((one, other) => other.ms - one.ms);
   const resumed = later.find(({ file: { path } }) => {
     const start = startOf(path, io);
-    // One that is shrunk was written by whatever command came after 30 days.
+    // Compaction writes a file as well.
     return start !== undefined && (start === 'unreadable' || start.header.isShrunk !== true);
   });
   return resumed?.file ?? newest;
 }
 
 /**
- * Forgets a run. The caller holds its lock.
+ * Removes a journal, if it exists. The caller holds its lock.
  *
- * @throws {Failure} local-file; a run that is not there is no failure
+ * @throws {Failure} local-file
  */
 export function removeRun(path: string, io: JournalIo = fileIo): void {
   try {
@@ -234,13 +222,10 @@ export function removeRun(path: string, io: JournalIo = fileIo): void {
 }
 
 /**
- * Shrinks the runs that did every row and ended more than 30 days ago to their first and last line: what is asked of
- * them is whether they were done. Looks at names first, so that it costs next to nothing where none is due; the time of
- * the file must be old too, since a name is by the clock of then.
+ * Compacts the journals of runs that completed more than 30 days ago to their first and last line. Looks at names and
+ * file times first, so that it costs little if none is due. Failures are ignored.
  *
- * What cannot be shrunk stays as it is, and is no failure: this is tidying.
- *
- * @returns the runs that were shrunk
+ * @returns the compacted runs
  */
 export async function compactOldRuns(
   directory: string,
@@ -248,17 +233,16 @@ export async function compactOldRuns(
   io: JournalIo = fileIo,
 ): Promise<readonly string[]> {
   const names = new Set(listNames(directory, io));
-  const shrunk: string[] = [];
+  const compacted: string[] = [];
   for (const { run, path, identityStart } of filesAmong(directory, names)) {
-    // Somebody is at work on it.
     if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
     if (!isOldEnough(io.modifiedMs(path), nowMs)) continue;
-    if (await compactJournal(path, nowMs, io)) shrunk.push(run);
+    if (await compactJournal(path, nowMs, io)) compacted.push(run);
   }
-  return shrunk;
+  return compacted;
 }
 
-/** The lock of all runs with an identity. */
+/** The path of the lock of all runs with an identity. */
 export function runLock(directory: string, identity: string): string {
   return join(directory, `${identity.slice(0, identityDigits)}.lock`);
 }
@@ -288,14 +272,14 @@ function listNames(directory: string, io: JournalIo): readonly string[] {
   }
 }
 
-/** When a run began, by its id, in milliseconds since the Unix epoch. */
+/** Parses the start time of a run from its id, in milliseconds since the Unix epoch. */
 function timeOf(run: string): number | undefined {
   const iso = run.replace(runId, '$1-$2-$3T$4:$5:$6Z');
   const ms = iso === run ? Number.NaN : Date.parse(iso) + Number.parseInt(run.slice(-4, -2), 36);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Its first line; undefined where no run was begun. What is wrong with one that is there is said by who reads it. */
+/** Reads the header; a damaged one is reported when the run is used. */
 function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | 'unreadable' {
   try {
     return readHeader(path, io);
@@ -305,10 +289,10 @@ function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | '
 }
 
 /**
- * Reads what a list of runs shows of one. Of a run that ended by itself only the first and the last line are read.
+ * Reads a run for a list; only the first and the last line if it ended by itself.
  *
- * @returns undefined where no run was begun
- * @throws {Failure} local-file, when its journal cannot be read or is damaged
+ * @returns undefined if there is no file
+ * @throws {Failure} local-file
  */
 export async function readRunFile(file: RunFile, { boot, io = fileIo }: RunOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
@@ -320,12 +304,11 @@ export async function readRunFile(file: RunFile, { boot, io = fileIo }: RunOptio
   return { ...file, header: start.header, counts: countsAmong(counts), status: statusOf(counts) };
 }
 
-/** The counts of rows alone: totals have more members. */
+/** Picks the counts, without the other members of totals. */
 function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): RowCounts {
   return { done, failed, invalid, inDoubt, skipped, left };
 }
 
-/** The status of a run whose rows stand so. */
 function statusOf({ failed, invalid, inDoubt, left }: RowCounts): RunStatus {
   if (inDoubt > 0) return 'in-doubt';
   return failed + invalid + left > 0 ? 'incomplete' : 'done';

@@ -1,4 +1,4 @@
-/** How the rows of a run are sent: each through the same api as a single item. */
+/** Makes the senders of rows, which use the same api as single items. */
 import type { AttemptResult, Client, Operation } from '../api/client.ts';
 import { createOperation, deleteOperation, getOperation, updateOperation } from '../api/items.ts';
 import { Failure } from '../core/errors.ts';
@@ -7,10 +7,10 @@ import type { RowAction } from '../rows/types.ts';
 import { type IdSet, payloadHash, rowKeys } from './keys.ts';
 import type { Sender } from './outcome.ts';
 
-/** What is left of an item that is gone: its id. */
+/** A deleted item. */
 export type DeletedItem = { readonly id: string };
 
-/** Asks for an item to be removed; the answer is its id. */
+/** Makes the request that deletes an item; its result is the id. */
 export function deleteById(ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
   const question = deleteOperation(ref, ifMatch);
   const read: Operation<DeletedItem>['read'] = (answer) => {
@@ -20,29 +20,29 @@ export function deleteById(ref: ItemRef, ifMatch?: string): Operation<DeletedIte
   return { ...question, read, check: undefined };
 }
 
-/** The step, done with this value where the service says that the item is not there. */
+/** Turns a "not found" into a success with this value. */
 export function doneIfMissing<T, V>(step: AttemptResult<T>, value: V): AttemptResult<T | V> {
   return isMissing(step) ? { ...step, isDone: true, value } : step;
 }
 
-/** Whether the service says that the item is not there. A page for people says nothing of an item. */
+/** Whether the service reports that the item does not exist; an HTML page does not count. */
 export function isMissing(step: AttemptResult<unknown>): boolean {
   if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return false;
   const failure = step.failure();
   return failure instanceof Failure && failure.kind === 'not-found';
 }
 
-/** What is sent of a row. */
+/** The parts of a row that are sent. */
 export interface SentRow {
   readonly number: number;
   readonly id?: string | undefined;
   readonly fields?: Fields;
 }
 
-/** What came of a row: the item where there is one, else its id. */
+/** The item, or the id of a deleted one. */
 export type SentResult = Item | DeletedItem;
 
-/** What a sender is made of. */
+/** Options for a sender. */
 export interface SenderOptions<R> {
   readonly action: RowAction;
   readonly list: ListRef;
@@ -50,13 +50,13 @@ export interface SenderOptions<R> {
   readonly sendsKeys: boolean;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf?: ((row: R) => string) | undefined;
-  /** An item that is not there counts as deleted. */
+  /** Counts a missing item as deleted. */
   readonly ignoreMissing: boolean;
-  /** The ids that creates of this run were given. */
+  /** The ids of the items that this run created. */
   readonly given: IdSet;
 }
 
-/** Makes the sender of a verb. */
+/** Makes the sender of an action. */
 export function createRowSender<R extends SentRow>(options: SenderOptions<R>): Sender<R, SentResult> {
   const { action, client, sendsKeys, ignoreMissing, keyOf = rowKeys() } = options;
   const questionOf = questions[action];

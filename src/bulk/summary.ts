@@ -1,4 +1,4 @@
-/** What a run over many rows says at its end: on stderr, and in the file of `--summary-json`. */
+/** The summary of a run, on stderr and in the file of `--summary-json`. */
 import type { Session } from '../cli/session.ts';
 import { exitCodes, Failure, Stopped } from '../core/errors.ts';
 import { printJson } from '../core/json.ts';
@@ -7,48 +7,47 @@ import type { FailureGroup } from '../output/failure.ts';
 import { runSummary, type SummarizedRun, summaryObject } from '../output/run-summary.ts';
 import type { RowCounts, RunTotals } from './journal-format.ts';
 
-/** How a run ended. */
-export interface EndedRun {
-  /** Its id and its journal, where it is recorded. */
+/** The results of a run that ended. */
+export interface RunResults {
+  /** Undefined for a run without a journal. */
   readonly run: string | undefined;
   readonly journal: string | undefined;
   readonly totals: RunTotals;
-  /** The rows of this session. */
+  /** The counts of this session. */
   readonly settled: Readonly<Record<'settled' | 'failed' | 'inDoubt', number>>;
   readonly groups: readonly FailureGroup[];
-  /** What to say below the summary. */
+  /** Lines below the summary. */
   readonly notes: readonly string[];
 }
 
-/** Takes what is to be summarized. */
+/** A summary that is printed when the command ends. */
 export interface Summary {
-  ended(run: EndedRun): void;
+  ended(run: RunResults): void;
 }
 
-/** The summary of what sends nothing. */
+/** The summary of a dry run. */
 export const noSummary: Summary = { ended: () => {} };
 
-/** @throws {Failure} usage, where a summary of a dry run is wanted */
+/** @throws {Failure} usage, for a dry run with --summary-json */
 export function refuseSummary(file: string | undefined): void {
   if (file !== undefined) throw new Failure('usage', '--summary-json cannot be used with --dry-run');
 }
 
 /**
- * Begins a summary, before anything is sent. It is told when the command ends, however that is, so that it knows the
- * exit status.
+ * Opens a summary, before anything is sent. It is written when the command ends, with its exit code.
  *
- * @param file as it was typed; `-` is stdout
- * @throws {Failure} usage, where stdout is taken by results; local-file, when the file cannot be written
+ * @param file as typed; `-` is stdout
+ * @throws {Failure} usage, if stdout is for results; local-file
  */
 export async function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Promise<Summary> {
   const write = file === undefined ? undefined : await summaryFile(file, session);
-  let ended: EndedRun | undefined;
+  let ended: RunResults | undefined;
   session.atEnd(async (error, exit) => {
     const unwritten = await write?.(`${printJson(objectOf(of, ended, { error, exit }), 2)}\n`);
-    // What the command ended in before is what it ends in.
+    // An earlier error takes precedence.
     if (unwritten !== undefined && error !== undefined) await session.report(unwritten);
     const end = unwritten === undefined || error !== undefined ? { error, exit } : endedIn(unwritten);
-    if (ended !== undefined) await tell(of, ended, end, session);
+    if (ended !== undefined) await print(of, ended, end, session);
     if (unwritten !== undefined && error === undefined) throw unwritten;
   });
   return {
@@ -67,9 +66,9 @@ function endedIn(error: Failure): End {
   return { error, exit: exitCodes[error.kind] };
 }
 
-async function tell(of: SummarizedRun, ended: EndedRun, end: End, session: Session): Promise<void> {
+async function print(of: SummarizedRun, ended: RunResults, end: End, session: Session): Promise<void> {
   const { totals, groups, notes } = ended;
-  // A list that is as its manifest says was told by the plan.
+  // The plan has reported that nothing changes.
   if (of.action === 'apply' && rowsOf(totals) === 0) return;
   const facts = { ...totals, action: of.action, failed: failedOf(totals), rows: rowsOf(totals), groups };
   const lines = () => session.errorScreen().then((screen) => runSummary(facts, screen));
@@ -77,7 +76,7 @@ async function tell(of: SummarizedRun, ended: EndedRun, end: End, session: Sessi
   for (const note of notes) await session.say(note);
 }
 
-function objectOf(of: SummarizedRun, ended: EndedRun | undefined, { error, exit }: End) {
+function objectOf(of: SummarizedRun, ended: RunResults | undefined, { error, exit }: End) {
   const failure = error instanceof Failure ? error : undefined;
   const signal = error instanceof Stopped ? error.signal : undefined;
   if (ended === undefined) return summaryObject({ ...of, exit, failure, signal });
@@ -102,7 +101,7 @@ function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): n
   return done + failed + invalid + inDoubt + skipped + left;
 }
 
-/** Opens the file; what it gives writes the text, and gives why it cannot, once the work is done. */
+/** Opens the file; returns a function that writes it, and returns the failure if that fails. */
 async function summaryFile(file: string, session: Session): Promise<(text: string) => Promise<Failure | undefined>> {
   const { host } = session;
   if (descriptorNamed(file, host) === 1 && session.format(true) !== 'none') {

@@ -97,7 +97,7 @@ function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { 
     ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
     ...(inDoubt === 0 ? [] : [style.yellow(`${countText(inDoubt)} in doubt`)]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
-    ...(left === 0 ? [] : [`${countText(left)} still to do`]),
+    ...(left === 0 ? [] : [`${countText(left)} remaining`]),
   ];
 }
 

@@ -267,7 +267,7 @@ const doneWords: ReadonlyMap<string, string> = new Map([
   ['update', 'updated'],
   ['delete', 'deleted'],
   ['get', 'read'],
-  ['undo', 'taken back'],
+  ['undo', 'undone'],
   ['apply', 'applied'],
 ]);
 
@@ -284,7 +284,7 @@ export interface RowResultShown {
   readonly key?: string | undefined;
   /** `create`, `update`, `delete`, `get` */
   readonly action: string;
-  /** `left` is still to do, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
+  /** `left` is remaining, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
   readonly status: 'done' | 'failed' | 'in-doubt' | 'left' | 'skipped';
   /** The item's id, where it is known. */
   readonly id?: string | undefined;
@@ -337,7 +337,7 @@ function cellsOf({ row, action, status, id, failure }: RowResultShown): Row {
 function lineFor({ row, action, status, id, failure }: RowResultShown, { style }: Screen): string {
   if (status === 'done')
     return `row ${row} ${pastTense(action)}${id === undefined ? '' : `: ${oneLine(id, limits.id)}`}`;
-  if (status === 'left' || status === 'skipped') return `row ${row} ${status === 'left' ? 'still to do' : 'skipped'}`;
+  if (status === 'left' || status === 'skipped') return `row ${row} ${status === 'left' ? 'remaining' : 'skipped'}`;
   const word = status === 'failed' ? style.red('failed') : style.yellow('in doubt');
   return `row ${row} ${word}${failure === undefined ? '' : `: ${reasonOf(failure)}`}`;
 }

@@ -110,8 +110,8 @@ describe('a run that is told to stop', () => {
       expect(ended.signal).toBe(signal);
       expect(many.proxy.requests.every(({ answered }) => answered === 201)).toBe(true);
       const done = many.proxy.requests.length;
-      expect(ended.stderr).toContain(`60 rows: ${done} created, ${60 - done} still to do`);
-      expect(ended.stderr).toMatch(/go on with: listctl items create .*--resume$/m);
+      expect(ended.stderr).toContain(`60 rows: ${done} created, ${60 - done} remaining`);
+      expect(ended.stderr).toMatch(/resume with: listctl items create .*--resume$/m);
       expect(printedIds(ended.stdout)).toHaveLength(done);
       expect((await many.replay()).counts).toMatchObject({ done, inDoubt: 0, left: 60 - done });
       await finish(many);
@@ -131,8 +131,8 @@ describe('a run that is told to stop', () => {
 
     expect(performance.now() - askedAgainAtMs).toBeLessThan(1000);
     expect(ended).toMatchObject({ signal: 'SIGINT', stdout: expect.stringContaining('"in-doubt"') });
-    expect(ended.stderr).toContain('20 rows: 1 created, 4 in doubt, 15 still to do');
-    expect(ended.stderr).toMatch(/go on with: listctl items create .*--resume$/m);
+    expect(ended.stderr).toContain('20 rows: 1 created, 4 in doubt, 15 remaining');
+    expect(ended.stderr).toMatch(/resume with: listctl items create .*--resume$/m);
     expect((await many.replay()).counts).toMatchObject({ done: 1, inDoubt: 4, left: 15 });
   });
 

@@ -177,7 +177,7 @@ test.each([
 
 describe('create --from of rows that have a run', () => {
   const again = /\? Run \S+, begun \S+, did every row of a\.csv\. Create them again\? \(y\/N\)/;
-  const rest = /\? Run \S+ of a\.csv is unfinished: of 1 row 1 failed\. Resume it\? \(y\/N\)/;
+  const rest = /\? Run \S+ of a\.csv is incomplete: 1 failed of 1 row\. Resume it\? \(y\/N\)/;
 
   test.each([
     { first: 201, question: again, keys: 'y\r', exitCode: 0, sent: 2, journals: 2 },

@@ -101,13 +101,13 @@ describe('while a run shows its bar', () => {
     await session.shows(/^\[-+\] 0 of 50/m);
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
-    await session.shows('stopping: waiting for 1 answer');
+    await session.shows('stopping: waiting for 1 response');
     answer();
     const shown = await session.ended();
 
     const done = service.requests.length;
-    expect(shown).toContain(`50 rows: ${done} created, ${50 - done} still to do`);
-    expect(shown).toContain('go on with: listctl items create --from rows.csv');
+    expect(shown).toContain(`50 rows: ${done} created, ${50 - done} remaining`);
+    expect(shown).toContain('resume with: listctl items create --from rows.csv');
     expect(shown).not.toMatch(/\[[-=]+\]/);
     await expectUsable(session, before, exitCodes.SIGINT);
   });
@@ -122,7 +122,7 @@ describe('while a run shows its bar', () => {
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
     // Two that come at once may count as one.
-    await session.shows('stopping: waiting for 1 answer');
+    await session.shows('stopping: waiting for 1 response');
     session.terminal.type(ctrlC);
     const shown = await session.ended();
 

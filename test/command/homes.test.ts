@@ -39,11 +39,14 @@ test('without a home a run is recorded where --journal says, and all of its comm
   writeFileSync(join(directory.path, 'manifest.yaml'), '{key: Title, items: [{Title: d}]}');
   expect(await run(['apply', 'manifest.yaml', '--init', '--yes'], world)).toMatchObject({ exitCode: 0 });
   const undone = await run(['runs', 'undo', 'a.journal', '--yes', '-o', 'none'], world);
-  expect(undone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 taken back') });
+  expect(undone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 undone') });
   const own = await run(['runs', 'undo', 'piped.journal', '--yes', '-o', 'none', '--journal', 'u.journal'], world);
-  expect(own).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 taken back') });
+  expect(own).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 undone') });
   const again = await run(['runs', 'undo', 'a.journal', '--yes', '--journal', 'u.journal'], world);
-  expect(again).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('u.journal records another run') });
+  expect(again).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('u.journal is the journal of another run'),
+  });
   expect(readdirSync(directory.path).sort()).toEqual([
     ...[
       'a.journal',

@@ -49,7 +49,7 @@ describe('--applied ID', () => {
 
     const refused = await world.run(words, { env: token });
     expect(refused).toMatchObject({ exitCode: 5, stdout: '' });
-    expect(refused.stderr).toContain('the service adds fields of its own');
+    expect(refused.stderr).toContain('fields that the service added');
     expect(refused.stderr).toContain('--force');
     expect(readFileSync(path)).toEqual(before);
 
@@ -179,18 +179,18 @@ describe('--not-applied', () => {
 });
 
 test.each([
-  { words: ['--not-applied'], says: 'which rows?' },
-  { words: ['--row', '1', '--all', '--not-applied'], says: 'which rows?' },
-  { words: ['--row', '1'], says: 'what became of it?' },
-  { words: ['--row', '1', '--applied', '17', '--not-applied'], says: 'what became of it?' },
-  { words: ['--all', '--applied', '17'], says: '--all goes with --not-applied' },
-  { words: ['--row', '1', '--applied'], says: 'which item did row 1 make?' },
+  { words: ['--not-applied'], says: '--row or --all is required' },
+  { words: ['--row', '1', '--all', '--not-applied'], says: '--row or --all is required' },
+  { words: ['--row', '1'], says: '--applied or --not-applied is required' },
+  { words: ['--row', '1', '--applied', '17', '--not-applied'], says: '--applied or --not-applied is required' },
+  { words: ['--all', '--applied', '17'], says: '--all cannot be used with --applied' },
+  { words: ['--row', '1', '--applied'], says: 'the item that row 1 created' },
   { words: ['--row', '1', '--applied', '..'], says: 'the item id is ".."' },
-  { words: ['--row', '0', '--not-applied'], says: 'expected the number of a row' },
-  { words: ['--row', '1e1', '--not-applied'], says: 'expected the number of a row' },
+  { words: ['--row', '0', '--not-applied'], says: 'expected a row number' },
+  { words: ['--row', '1e1', '--not-applied'], says: 'expected a row number' },
   { words: ['--row', '2', '--not-applied'], says: 'not in doubt: it is done' },
-  { words: ['--row', '3', '--not-applied'], says: 'not in doubt: it is still to do' },
-  { words: ['--row', '4', '--not-applied'], says: 'not in doubt: there are 3' },
+  { words: ['--row', '3', '--not-applied'], says: 'not in doubt: it is remaining' },
+  { words: ['--row', '4', '--not-applied'], says: 'not in doubt: the input has 3 rows' },
 ])('$words is wrong, and nothing is recorded: $says', async ({ words, says }) => {
   await using world = await runsWorld();
   const path = await world.journal({

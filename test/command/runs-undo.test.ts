@@ -68,7 +68,7 @@ describe('over the built-in service', () => {
     expect(refused.stderr).toContain('cannot delete 3 items: --max-delete allows 2');
   });
 
-  test('an item that was changed since is left and named, exit 9, also the next time; --force deletes it', async () => {
+  test('an item that changed since is left and named, exit 9, also the next time; --force deletes it', async () => {
     await using world = await runsWorld();
     const run = await world.create(['milk', 'bread']);
     const list = [...world.local, '-s', 'home', '-l', 'tasks'];
@@ -80,7 +80,7 @@ describe('over the built-in service', () => {
     expect([left.exitCode, again.exitCode]).toEqual([9, 9]);
     expect(JSON.parse(left.stdout.split('\n')[1] ?? '')).toMatchObject({
       ...{ row: 2, status: 'failed', id: '2' },
-      error: { kind: 'conflict', message: expect.stringContaining('item "2" was changed since') },
+      error: { kind: 'conflict', message: expect.stringContaining('item "2" changed since') },
     });
     expect(again.stdout.split('\n')).toHaveLength(2);
     expect((await world.run(['items', 'get', '2', ...list, '-q', 'fields.Title'])).stdout).toBe('rye\n');
@@ -99,13 +99,13 @@ describe('over the built-in service', () => {
     const typed = await world.run([...words, '--base-url', 'local:data/local'], { cwd: elsewhere });
     const origin = `local:${join(world.path, 'data', 'local')}`;
     expect([other.exitCode, typed.exitCode]).toEqual([2, 2]);
-    expect(other.stderr).toContain(`is of ${origin}, and this would go to local:${join(elsewhere, 'local')}`);
-    expect(typed.stderr).toContain(`is of ${origin}, and this would go to local:${join(elsewhere, 'data', 'local')}`);
+    expect(other.stderr).toContain(`used ${origin}, but this command uses local:${join(elsewhere, 'local')}`);
+    expect(typed.stderr).toContain(`used ${origin}, but this command uses local:${join(elsewhere, 'data', 'local')}`);
 
-    expect((await world.run([...words, '--base-url', origin])).stderr).toContain('1 row: 1 taken back');
+    expect((await world.run([...words, '--base-url', origin])).stderr).toContain('1 row: 1 undone');
   });
 
-  test('what was created since is taken back, too, when the run was gone on with', async () => {
+  test('what was created since is undone, too, when the run was gone on with', async () => {
     await using service = await scriptedService(
       { status: 201, body: { id: '1', fields }, headers: { etag: '"1"' } },
       { status: 400, body: { error: 'no' } },
@@ -130,7 +130,7 @@ describe('over the built-in service', () => {
   });
 });
 
-describe('an item that was changed since', () => {
+describe('an item that changed since', () => {
   test('is kept by If-Match where its tag is known; one that is not there is done', async () => {
     await using service = await scriptedService(deleted, gone, { status: 412, body: { error: 'changed' } }, found);
     await using world = await runsWorld();
@@ -147,7 +147,7 @@ describe('an item that was changed since', () => {
     expect({ exitCode, stdout }).toEqual({
       exitCode: 9,
       stdout: expect.stringMatching(
-        /^row,status,id,error\n1,done,1,\n2,done,2,\n3,failed,3,"item ""3"" was changed since run [-\w]+ created it: it was left"\n$/,
+        /^row,status,id,error\n1,done,1,\n2,done,2,\n3,failed,3,"item ""3"" changed since run [-\w]+ created it; not deleted"\n$/,
       ),
     });
     expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 3', 'GET 3']);
@@ -186,7 +186,7 @@ describe('an item that was changed since', () => {
     expect(exitCode).toBe(9);
     expect(sent(service)).toEqual(['GET 1', 'DELETE 1', 'GET 2', 'GET 3']);
     expect(service.requests[1]?.headers['if-match']).toBe('"now"');
-    expect(stderr).toContain('item "2" has not just the fields that it had when');
+    expect(stderr).toContain('item "2" does not have the fields that it had when');
     expect(stderr).toContain('--force');
   });
 
@@ -223,12 +223,12 @@ describe('gone on with', () => {
 
     const first = await undo(world, service, ['--fail-fast']);
     expect(first.exitCode).toBe(9);
-    expect(first.stderr).toContain(`go on with: listctl runs undo ${givenRun} --yes`);
+    expect(first.stderr).toContain(`resume with: listctl runs undo ${givenRun} --yes`);
     expect((await undo(world, service, ['--resume'])).exitCode).toBe(0);
     const after = await undo(world, service);
 
     expect(after).toMatchObject({ exitCode: 0, stdout: '' });
-    expect(after.stderr).toContain('took everything back');
+    expect(after.stderr).toContain('undid it');
     expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 2', 'DELETE 3']);
   });
 
@@ -241,10 +241,10 @@ describe('gone on with', () => {
     const { stderr } = await world.run(['runs', 'undo', 'last', '--yes'], { env });
     const again = await world.run(['runs', 'undo', 'last', '--yes'], { env });
 
-    expect(stderr).toContain(`undoing run ${givenRun}, begun 2026-11-20T10:15:30.000Z: 1 item\n`);
-    expect(stderr).toContain(`go on with: listctl runs undo ${givenRun} --yes`);
+    expect(stderr).toContain(`undoing run ${givenRun} (started 2026-11-20T10:15:30.000Z): 1 item\n`);
+    expect(stderr).toContain(`resume with: listctl runs undo ${givenRun} --yes`);
     expect(again.exitCode).toBe(2);
-    expect(again.stderr).toContain(`listctl runs undo ${givenRun} goes on with it`);
+    expect(again.stderr).toContain(`listctl runs undo ${givenRun}" to resume it`);
   });
 
   test('D10: last is the run that was written last, though the clock was a day ahead before', async () => {
@@ -321,12 +321,12 @@ test.each([
     const { exitCode, stderr } = await undo(world, service);
 
     expect(exitCode).toBe(4);
-    expect(stderr).toContain('0 taken back, 2 still to do');
+    expect(stderr).toContain('0 undone, 2 remaining');
     expect(sent(service)).toEqual(requests);
   },
 );
 
-test('a row that was only read when the run stopped is still to do, and not in doubt', async () => {
+test('a row that was only read when the run stopped is remaining, and not in doubt', async () => {
   const refused = { status: 400, body: { error: 'no' } };
   await using service = await scriptedService(deleted, { status: 200, cut: true }, refused);
   await using world = await runsWorld();
@@ -337,7 +337,7 @@ test('a row that was only read when the run stopped is still to do, and not in d
 
   expect(sent(service)).toEqual(['DELETE 0', 'GET 1', 'DELETE 2']);
   expect(exitCode).toBe(9);
-  expect(stderr).toContain('1 still to do');
+  expect(stderr).toContain('1 remaining');
 });
 
 describe('nothing is sent', () => {
@@ -361,7 +361,7 @@ describe('nothing is sent', () => {
     const { exitCode, stderr } = await undo(world, service);
 
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`is of ${other.url}, and this would go to ${service.url}`);
+    expect(stderr).toContain(`used ${other.url}, but this command uses ${service.url}`);
     expect([...service.requests, ...other.requests]).toEqual([]);
   });
 
@@ -370,7 +370,7 @@ describe('nothing is sent', () => {
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
 
-    expect((await undo(world, service, ['-s', 'prod'])).stderr).toContain('is of site "home", and --site names "prod"');
+    expect((await undo(world, service, ['-s', 'prod'])).stderr).toContain('used site "home", but --site is "prod"');
     expect((await undo(world, service, ['-l', 'prod'])).exitCode).toBe(2);
     expect(service.requests).toEqual([]);
     expect((await undo(world, service, ['-s', 'home', '-l', 'tasks'])).exitCode).toBe(0);
@@ -390,14 +390,14 @@ describe('nothing is sent', () => {
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      `none of the 2 items that run ${givenRun}, begun 2026-11-20T10:15:30.000Z, created in list "tasks" was deleted`,
+      `none of the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" was deleted`,
     );
     expect(stderr).toContain('--yes');
     expect(service.requests).toEqual([]);
     expect(world.names()).toHaveLength(1);
   });
 
-  test('I01: of an id that would lead elsewhere: that row is invalid, the others are taken back', async () => {
+  test('I01: of an id that would lead elsewhere: that row is invalid, the others are undone', async () => {
     await using service = await scriptedService(deleted);
     await using world = await runsWorld();
     const items = ['..', 'a\nb', '7'].map((id) => ({ id, etag: '"v"' }));
@@ -458,8 +458,8 @@ describe('nothing is sent', () => {
 
     expect({ exitCode, requests: service.requests }).toEqual({ exitCode: 0, requests: [] });
     expect(stderr).toContain('1 row of run');
-    expect(stderr).toContain('in doubt: what they may have created is not taken back');
-    expect(stderr).toContain('it has created nothing');
+    expect(stderr).toContain('in doubt: items that they may have created are not deleted');
+    expect(stderr).toContain('it created nothing');
   });
 });
 
@@ -485,12 +485,12 @@ test.each([
 
   expect(await running).toBe(exit);
   expect(host.printed.stderr.replaceAll('\n', '')).toContain(
-    `Delete the 2 items that run ${givenRun}, begun 2026-11-20T10:15:30.000Z, created in list tasks (`,
+    `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list tasks (`,
   );
   expect(service.requests).toHaveLength(requests);
 });
 
-test('what was not taken back is kept in --rejects, as rows that items delete takes', async () => {
+test('what was not undone is kept in --rejects, as rows that items delete takes', async () => {
   await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
   await using world = await runsWorld();
   await world.journal(
@@ -551,7 +551,7 @@ test('its journal names the run that it takes back, and holds neither fields nor
   expect(readFileSync(of)).toEqual(before);
 });
 
-test('a run with a journal of its own is taken back by that path', async () => {
+test('a run with a journal of its own is undone by that path', async () => {
   await using service = await scriptedService(deleted);
   await using world = await runsWorld();
   const path = join(world.path, 'ci.journal');

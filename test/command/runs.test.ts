@@ -224,7 +224,7 @@ describe('runs show', () => {
       'row,action,status,id,error',
       '1,create,done,a,',
     ]);
-    expect((await show('-o', 'pretty')).split('\n')).toMatchObject({ 0: 'row 1 created: a', 8: 'row 9 still to do' });
+    expect((await show('-o', 'pretty')).split('\n')).toMatchObject({ 0: 'row 1 created: a', 8: 'row 9 remaining' });
     expect(await show('-o', 'id')).toBe('a\nb\nc\n');
   });
 
@@ -267,7 +267,7 @@ describe('runs show', () => {
     const undo = await world.run(['runs', 'undo', 'last', '--yes', '--base-url', 'https://lists.example/v1.0']);
 
     expect(ids).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(ids.stderr).toContain('did every row more than 30 days ago: its ids');
+    expect(ids.stderr).toContain('completed more than 30 days ago; its ids');
     expect(all.exitCode).toBe(0);
     expect(JSON.parse(all.stdout)).toMatchObject({ status: 'done', rows: 2, done: 2, ratePerSecond: [] });
     expect(all.stderr).toContain('more than 30 days ago');
@@ -311,8 +311,8 @@ describe('runs show', () => {
   });
 
   test.each([
-    { word: 'last', says: 'there is no run in' },
-    { word: givenRun, says: `there is no run ${givenRun} in` },
+    { word: 'last', says: 'no runs in' },
+    { word: givenRun, says: `run ${givenRun} not found in` },
     { word: 'nowhere/at.all', says: 'no run is recorded in' },
   ])('there is no such run: $word', async ({ word, says }) => {
     await using world = await runsWorld();
@@ -362,7 +362,7 @@ describe('runs remove', () => {
 
     const refused = await world.run(words);
     expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(refused.stderr).toContain(`run ${givenRun} (incomplete)`);
+    expect(refused.stderr).toContain(`${givenRun} (incomplete)`);
     expect(refused.stderr).toContain('--yes');
     expect(world.names()).toHaveLength(2);
 
@@ -385,7 +385,7 @@ describe('runs remove', () => {
     host.type(typed);
 
     expect(await running).toBe(exit);
-    expect(host.printed.stderr).toContain(`Forget run ${givenRun}`);
+    expect(host.printed.stderr).toContain(`Remove run ${givenRun}`);
     expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(left);
   });
 

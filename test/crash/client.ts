@@ -32,7 +32,7 @@ export interface RunRecorded {
   stateOf(row: number): RowState;
   /** The ids of the rows that are done. */
   readonly doneIds: ReadonlyMap<number, string>;
-  /** How many rows are still to do. */
+  /** How many rows are remaining. */
   readonly left: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;

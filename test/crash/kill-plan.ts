@@ -24,7 +24,7 @@ export interface RunTime {
 export interface SessionAhead {
   readonly mode: ModeName;
   readonly time: RunTime;
-  /** The share of the rows that are still to do. */
+  /** The share of the rows that are remaining. */
   readonly left: number;
   /** How many writes that may be. */
   readonly writes: number;

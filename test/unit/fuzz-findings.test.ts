@@ -50,7 +50,7 @@ test('a header that was torn, with a lost block in it and more behind that, is t
   const { io, put } = powerLossDisk();
   put('a.journal', Buffer.from(`26a3be75 {"listctl":"journal","version":1,${'\0'.repeat(60_000)}"tool"`));
 
-  expect(busy(() => expect(() => readHeader('a.journal', io)).toThrow('is no journal of listctl'))).toBeLessThan(1000);
+  expect(busy(() => expect(() => readHeader('a.journal', io)).toThrow('is not a listctl journal'))).toBeLessThan(1000);
 });
 
 describe.each([

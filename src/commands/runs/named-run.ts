@@ -1,4 +1,4 @@
-/** The run that a word of the command line names: its journal, who is at work on it, and its lock. */
+/** Finds and reads the run that an argument names. */
 import { basename, resolve } from 'node:path';
 import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
@@ -20,9 +20,9 @@ import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts'
 export const runWords = 'run id, "last", or path of a journal';
 
 /**
- * The path of the journal that RUN names.
+ * Finds the journal of a run id, `last` or path.
  *
- * @throws {Failure} usage, when there is no such run; local-file, when the directory of runs cannot be read
+ * @throws {Failure} usage; local-file
  */
 export function findRunPath(word: string, host: Host): string {
   return isRunName(word)
@@ -30,15 +30,15 @@ export function findRunPath(word: string, host: Host): string {
     : resolveLinks(absolutePath(word, host));
 }
 
-/** The run in the commands of a hint: as it was named, but for `last`, which may be another one by then. */
+/** The run in the commands of hints: as typed, except `last`, which may be another run by then. */
 export function wordForHint(word: string, run: string): string {
   return word === 'last' ? run : shellWord(word);
 }
 
 /**
- * The first line of a journal.
+ * Reads the header of a journal.
  *
- * @throws {Failure} usage, where no run is recorded; local-file, when it cannot be read or is damaged
+ * @throws {Failure} usage, if there is no journal; local-file
  */
 export function readRunHeader(path: string): JournalHeader {
   const start = readHeader(path, fileIo);
@@ -47,9 +47,9 @@ export function readRunHeader(path: string): JournalHeader {
 }
 
 /**
- * Reads what is recorded of a run.
+ * Reads a journal.
  *
- * @throws {Failure} as `headerOfRun`
+ * @throws {Failure} as `readRunHeader`
  */
 export async function readRun(path: string): Promise<Replay> {
   const replay = await readJournal(path, { boot: bootId() });
@@ -59,24 +59,24 @@ export async function readRun(path: string): Promise<Replay> {
 
 function noRun(path: string): Failure {
   return new Failure('usage', `no run is recorded in ${path}`, {
-    hint: 'listctl runs list names the runs; a run with a --journal of its own goes by that path',
+    hint: 'run "listctl runs list" to see the runs; pass the path of the journal for a run with --journal',
   });
 }
 
-/** Whether a process is at work on the run, as far as can be known: of those of one input it can only be the last. */
+/** Whether a process holds the lock of the run; of the runs of one input, only the newest can be in progress. */
 export function isRunActive(path: string, host: Host): boolean {
   const directory = findRunsDirectory(host);
   const lock = journalLock(path, host);
   if (!isLocked(lock, host.processes)) return false;
-  // A journal of the user's own has a lock of its own.
+  // The file of --journal has its own lock.
   if (directory === undefined || lock === `${path}.lock`) return true;
   return resolve(findRun(directory, basename(lock, '.lock'))?.path ?? path) === path;
 }
 
 /**
- * Works on a run while nobody else can.
+ * Works on a run under its lock.
  *
- * @throws {Failure} locked, when another process is at work on it; as `headerOfRun`
+ * @throws {Failure} locked; as `readRunHeader`
  */
 export async function whileLocked<T>(
   path: string,
@@ -84,7 +84,7 @@ export async function whileLocked<T>(
   host: Host,
   work: () => Promise<T>,
 ): Promise<T> {
-  // Before the lock: a directory that is not there can take none.
+  // Before the lock, which needs the directory.
   readRunHeader(path);
   const lock = await takeLock(journalLock(path, host), options, host);
   try {
@@ -95,30 +95,30 @@ export async function whileLocked<T>(
 }
 
 /**
- * The list that a run is of, for requests about its items: those of another service, or of another list, may have the
- * same ids. Site and list need not be named; where flags do, they must be those of the run.
+ * Checks that the command uses the service and list of a run, since ids elsewhere may be the same. --site and --list may be
+ * left out.
  *
- * @throws {Failure} usage, when this command line leads elsewhere, naming both places
+ * @throws {Failure} usage
  */
 export function checkTarget({ run, origin, site, list }: JournalHeader, session: Session): ListRef {
   const here = runOrigin(session);
   if (here !== origin) {
-    throw new Failure('usage', `run ${run} is of ${origin}, and this would go to ${here}`, {
-      hint: 'nothing was sent; choose the service of the run with -p or --base-url',
+    throw new Failure('usage', `run ${run} used ${origin}, but this command uses ${here}`, {
+      hint: 'select the service of the run with -p or --base-url; nothing was sent',
     });
   }
   const { flags } = session.sources;
   for (const [flag, its] of [['--site', site] as const, ['--list', list] as const]) {
     const typed = flags[flag];
     if (typed === undefined || typed === its) continue;
-    throw new Failure('usage', `run ${run} is of ${flag.slice(2)} "${its}", and ${flag} names "${typed}"`, {
-      hint: `nothing was sent; ${flag} need not be passed`,
+    throw new Failure('usage', `run ${run} used ${flag.slice(2)} "${its}", but ${flag} is "${typed}"`, {
+      hint: `leave out ${flag}; nothing was sent`,
     });
   }
   return { site: checkId(site, 'site'), list: checkId(list, 'list') };
 }
 
-/** What is known of a run; of a damaged one its id alone. */
+/** A run; header and counts are unknown if its journal is damaged. */
 export interface KnownRun {
   readonly run: string;
   readonly header?: JournalHeader | undefined;
@@ -126,7 +126,7 @@ export interface KnownRun {
   readonly isRunning?: boolean;
 }
 
-/** A run as it is shown: of one that takes another back, that one stands for its input. */
+/** Summarizes a run; the input of an undo is the run that it undoes. */
 export function toRunSummary({ run, header, counts, isRunning = false }: KnownRun): RunShown {
   return {
     run,
@@ -150,21 +150,20 @@ function statusOf(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-do
   return isComplete(counts) ? 'done' : 'incomplete';
 }
 
-/** A row that a run did. */
+/** A row that is done. */
 export interface DoneRow {
   readonly row: number;
   readonly id: string;
-  /** The entity tag that the item had then, where the service gave one. */
+  /** The entity tag of the item at that time. */
   readonly etag: string | undefined;
-  /** What is wrong with the id, where it can be none: the service gave it like that, or somebody changed the journal. */
+  /** Why the id is not valid: as returned by the service, or changed in the journal. */
   readonly problem: Failure | undefined;
 }
 
 /**
- * The rows that a run did, those that a person said were done included, in the order of its journal: that in which
- * they were done. Each is there once. Left out is what was settled without an id.
+ * Reads the done rows in the order of completion, including rows resolved as applied with an id.
  *
- * @throws {Failure} local-file, when the journal is damaged
+ * @throws {Failure} local-file
  */
 export async function* doneRows(path: string): AsyncGenerator<DoneRow> {
   for await (const { record } of journalRecords(path)) {

@@ -11,17 +11,17 @@ import { objectFrom } from '../../core/json.ts';
 import { runView } from '../../output/runs.ts';
 import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface ResolveFlags {
   readonly row?: string;
   readonly all?: boolean;
-  /** True where no id was typed. */
+  /** True without an id. */
   readonly applied?: string | true;
   readonly notApplied?: boolean;
   readonly force?: boolean;
 }
 
-/** What is said, of which row: undefined for every one in doubt. */
+/** The resolution of a row; undefined for all rows in doubt. */
 interface Resolution {
   readonly row: number | undefined;
   readonly isApplied: boolean;
@@ -30,10 +30,9 @@ interface Resolution {
 }
 
 /**
- * Settles rows in doubt, and prints how the run stands then.
+ * Resolves rows in doubt, and prints the run.
  *
- * @throws {Failure} usage, when the words make no sense, or a row is not in doubt; conflict, when the item is not what
- *   was sent; locked; local-file; and as reading an item does
+ * @throws {Failure} usage; conflict, if the item is not what was sent; locked; local-file; as reading an item
  */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { host } = session;
@@ -52,25 +51,24 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
       if (rows.length === 0) await session.notice(`no row of run ${replay.header.run} is in doubt`);
       else await write(path, replay, records, counts, session);
       await print(toRunSummary({ run: replay.header.run, header: replay.header, counts }));
-      if (counts.left > 0) await session.notice('what is left is sent when the run is gone on with: --resume');
+      if (counts.left > 0) await session.notice('run again with --resume to send the remaining rows');
     }),
   );
 }
 
 /** @throws {Failure} usage */
 function parseResolution({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Resolution {
-  if ((row === undefined) === !all)
-    throw new Failure('usage', 'which rows? pass --row N, or --all for every one in doubt');
+  if ((row === undefined) === !all) throw new Failure('usage', '--row or --all is required');
   if ((applied === undefined) === !notApplied) {
-    throw new Failure('usage', 'what became of it? pass --applied ID, or --not-applied');
+    throw new Failure('usage', '--applied or --not-applied is required');
   }
   if (all && !notApplied) {
-    throw new Failure('usage', '--all goes with --not-applied: of each row that was applied, its item must be named', {
-      hint: 'pass --row N --applied ID for each of them; nothing was recorded',
+    throw new Failure('usage', '--all cannot be used with --applied', {
+      hint: 'pass --row N --applied ID for each row; nothing was recorded',
     });
   }
   if (row !== undefined && !/^[1-9]\d{0,14}$/.test(row)) {
-    throw new Failure('usage', `--row: expected the number of a row, not "${row.slice(0, 100)}"`);
+    throw new Failure('usage', `invalid --row "${row.slice(0, 100)}": expected a row number`);
   }
   const id = typeof applied === 'string' ? checkId(applied, 'item') : undefined;
   return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
@@ -79,14 +77,15 @@ function parseResolution({ row, all = false, applied, notApplied = false, force 
 function rowsOf({ row }: Resolution, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
   if (row === undefined) return [...doubts()];
   if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
-  const state = row > header.input.rows ? `there are ${header.input.rows}` : `it is ${stateWords[stateOf(row)]}`;
+  const state =
+    row > header.input.rows ? `the input has ${header.input.rows} rows` : `it is ${stateWords[stateOf(row)]}`;
   throw new Failure('usage', `row ${row} of run ${header.run} is not in doubt: ${state}`, {
-    hint: `nothing was recorded; listctl runs show ${word} --in-doubt names those that are`,
+    hint: `run "listctl runs show ${word} --in-doubt" to list rows in doubt; nothing was recorded`,
   });
 }
 
 const stateWords = {
-  pending: 'still to do',
+  pending: 'remaining',
   done: 'done',
   failed: 'failed',
   invalid: 'invalid',
@@ -94,10 +93,7 @@ const stateWords = {
   skipped: 'skipped',
 } as const;
 
-/**
- * Checks that the item is the one that the row was to make or change. What was sent is known by its hash alone; of a
- * delete that is of the id.
- */
+/** Compares the item with the hash of what was sent; for a delete, the hash is that of the id. */
 async function checkApplied(
   row: number,
   { id, isForced }: Resolution,
@@ -108,22 +104,22 @@ async function checkApplied(
   const { action, run } = header;
   if (id === undefined) {
     if (action !== 'create') return;
-    throw new Failure('usage', `--applied: which item did row ${row} make?`, {
+    throw new Failure('usage', `--applied needs the id of the item that row ${row} created`, {
       hint: 'pass --applied ID; nothing was recorded',
     });
   }
   const { hash } = replay.doubtOf(row) ?? {};
   if (action === 'delete' || action === 'undo') {
     if (isForced || hash === payloadHash(id, objectFrom([]))) return;
-    throw new Failure('conflict', `row ${row} of run ${run} is not of item "${id}"`, {
-      hint: 'nothing was recorded; --applied alone says that the item of the row is gone',
+    throw new Failure('conflict', `item "${id}" is not that of row ${row} of run ${run}`, {
+      hint: 'pass --applied without an id if the item is deleted; nothing was recorded',
     });
   }
   const target = checkTarget(header, session);
   const item = await (await session.api()).get({ ...target, id });
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
-  throw new Failure('conflict', `item "${id}" has not just the fields that row ${row} of run ${run} was sent with`, {
-    hint: 'nothing was recorded: it is another item, was changed since, or the service adds fields of its own\nwhere you know that it is the one: --force',
+  throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
+    hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',
   });
 }
 
@@ -132,7 +128,7 @@ function countsAfter(counts: RowCounts, rows: number, isApplied: boolean): RowCo
   return { ...counts, ...settled, inDoubt: counts.inDoubt - rows };
 }
 
-/** A session in which nothing is sent. */
+/** Records the resolutions in a session that sends nothing. */
 async function write(
   path: string,
   replay: Replay,

@@ -35,10 +35,10 @@ export const listCommand: CommandSpec = {
 async function showRuns(session: Session): Promise<void> {
   const { host } = session;
   const directory = runsDirectory(host);
-  // Before there is a printer: that they cannot be read is not that there is none.
+  // Before printing, so that an error does not print an empty list.
   const runs = await listRuns(directory, { boot: bootId() });
   await session.printing(runView, true, async (print) => {
-    if (runs.length === 0) await session.notice('no run is recorded yet: --from makes one');
+    if (runs.length === 0) await session.notice('no runs yet: commands with --from record theirs');
     const seen = new Set<string>();
     for (const run of runs) {
       const isNewest = !seen.has(run.identityStart);
@@ -47,10 +47,10 @@ async function showRuns(session: Session): Promise<void> {
       await print(toRunSummary({ ...run, isRunning }));
     }
   });
-  await tellDamaged(runs, session);
+  await reportDamaged(runs, session);
 }
 
-async function tellDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
+async function reportDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
   for (const { failure } of runs) if (failure !== undefined) await session.say(`listctl: ${failure.message}`);
 }
 
@@ -84,7 +84,7 @@ export const removeCommand: CommandSpec = {
 export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand]);
 
-/** A run that is to be forgotten. */
+/** A run to remove. */
 interface RemovedRun {
   readonly path: string;
   readonly shown: RunShown;
@@ -94,18 +94,18 @@ interface RemovedRun {
 /**
  * Removes the journals of runs: all of them, or none.
  *
- * @param mayAsk whether those that are not wholly done must be confirmed
- * @throws {Failure} usage, when there is no such run, or nobody confirmed it; locked, when a process is at work on one
+ * @param mayAsk whether incomplete runs need confirmation
+ * @throws {Failure} usage; locked
  */
 export async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
   const { host } = session;
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
-  // A file of somebody's own is removed where it surely is a journal, and none else.
+  // A path is removed only if it is a journal.
   for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
   await session.printing(runView, words.length > 1, async (print) => {
     const locks: Lock[] = [];
     try {
-      // Several runs of one input have one lock.
+      // Runs of one input share a lock.
       for (const lock of new Set(paths.map((path) => journalLock(path, host)))) {
         locks.push(await takeLock(lock, { waitMs: 0 }, host));
       }
@@ -122,7 +122,7 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
   });
 }
 
-/** Whether its name says which run it is, whatever is in it. */
+/** Whether the journal is in the directory of runs, so that its name is the run id. */
 function isInDirectory(path: string, host: Host): boolean {
   return journalLock(path, host) !== `${path}.lock`;
 }
@@ -144,9 +144,9 @@ async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Pr
   if (rest.length === 0) return;
   const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
-  const question = `Forget ${what}? Rows that are not done cannot be gone on with then.`;
+  const question = `Remove ${what}? ${rest.length === 1 ? 'It' : 'They'} cannot be resumed afterwards.`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
-  throw new Failure('usage', `not wholly done: ${what}; once forgotten, rows cannot be gone on with`, {
-    hint: 'pass --yes to forget all the same; nothing was forgotten',
+  throw new Failure('usage', `incomplete runs cannot be resumed once removed: ${names}`, {
+    hint: 'pass --yes to remove without confirmation; nothing was removed',
   });
 }

@@ -4,7 +4,7 @@ import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { objectFrom } from '../../core/json.ts';
-import { printable } from '../../core/text.ts';
+import { countOf, printable } from '../../core/text.ts';
 import {
   openPercentiles,
   type RowResultShown,
@@ -17,19 +17,18 @@ import {
 import type { Row, View } from '../../output/view.ts';
 import { type DoneRow, doneRows, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
 
-/** A row whose outcome is unknown, as it is shown. */
+/** A row in doubt. */
 export interface InDoubtRow {
   readonly row: number;
-  /** The Idempotency-Key that it was sent with. */
   readonly key: string | null;
-  /** Tells its payload from another one. */
+  /** The hash of its payload. */
   readonly hash: string;
-  /** When it was first sent with that key: ISO 8601, in UTC. */
+  /** When it was first sent with that key: ISO 8601, UTC. */
   readonly since: string;
   readonly cause: string;
 }
 
-/** Rows in doubt: always several. Each is named by its number, as `--row` takes it. */
+/** The id of a row in doubt is its number, as for `--row`. */
 const doubtView: View<InDoubtRow> = {
   pretty: async (doubts, screen) => {
     const { drawRows } = await import('../../output/table.ts');
@@ -45,21 +44,19 @@ function rowOf({ row, key, hash, since, cause }: InDoubtRow): Row {
   return new Map(Object.entries({ row, key, hash, since, cause }));
 }
 
-/** Rows over the time of a run, counted in steps of the same length: the longer it took, the longer they are. */
+/** Counts rows over time, in steps whose length grows with that of the run. */
 export interface RateSteps {
-  /** A row ended, so long after the start. */
+  /** Counts a row, by the time since the start. */
   addRow(atMs: number): void;
-  /** The run waited, since it was throttled. */
+  /** Marks a pause after throttling. */
   addPause(fromMs: number, toMs: number): void;
-  /** The rate of each step, and whether any of it was throttled. */
+  /** Returns the rate of each step, and whether it was throttled. */
   end(totalMs: number): { readonly ratePerSecond: readonly number[]; readonly throttled: readonly boolean[] };
 }
 
-/** More steps than that say no more to a person, and fill the output of a run that took a day. */
 const stepsMax = 120;
 const firstStepMs = 100;
 
-/** Makes an empty count. */
 function openRateSteps(): RateSteps {
   let stepMs = firstStepMs;
   let rows: number[] = [];
@@ -78,7 +75,7 @@ function openRateSteps(): RateSteps {
       rows[index] = (rows[index] ?? 0) + 1;
     },
     addPause: (fromMs, toMs) => {
-      // The last one first: it may make the steps longer.
+      // The last step first, since it may change the length of steps.
       const last = indexOf(toMs);
       for (let index = indexOf(fromMs); index <= last; index += 1) pauses[index] = true;
     },
@@ -87,7 +84,7 @@ function openRateSteps(): RateSteps {
       const last = indexOf(Math.max(0, totalMs - 1));
       const count = Math.max(rows.length, pauses.length, last + 1);
       const ratePerSecond = Array.from({ length: count }, (_, index) => {
-        // The last one is shorter; but a part of a step that is too short would look like a peak.
+        // A very short last step would look like a peak.
         const lengthMs = Math.max(stepMs / 2, Math.min(stepMs, totalMs - index * stepMs));
         return Number((((rows[index] ?? 0) * 1000) / lengthMs).toPrecision(3));
       });
@@ -100,14 +97,13 @@ function inPairs<T>(values: readonly (T | undefined)[]): (readonly (T | undefine
   return Array.from({ length: Math.ceil(values.length / 2) }, (_, index) => [values[2 * index], values[2 * index + 1]]);
 }
 
-/** What `runs show` tells of a run beside what a list does. */
+/** The figures of `runs show` beyond those of a list. */
 export type RunFigures = Omit<RunDetailShown, keyof RunShown>;
 
 /**
- * Reads the figures of a run. Its sessions are told as if one had followed the other at once; of one that was killed,
- * requests and retries are as many as its records tell of.
+ * Reads the figures of a run, without the time between sessions. For a killed session they come from its records.
  *
- * @throws {Failure} local-file, when the journal is damaged
+ * @throws {Failure} local-file
  */
 async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): Promise<RunFigures> {
   const figures = new Figures();
@@ -117,7 +113,7 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): 
     session = placed.session;
     figures.take(placed.record, placed.timeMs);
   }
-  // In the other ones nothing was sent: a person settled rows.
+  // The other sessions are those of runs resolve.
   const started = sessions.filter(({ limit }) => limit > 0).length;
   return figures.end(Math.max(1, started));
 }
@@ -128,10 +124,10 @@ class Figures {
   #sent = 0;
   #retries = 0;
   #throttledMs = 0;
-  /** When the session began, on the line of all of them, and what is known of it so far. */
+  /** The start of the session without the time between sessions, and its figures so far. */
   #startMs = 0;
   #lastMs = 0;
-  #answers = 0;
+  #responses = 0;
   #again = 0;
   #pauses: (readonly [fromMs: number, toMs: number])[] = [];
   #ended: RunTotals | undefined;
@@ -140,17 +136,16 @@ class Figures {
     this.#lastMs = Math.max(this.#lastMs, timeMs);
     switch (record[0]) {
       case 'I':
-        // Behind it stood an attempt of the same session.
         if (record[3] > 1) this.#again += 1;
         break;
       case 'D':
-        this.#answered(record[4], timeMs);
+        this.#responded(record[4], timeMs);
         break;
       case 'F':
-        this.#answered(record[5], timeMs);
+        this.#responded(record[5], timeMs);
         break;
       case 'U':
-        this.#answered(record[3], timeMs);
+        this.#responded(record[3], timeMs);
         break;
       case 'T':
         this.#paused(timeMs, timeMs + record[1]);
@@ -168,11 +163,11 @@ class Figures {
       this.#steps.addPause(this.#startMs + fromMs, this.#startMs + Math.max(fromMs, endMs - 1));
       pausedMs += Math.max(0, endMs - fromMs);
     }
-    this.#sent += this.#ended?.sent ?? this.#answers + this.#again;
+    this.#sent += this.#ended?.sent ?? this.#responses + this.#again;
     this.#retries += this.#ended?.retries ?? this.#again;
     this.#throttledMs += this.#ended?.throttledMs ?? pausedMs;
     this.#startMs += ms;
-    [this.#lastMs, this.#answers, this.#again, this.#pauses, this.#ended] = [0, 0, 0, [], undefined];
+    [this.#lastMs, this.#responses, this.#again, this.#pauses, this.#ended] = [0, 0, 0, [], undefined];
   }
 
   end(sessions: number): RunFigures {
@@ -188,15 +183,15 @@ class Figures {
     };
   }
 
-  /** @param tookMs null where no answer was waited for to its end */
-  #answered(tookMs: number | null, timeMs: number): void {
+  /** @param tookMs null without a complete response */
+  #responded(tookMs: number | null, timeMs: number): void {
     if (tookMs === null) return;
-    this.#answers += 1;
+    this.#responses += 1;
     this.#times.add(tookMs);
     this.#steps.addRow(this.#startMs + timeMs);
   }
 
-  /** One that begins in another one makes that longer. */
+  /** Overlapping pauses are merged. */
   #paused(fromMs: number, toMs: number): void {
     const last = this.#pauses.at(-1);
     if (last === undefined || last[1] < fromMs) this.#pauses.push([fromMs, toMs]);
@@ -242,21 +237,20 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   const { header, counts } = replay;
   const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
-    if (isRunning) await session.say(`run ${header.run} is at work: what is under way is shown as in doubt`);
+    if (isRunning) await session.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
     return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);
   }
   if (session.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
   const run = toRunSummary({ run: header.run, header, counts, isRunning });
   await session.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
-  if (header.isShrunk)
-    await session.say(`run ${header.run} ${compacted}; seconds and requests are those of its last part`);
+  if (header.isShrunk) await session.say(`run ${header.run} ${compacted}; the figures are those of its last session`);
 }
 
-/** What is said of a run of which the first and the last line are left. */
-export const compacted = 'did every row more than 30 days ago: its ids, and what each row took, are no longer kept';
+/** The message for a compacted journal. */
+export const compacted = 'completed more than 30 days ago; its ids and the results of its rows are no longer stored';
 
-/** The last moment that a Date can hold: a journal that somebody changed may name a later one. */
+/** The maximum of a Date; a changed journal may contain a later time. */
 const lastMs = 8.64e15;
 
 function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void> {
@@ -278,14 +272,13 @@ async function showRows(path: string, replay: Replay, session: Session): Promise
   });
 }
 
-/** What `-o id` prints of a run. */
 const idView: View<{ readonly id: string }> = {
   pretty: (items) => items.map(({ id }) => printable(id)).join('\n'),
   json: ({ id }) => ({ id }),
   id: ({ id }) => id,
 };
 
-/** In the order of the input: they were done in another one. */
+/** Sorts rows from the order of completion into that of the input. */
 async function inOrder(rows: AsyncIterable<DoneRow>): Promise<readonly DoneRow[]> {
   const all: DoneRow[] = [];
   for await (const row of rows) all.push(row);
@@ -306,24 +299,26 @@ async function showIds(path: string, { header }: Replay, session: Session): Prom
     }
   });
   if (unusable === 0) return;
-  throw new Failure('incomplete', `${unusable} of the ids of run ${header.run} are not listed`, {
-    hint: `no command could name those items; ${path} holds them as the service gave them, or was changed since`,
-  });
+  throw new Failure(
+    'incomplete',
+    `${countOf(unusable, 'id')} of run ${header.run} ${unusable === 1 ? 'is' : 'are'} not valid`,
+    {
+      hint: `check ${path}: the service returned these ids, or the file was changed`,
+    },
+  );
 }
 
-/** What the records of a row say beyond its state. */
+/** The ids and failures of rows. */
 interface RowFacts {
   readonly ids: ReadonlyMap<number, string>;
   readonly failures: ReadonlyMap<number, FailedRecord>;
 }
 
 /**
- * The rows of a run by their numbers, after any number of sessions. Of a failure its kind, status and code are known:
- * what the service said in words may hold values of a row, and is in no journal.
+ * Reads the results of all rows of the shard in order; those of an undo only as far as it got. Failures have kind, status
+ * and code, but no text of the service, which may contain values and is not in the journal.
  *
- * Rows of other shards are left out, and of an undo those that its run has not come to.
- *
- * @throws {Failure} local-file, when the journal is damaged
+ * @throws {Failure} local-file
  */
 async function* rowOutcomes(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
   const { header } = replay;
@@ -360,7 +355,7 @@ function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, fai
         failure: new Failure('usage', 'invalid row', { outcome: 'not-sent', about: { row } }),
       };
     case 'in-doubt': {
-      const { key, cause = 'listctl ended before the response came' } = doubtOf(row) ?? {};
+      const { key, cause = 'listctl ended before the response arrived' } = doubtOf(row) ?? {};
       const details = { outcome: 'unknown', idempotencyKey: key ?? undefined, about: { row } } as const;
       return { row, action, status: 'in-doubt', failure: new Failure('in-doubt', cause, details) };
     }

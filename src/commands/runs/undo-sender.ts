@@ -1,4 +1,4 @@
-/** How what a run created is deleted: an item that was changed since stays, unless that was asked for. */
+/** Deletes the items that a run created, except those that changed since. */
 import type { AttemptResult, Client, NotDone, RequestAttempts } from '../../api/client.ts';
 import { getOperation } from '../../api/items.ts';
 import { payloadHash } from '../../bulk/keys.ts';
@@ -8,7 +8,7 @@ import { Failure } from '../../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
 
-/** An item that a run created, as the row of the run that takes it back. */
+/** An item that a run created: a row of its undo. */
 export interface CreatedRow {
   readonly number: number;
   readonly id: string;
@@ -18,17 +18,17 @@ export interface CreatedRow {
   readonly hash: string | undefined;
 }
 
-/** What a sender is made of. */
+/** Options for the sender. */
 export interface UndoOptions {
-  /** The run that is taken back. */
+  /** The run to undo. */
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;
-  /** Deletes items that were changed, too. */
+  /** Deletes changed items too. */
   readonly isForced: boolean;
 }
 
-/** Makes the sender. An item that is not there was taken back already. */
+/** Makes the sender; a missing item counts as deleted. */
 export function createUndoSender(options: UndoOptions): Sender<CreatedRow, DeletedItem> {
   return {
     isRead: false,
@@ -39,12 +39,12 @@ export function createUndoSender(options: UndoOptions): Sender<CreatedRow, Delet
   };
 }
 
-/** Whether the item must be read before it is deleted, so that it takes two requests. */
+/** Whether the item must be read before it is deleted, which takes two requests. */
 export function needsLook({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
   return !isForced && strongTag(etag) === undefined;
 }
 
-/** One item on its way out: looked at where its tag does not say whether it was changed, then deleted. */
+/** The deletion of an item, which is read first if its tag cannot prove that it is unchanged. */
 class Removal {
   readonly #row: CreatedRow;
   readonly #options: UndoOptions;
@@ -69,7 +69,7 @@ class Removal {
     const seen = await this.#seen();
     if (!seen.isDone) return this.#notSeen(seen);
     if (!this.#isUnchanged(seen.value)) return this.#changed(seen);
-    // What is changed from now on stays as well.
+    // A later change prevents the deletion as well.
     const { etag } = seen.value;
     this.#deletion = this.#deletionOf(strongTag(etag));
     return this.#delete(this.#deletion);
@@ -133,9 +133,9 @@ class Removal {
   #changed(step: AttemptResult<unknown>): AttemptResult<DeletedItem> {
     const { run } = this.#options;
     const failure = () => {
-      const message = `${this.#difference(`run ${run} created it`)}: it was left`;
+      const message = `${this.#difference(`run ${run} created it`)}; not deleted`;
       return new Failure('conflict', message, {
-        hint: 'look at it: where it was to go all the same, --force deletes it',
+        hint: 'check the item; pass --force to delete it anyway',
         outcome: 'refused',
       });
     };
@@ -154,8 +154,8 @@ class Removal {
 
   #difference(created: string): string {
     const { id, hash, etag } = this.#row;
-    if (strongTag(etag) !== undefined) return `item "${id}" was changed since ${created}`;
-    if (hash === undefined) return `whether item "${id}" was changed since ${created} cannot be known`;
-    return `item "${id}" has not just the fields that it had when ${created}`;
+    if (strongTag(etag) !== undefined) return `item "${id}" changed since ${created}`;
+    if (hash === undefined) return `cannot tell whether item "${id}" changed since ${created}`;
+    return `item "${id}" does not have the fields that it had when ${created}`;
   }
 }

@@ -36,18 +36,17 @@ import { checkTarget, doneRows, findRunPath, readRun, runWords, whileLocked, wor
 import { compacted } from './show.ts';
 import { type CreatedRow, createUndoSender, needsLook } from './undo-sender.ts';
 
-/** The flags as they were typed. */
+/** The flags as typed. */
 export interface UndoFlags extends BulkFlags {
   readonly yes?: boolean;
   readonly force?: boolean;
 }
 
-/** A run that is to be taken back. */
+/** A run to undo. */
 interface Undo {
-  /** As it was typed. */
+  /** As typed. */
   readonly word: string;
   readonly path: string;
-  /** What it did. */
   readonly of: Replay;
   readonly list: ListRef;
   readonly created: Created;
@@ -59,21 +58,20 @@ interface Undo {
   readonly rejects: OutputFile | undefined;
 }
 
-/** What the run created. */
+/** The items that a run created. */
 interface Created {
   readonly count: number;
-  /** Tells it from what it created before it was gone on with. */
+  /** Differs after the run was resumed and created more. */
   readonly sha256: string;
-  /** Whether an item must be read before it is deleted. */
+  /** Whether any item must be read before it is deleted. */
   readonly needsLooks: boolean;
 }
 
 /**
- * Deletes what a run created; where that was begun before, goes on with it.
+ * Deletes the items that a run created; resumes an earlier undo.
  *
- * @throws {Failure} usage, when it did not create, its ids are gone, it is of another service, or nobody confirmed it;
- *   locked; local-file; what the rows ended in, as `sendRows` does
- * @throws {Stopped} when it was told to stop
+ * @throws {Failure} usage; locked; local-file; as `sendRows`
+ * @throws {Stopped}
  */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host, version } = session;
@@ -88,7 +86,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   };
   refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
   const rejects = await openRejectsOutput(pace.rejects, false, session);
-  // The run itself must not go on meanwhile.
+  // The run must not be resumed meanwhile.
   const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host, async () => {
     const of = await readRun(path);
     refuseOthers(of.header);
@@ -113,13 +111,10 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   await undone.finally(() => rejects?.close());
 }
 
-/**
- * The file that an undo is recorded in: beside the journal of the run where that was named by its path, since the user
- * may have no home to keep another one in; undefined for the directory of runs.
- */
+/** The journal of an undo: beside that of the run if it was given as a path; undefined for the directory of runs. */
 function undoJournal(path: string, word: string, { journal }: UndoFlags, host: Host): string | undefined {
   if (journal === 'none') {
-    throw new Failure('usage', '--journal none cannot be used with runs undo: its record says what is deleted already');
+    throw new Failure('usage', '--journal none cannot be used with runs undo');
   }
   if (journal !== undefined) {
     checkJournalPath(journal, host);
@@ -129,20 +124,20 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
 }
 
 function otherJournal(journal: string | undefined): Failure {
-  return new Failure('usage', `${journal} records another run`, {
-    hint: 'nothing was sent; name another file with --journal',
+  return new Failure('usage', `${journal} is the journal of another run`, {
+    hint: 'pass another file with --journal; nothing was sent',
   });
 }
 
-/** @throws {Failure} usage, where there is nothing to take back, or no way to know what */
+/** @throws {Failure} usage, if the run cannot be undone */
 function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
   if (action === 'undo') {
-    throw new Failure('usage', `run ${run} took back run ${of}, and has created nothing itself`, {
-      hint: `nothing was sent; listctl runs undo ${of} goes on with it`,
+    throw new Failure('usage', `run ${run} is the undo of run ${of} and created nothing`, {
+      hint: `run "listctl runs undo ${of}" to resume it; nothing was sent`,
     });
   }
   if (action !== 'create') {
-    throw new Failure('usage', `run ${run} is of ${action}: only what a create made can be taken back`, {
+    throw new Failure('usage', `cannot undo run ${run}: its action is ${action}, and only creates can be undone`, {
       hint: 'nothing was sent',
     });
   }
@@ -164,30 +159,31 @@ async function createdBy(path: string, isForced: boolean): Promise<Created> {
 async function undoRows(undo: Undo, record: RunRecord, session: Session): Promise<void> {
   const { of, created, list, mayAsk } = undo;
   const { run, startedAt } = of.header;
-  // What it created since is not in that journal.
+  // An undo from before the run was resumed does not count.
   const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
   const left = created.count - (before?.counts.done ?? 0);
   if (of.counts.inDoubt > 0) {
     await session.say(
-      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: what they may have created is not taken back; ` +
-        `listctl runs show ${wordForHint(undo.word, run)} --in-doubt names them`,
+      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items that they may have created are not deleted; ` +
+        `list them with: listctl runs show ${wordForHint(undo.word, run)} --in-doubt`,
     );
   }
   if (left === 0) {
-    const what = created.count === 0 ? 'it has created nothing' : `run ${before?.header.run} took everything back`;
-    await session.say(`0 items to take back of run ${run}, begun ${startedAt}: ${what}`);
+    const what = created.count === 0 ? 'it created nothing' : `run ${before?.header.run} undid it`;
+    await session.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
     return;
   }
   checkMaxDelete(left, undo.maxDelete);
   if (mayAsk) await confirmUndo(undo, left, session);
-  else if (undo.word === 'last') await session.say(`undoing run ${run}, begun ${startedAt}: ${countOf(left, 'item')}`);
+  else if (undo.word === 'last')
+    await session.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
   await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
   await sendRows(planOf(undo, before, record, session), session);
 }
 
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt } = of.header;
-  const what = `the ${countOf(left, 'item')} that run ${run}, begun ${startedAt}, created`;
+  const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) created`;
   const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
   if (session.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
@@ -206,7 +202,7 @@ function begin(
   const { run, origin, site, list, input } = of.header;
   const header = {
     ...({ tool: version, action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
-    // Its rows have the numbers that they have in that run.
+    // Rows keep their numbers.
     input: { bytes: 0, sha256: created.sha256, rows: input.rows },
     rows: created.count,
     idempotency,
@@ -220,10 +216,10 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const { words } = session;
   const { run } = of.header;
   const { ratePerSecond } = pace;
-  // Two requests are one row then, and at most so many requests were asked for.
+  // The rate is one of requests, and a row takes two then.
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
-    ...({ action: 'undo', done: 'taken back', isRead: false, prints: 'results', summary } as const),
+    ...({ action: 'undo', done: 'undone', isRead: false, prints: 'results', summary } as const),
     openRecord: () => begin(undo, before, record, session),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
@@ -235,7 +231,6 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   };
 }
 
-/** So many rows are handed on together. */
 const blockLength = 256;
 
 async function* tasksOf(
@@ -251,7 +246,7 @@ async function* tasksOf(
     const was = statesBefore[state];
     const doubt = before?.doubtOf(number);
     if (problem !== undefined) block.push({ kind: 'invalid', row, was, failure: problem });
-    // Sent again, it leads to the same.
+    // Deleting again is safe.
     else if (doubt === undefined) block.push({ kind: 'send', row, was });
     else block.push({ kind: 'send', row, was, sent: { key: null, msAgo: () => 0 } });
     if (block.length < blockLength) continue;
@@ -263,7 +258,7 @@ async function* tasksOf(
 
 const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'in-doubt': 'inDoubt' } as const;
 
-/** As JSONL, so that `items delete --from` takes it. */
+/** JSONL, as for `items delete --from`. */
 function rejectedRow({ number, id }: CreatedRow, error: string): string {
   return `${printJson(
     objectFrom([
@@ -274,7 +269,7 @@ function rejectedRow({ number, id }: CreatedRow, error: string): string {
   )}\n`;
 }
 
-/** The same command line; but `last` is another run now. */
+/** The same command line, but `last` is another run now. */
 function resumeUndo(words: readonly string[], word: string, run: string): string {
   const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
   return ['listctl', ...same.map(shellWord)].join(' ');

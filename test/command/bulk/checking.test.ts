@@ -387,7 +387,7 @@ describe('I14', () => {
     });
 
     expect(exitCode).toBe(10);
-    expect(stderr).toContain('still to do');
+    expect(stderr).toContain('remaining');
     expect(stderr).not.toContain('in doubt');
     expect(service.requests.length).toBeLessThan(3000);
   });
@@ -487,7 +487,7 @@ describe('D6: a file that changes between its check and its last block', () => {
     const sent = titlesOf(service.items);
     expect(exitCode).toBe(10);
     expect(stderr).toContain(`${file} changed while it was being read`);
-    expect(stderr).toContain(`300 rows: ${sent.length} created, ${300 - sent.length} still to do`);
+    expect(stderr).toContain(`300 rows: ${sent.length} created, ${300 - sent.length} remaining`);
     expect(stderr).toContain('--resume');
     expect(stderr).not.toContain('nothing was sent');
     expect(sent.length).toBeGreaterThan(0);

@@ -139,7 +139,7 @@ describe('--dry-run', () => {
     expect(jsonLines(stdout)).toMatchObject(
       ['1', '2', '3'].map((id) => ({ method: 'DELETE', url: `${service.url}/sites/home/lists/tasks/items/${id}` })),
     );
-    expect(stderr).toContain('3 of 3 rows would be sent, and none was');
+    expect(stderr).toContain('3 of 3 rows would be sent');
   });
 
   test("-o curl prints commands for a shell, with the token's variable in its place", async () => {
@@ -175,7 +175,7 @@ describe('--dry-run', () => {
 
     expect(exitCode).toBe(0);
     expect(stdout.match(/POST/g)).toHaveLength(10);
-    expect(stderr).toContain('25 of 25 rows would be sent, and none was; 15 more are not shown');
+    expect(stderr).toContain('25 of 25 rows would be sent; 15 more are not shown');
   });
 
   test('reads and checks every row: a bad one is 2, and with --skip-invalid it is left out', async () => {

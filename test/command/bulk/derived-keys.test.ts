@@ -39,7 +39,7 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
     const again = await world.run([...words, '--restart']);
 
     expect([first.exitCode, again.exitCode, service.items.size]).toEqual([0, 0, 3]);
-    expect([first.stderr.includes('earlier items'), again.stderr.includes('earlier items')]).toEqual([false, true]);
+    expect([first.stderr.includes('existing items'), again.stderr.includes('existing items')]).toEqual([false, true]);
   });
 
   test('is another key in another list, and of JSON the same as of CSV', async () => {

@@ -14,7 +14,7 @@ const verbs = [
 ] as const;
 
 describe('N21: 401 stops the run at once', () => {
-  test.each(verbs)('$verb: 3, every row is still to do, and is sent by the next', async ({ verb, words }) => {
+  test.each(verbs)('$verb: 3, every row is remaining, and is sent by the next', async ({ verb, words }) => {
     let isExpired = true;
     await using service = await listService(({ id, nth }) =>
       isExpired
@@ -41,7 +41,7 @@ describe('N21: 401 stops the run at once', () => {
     expect(jsonLines(resumed.stdout)).toHaveLength(50);
   });
 
-  test('in the middle: what was done stays done, what was under way is still to do', async () => {
+  test('in the middle: what was done stays done, what was under way is remaining', async () => {
     let isExpired = false;
     await using service = await listService(({ nth }) => {
       isExpired ||= nth === 20;
@@ -69,7 +69,7 @@ describe('N22', () => {
     { verb: 'update', status: 403, exit: 3 },
     { verb: 'delete', status: 403, exit: 3 },
   ])(
-    '$status to a $verb before any row has succeeded stops the run: $exit, all still to do',
+    '$status to a $verb before any row has succeeded stops the run: $exit, all remaining',
     async ({ verb, status, exit }) => {
       await using service = await listService(() => ({ status, body: { error: 'not for you' } }));
       await using world = await manyWorld(service);
@@ -79,7 +79,7 @@ describe('N22', () => {
 
       expect({ exitCode, stdout }).toEqual({ exitCode: exit, stdout: '' });
       expect(stderr).toContain('not for you');
-      expect(stderr).toMatch(/^50 rows: 0 \w+, 50 still to do; /m);
+      expect(stderr).toMatch(/^50 rows: 0 \w+, 50 remaining; /m);
       expect(service.requests.length).toBeLessThanOrEqual(4);
     },
   );
@@ -180,7 +180,7 @@ describe('any redirect stops the run', () => {
 
     expect(exitCode).toBe(1);
     expect(jsonLines(stdout)).toHaveLength(10);
-    expect(stderr).toContain('50 rows: 10 read, 40 still to do');
+    expect(stderr).toContain('50 rows: 10 read, 40 remaining');
   });
 });
 
@@ -220,7 +220,7 @@ describe('N15: a page for people stops the run', () => {
     expect(endOf(world)).toMatchObject({ inDoubt, left: 0, done: 300 - inDoubt });
   });
 
-  test('of a read it is 1, with the rest still to do', async () => {
+  test('of a read it is 1, with the rest remaining', async () => {
     await using service = await listService(() => ({ status: 200, ...html }));
     await using world = await manyWorld(service);
 
@@ -228,24 +228,24 @@ describe('N15: a page for people stops the run', () => {
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toMatch(/not the list service.*text\/html/);
-    expect(stderr).toContain('50 still to do');
+    expect(stderr).toContain('50 remaining');
   });
 });
 
 describe('a service that was never there', () => {
-  test.each(verbs)('N02: $verb refused from the start: 7 as for one item, all still to do', async ({ verb, words }) => {
+  test.each(verbs)('N02: $verb refused from the start: 7 as for one item, all remaining', async ({ verb, words }) => {
     await using world = await manyWorld({ url: 'http://127.0.0.1:1/v1.0' });
 
     const { exitCode, stdout, stderr } = await world.run([...words, '--from', rowsFor(verb, world)]);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
     expect(stderr).toContain('connection refused');
-    expect(stderr).toMatch(/^50 rows: 0 \w+, 50 still to do; /m);
+    expect(stderr).toMatch(/^50 rows: 0 \w+, 50 remaining; /m);
     expect(stderr).not.toContain('in doubt');
     if (verb !== 'get') expect(endOf(world)).toMatchObject({ done: 0, failed: 0, inDoubt: 0, left: 50 });
   });
 
-  test('N01: a name that does not resolve: 7, all still to do, nothing in doubt', async () => {
+  test('N01: a name that does not resolve: 7, all remaining, nothing in doubt', async () => {
     await using world = await manyWorld({ url: 'https://nowhere.invalid/v1.0' });
 
     // One at a time: a resolver may take its time to say so.
@@ -303,13 +303,13 @@ describe('a service that was never there', () => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', titles(50))));
 
     expect({ exitCode, stdout, log: server.log }).toEqual({ exitCode: 7, stdout: '', log: [] });
-    expect(stderr).toContain('50 still to do');
+    expect(stderr).toContain('50 remaining');
     expect(server.connectionCount()).toBeLessThanOrEqual(4);
   });
 });
 
 describe('limits on failures', () => {
-  test.each([1, 3])('--max-errors %i stops after so many failed rows: 9, the rest still to do', async (count) => {
+  test.each([1, 3])('--max-errors %i stops after so many failed rows: 9, the rest remaining', async (count) => {
     await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
     await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(50));
@@ -317,8 +317,8 @@ describe('limits on failures', () => {
     const { exitCode, stderr } = await world.run(create(file, '--max-errors', `${count}`, '--concurrency', '1'));
 
     expect([exitCode, service.requests.length]).toEqual([9, count]);
-    expect(stderr).toContain(`50 rows: 0 created, ${count} failed, ${50 - count} still to do`);
-    expect(stderr).toContain(count === 1 ? 'the first row that failed' : '3 rows that failed');
+    expect(stderr).toContain(`50 rows: 0 created, ${count} failed, ${50 - count} remaining`);
+    expect(stderr).toContain(count === 1 ? '1 failed row' : '3 failed rows');
   });
 
   test('--fail-fast is --max-errors 1; what is under way is told', async () => {
@@ -336,7 +336,7 @@ describe('limits on failures', () => {
     expect(service.requests.length).toBeLessThan(100);
   });
 
-  test('rows that failed in an earlier session do not count, nor do bad rows that are skipped twice', async () => {
+  test('failed rows in an earlier session do not count, nor do bad rows that are skipped twice', async () => {
     await using service = await listService(({ title }) =>
       title === 't1' ? { status: 400, body: { error: 'no' } } : undefined,
     );
@@ -357,7 +357,7 @@ describe('limits on failures', () => {
     const { exitCode, stderr } = await world.run(create(file, '--skip-invalid', '--fail-fast'));
 
     expect(exitCode).toBe(9);
-    expect(stderr).toContain('stopped after the first row that failed');
+    expect(stderr).toContain('stopped after 1 failed row');
     expect(service.about()).not.toContain('t4');
   });
 });

@@ -25,7 +25,7 @@ describe('--journal FILE', () => {
 
     expect([first.exitCode, second.exitCode, third.exitCode]).toEqual([9, 0, 0]);
     expect(jsonLines(second.stdout).map(({ row }) => row)).toEqual([3]);
-    expect(third.stderr).toContain('0 to do');
+    expect(third.stderr).toContain('nothing to do');
     expect([world.journals(), world.records(journal).length > 5, existsSync(`${journal}.lock`)]).toEqual([
       [],
       true,
@@ -74,7 +74,7 @@ describe('--journal FILE', () => {
     const { exitCode, stdout, stderr } = await world.run([...words, '--from', ids, '--journal', journal, '--resume']);
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 2, stdout: '', requests: 2 });
-    expect(stderr).toContain('records another run');
+    expect(stderr).toContain('is the journal of another run');
     expect(readFileSync(journal)).toEqual(before);
   });
 

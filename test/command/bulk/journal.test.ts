@@ -26,7 +26,7 @@ describe('a half-done input', () => {
   test.each([
     { what: 'a row failed', answer: { status: 400 }, says: '1 failed' },
     { what: 'a row in doubt', answer: { status: 500 }, says: '1 in doubt' },
-    { what: 'rows still to do', answer: { status: 401 }, says: '3 still to do' },
+    { what: 'rows remaining', answer: { status: 401 }, says: '3 remaining' },
   ])('with $what is refused without a flag: 2, both named, nothing sent', async ({ answer, says }) => {
     await using service = await listService(({ title }) => (title === 't3' ? answer : undefined));
     await using world = await manyWorld(service);
@@ -52,7 +52,7 @@ describe('a half-done input', () => {
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', content)));
 
     expect([exitCode, service.requests.length]).toEqual([2, 5]);
-    for (const text of ['is unfinished', '--resume', '--restart']) expect(stderr).toContain(text);
+    for (const text of ['is incomplete', '--resume', '--restart']) expect(stderr).toContain(text);
   });
 
   test('a file of other rows with the same name is another input', async () => {
@@ -154,7 +154,7 @@ describe('an input whose run did every row', () => {
     const restarted = await world.run([...words, '--restart']);
 
     expect([again.exitCode, again.stdout, sent]).toEqual([2, '', 3]);
-    for (const text of ['did every row', '--resume', '--restart', 'nothing was sent']) {
+    for (const text of ['completed every row', '--restart', 'nothing was sent']) {
       expect(again.stderr).toContain(text);
     }
     expect([restarted.exitCode, service.items.size, world.journals().length]).toEqual([0, 6, 2]);
@@ -227,7 +227,7 @@ describe('--resume', () => {
     const { exitCode, stdout, stderr } = await world.run([...words, '--resume']);
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 0, stdout: '', requests: 3 });
-    expect(stderr).toContain('3 rows: 0 to do');
+    expect(stderr).toContain('nothing to do');
   });
 
   test.each([
@@ -276,7 +276,7 @@ describe('--resume', () => {
 
     expect([exitCode, service.requests.length, other.requests]).toEqual([2, 5, []]);
     const start = isElsewhere ? 'leave out --resume' : 'pass --restart instead of --resume';
-    for (const text of ['of the same rows is unfinished', says, advice, start]) expect(stderr).toContain(text);
+    for (const text of ['of the same rows is incomplete', says, advice, start]) expect(stderr).toContain(text);
   });
 
   test.each([
@@ -336,7 +336,7 @@ describe('--resume', () => {
     );
 
     expect({ exitCode, stdout, requests: service.requests.length }).toEqual({ exitCode: 2, stdout: '', requests: 5 });
-    expect(stderr).toContain('row 2 (line 3) was done with other values');
+    expect(stderr).toContain('row 2 (line 3) changed since');
     expect(stderr).toContain('--restart');
   });
 
@@ -364,7 +364,7 @@ describe('--resume', () => {
     );
 
     expect([exitCode, service.requests.length]).toEqual([2, 5]);
-    expect(stderr).toContain('row 3 (line 4) may have been done');
+    expect(stderr).toContain('row 3 (line 4) changed since');
   });
 
   test('--resume and --restart together are wrong usage', async () => {
@@ -426,7 +426,7 @@ describe('--restart', () => {
     const { exitCode, stdout } = await world.run([...words, '--restart']);
 
     expect([exitCode, service.items.size, jsonLines(stdout).length]).toEqual([0, 9, 5]);
-    expect((await world.run([...words, '--resume'])).stderr).toContain('0 to do');
+    expect((await world.run([...words, '--resume'])).stderr).toContain('nothing to do');
   });
 });
 
@@ -521,7 +521,7 @@ test.each(['state directory', '--journal'])(
 
     expect(exitCode).toBe(10);
     expect(stderr).toContain('was removed or replaced during the run');
-    expect(stderr).toMatch(/^60 rows: \d+ created, \d+ in doubt, \d+ still to do; /m);
+    expect(stderr).toMatch(/^60 rows: \d+ created, \d+ in doubt, \d+ remaining; /m);
     expect(service.requests.length).toBeLessThan(25);
   },
 );

@@ -61,7 +61,7 @@ test('--journal none keeps no record, and says what that gives up', async () => 
   const resumed = await world.run([...words, '--resume']);
 
   expect([ended.exitCode, again.exitCode, service.items.size]).toEqual([9, 9, 4]);
-  expect(ended.stderr).toContain('no record is kept: this run cannot be resumed or undone');
+  expect(ended.stderr).toContain('without a journal this run cannot be resumed or undone');
   expect(ended.stderr).not.toContain('--resume');
   expect([world.journals(), world.leftovers(), existsSync(join(world.path, 'none'))]).toEqual([[], [], false]);
   expect(resumed).toMatchObject({
@@ -110,7 +110,7 @@ test.runIf(isPosix)('what cannot be written is found out before anything is sent
     { words: ['--journal', 'x'.repeat(256)], says: 'name too long', exit: 10 },
     { words: ['--from', 'a.csv/x'], says: 'not a directory', exit: 2 },
     { words: ['--from', 'loop'], says: 'too many symbolic links', exit: 10 },
-    { words: ['--rejects', 'state/runs/r'], says: 'the directory of the journals of runs', exit: 2 },
+    { words: ['--rejects', 'state/runs/r'], says: 'the directory of runs', exit: 2 },
   ];
 
   for (const { words, says, exit } of unusable) {

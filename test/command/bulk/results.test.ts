@@ -209,7 +209,7 @@ describe('the summary', () => {
     expect(stderr).toMatch(/^ {2}1 × in-doubt, HTTP 502 \(row 5: /m);
   });
 
-  test('names what is still to do', async () => {
+  test('names what is remaining', async () => {
     await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
     await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(5));
@@ -217,8 +217,8 @@ describe('the summary', () => {
     const { exitCode, stderr } = await world.run(create(file, '-o', 'none', '--fail-fast', '--concurrency', '1'));
 
     expect(exitCode).toBe(9);
-    expect(stderr).toMatch(/^5 rows: 0 created, 1 failed, 4 still to do; /m);
-    expect(stderr).toMatch(/^ {2}go on with: listctl items create --from .*a\.csv -o none .*--resume$/m);
+    expect(stderr).toMatch(/^5 rows: 0 created, 1 failed, 4 remaining; /m);
+    expect(stderr).toMatch(/^ {2}resume with: listctl items create --from .*a\.csv -o none .*--resume$/m);
   });
 
   test('is silent with --quiet, but an error is told', async () => {

@@ -93,7 +93,7 @@ describe('being throttled', () => {
   });
 
   test.each(['86400', '1000000000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'N29: Retry-After %s is longer than --max-wait: 6, the wait is named, the rest still to do',
+    'N29: Retry-After %s is longer than --max-wait: 6, the wait is named, the rest remaining',
     async (value) => {
       await using service = await listService(({ nth }) =>
         nth > 10 ? { status: 429, headers: { 'retry-after': value } } : undefined,
@@ -104,7 +104,7 @@ describe('being throttled', () => {
 
       expect([exitCode, service.items.size]).toEqual([6, 10]);
       expect(stderr).toMatch(/--max-wait/);
-      expect(stderr).toContain('50 rows: 10 created, 40 still to do');
+      expect(stderr).toContain('50 rows: 10 created, 40 remaining');
       expect(service.requests.length).toBeLessThanOrEqual(10 + 32);
       expect(service.requests.length).toBeLessThan(30);
     },

@@ -31,7 +31,7 @@ describe('a stop', () => {
       expect([stopped.exitCode, resumed.exitCode]).toEqual([exit, 0]);
       expect(sent).toBeLessThan(20 + 32);
       expect([done, inDoubt, left]).toEqual([sent, 0, 200 - sent]);
-      expect(stopped.stderr).toMatch(/go on with: listctl items create --from .*a\.csv -o none --resume/);
+      expect(stopped.stderr).toMatch(/resume with: listctl items create --from .*a\.csv -o none --resume/);
       expect([service.items.size, service.requests.length]).toEqual([200, 200]);
     },
   );
@@ -70,7 +70,7 @@ describe('a stop', () => {
     expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 130, stdout: '', requests: [] });
   });
 
-  test('in a pause ends it at once: rows that wait for their turn are still to do', async () => {
+  test('in a pause ends it at once: rows that wait for their turn are remaining', async () => {
     const stopping = new AbortController();
     await using service = await listService(({ nth }) => {
       if (nth < 10) return undefined;

@@ -60,7 +60,7 @@ describe('what is wrong is named', () => {
     [{ rename: ['a'] }, '--rename'],
     [{ rename: ['=b'] }, '--rename'],
     [{ rename: ['a='] }, '--rename'],
-    [{ rename: ['a=b', 'a=c'] }, 'named twice'],
+    [{ rename: ['a=b', 'a=c'] }, 'given twice'],
     [{ type: ['a=date'] }, '--type'],
     [{ concurrency: '0' }, '--concurrency'],
     [{ concurrency: '1025' }, '--concurrency'],

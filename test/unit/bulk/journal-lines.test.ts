@@ -78,7 +78,7 @@ describe('the first line', () => {
   });
 
   test("is damaged, or somebody else's, where it is not whole", () => {
-    const somebodyElses = failure(`${path} is no journal of listctl, or its first line is damaged (at byte 0)`);
+    const somebodyElses = failure(`${path} is not a listctl journal, or its first line is damaged (at byte 0)`);
 
     expect(read(head.subarray(0, 4))).toEqual(somebodyElses);
     expect(read(head.subarray(0, 40))).toEqual(somebodyElses);
@@ -96,10 +96,10 @@ describe('the first line', () => {
 
   test('of a newer listctl is told as that, and one of ours without what it needs as damage', () => {
     expect(read(encodeLine({ ...header, version: 2 } as never))).toEqual(
-      failure(`${path} was written by a newer listctl (its version is 2)`),
+      failure(`${path} was written by a newer listctl (journal version 2)`),
     );
     expect(read(encodeLine({ ...header, rows: 'all' } as never))).toEqual(
-      failure(`${path} is damaged at byte 0: its first line is not what it should be`),
+      failure(`${path} is damaged at byte 0: its first line is not valid`),
     );
   });
 
@@ -206,7 +206,7 @@ describe('the groups', () => {
     const endless: JournalIo = { ...diskOf('').io, read: (_, into) => into.fill(0x78).length };
 
     await expect(readGroups(path, 9, endless).next()).rejects.toEqual(
-      failure(`${path} is damaged at byte 9: a line has no end`),
+      failure(`${path} is damaged at byte 9: a line is too long`),
     );
   });
 
@@ -217,10 +217,10 @@ describe('the groups', () => {
     changedEnd.writeUInt8(0x0b, whole.length - 1);
 
     await expect(readAll(changed)).rejects.toEqual(
-      failure(`${path} is damaged at byte ${head.length}: the checksum of that line is another one`),
+      failure(`${path} is damaged at byte ${head.length}: the checksum of the line does not match`),
     );
     await expect(readAll(changedEnd)).rejects.toMatchObject({
-      message: expect.stringContaining('the end of that line was changed'),
+      message: expect.stringContaining('the end of the line was changed'),
     });
   });
 

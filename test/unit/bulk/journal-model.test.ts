@@ -162,7 +162,7 @@ function compare(model: Model, replay: Awaited<ReturnType<Real['read']>>) {
   });
 }
 
-test('a journal says after any crash what the model says: nothing that was sent is still to do', async () => {
+test('a journal says after any crash what the model says: nothing that was sent is remaining', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (run) => {
       const setup = { model: new Model(), real: new Real() };

@@ -231,7 +231,7 @@ describe('no run was begun', () => {
     ]) {
       await expect(readText(text), text.slice(0, 20)).rejects.toMatchObject({
         kind: 'local-file',
-        message: expect.stringContaining('is no journal of listctl'),
+        message: expect.stringContaining('is not a listctl journal'),
       });
     }
   });
@@ -306,10 +306,10 @@ describe('P15: one bit that changed', () => {
 
 describe('lines that are whole, and contradict each other, are damage', () => {
   test.each<[string, JournalRecord[][]]>([
-    ['row 1 was done', [[intentOf(1, 1)], [doneOf(1)], [intentOf(1, 2)]]],
-    ['row 1 was done', [[intentOf(1, 1)], [doneOf(1)], [['R', 1, 'not-applied']]]],
-    ['row 1 was done', [[intentOf(1, 1)], [['U', 1, '', 1]], [['R', 1, 'applied', 'x'], doneOf(1)]]],
-    ['row 21, of 20', [[intentOf(21, 1)]]],
+    ['the completion of row 1', [[intentOf(1, 1)], [doneOf(1)], [intentOf(1, 2)]]],
+    ['the completion of row 1', [[intentOf(1, 1)], [doneOf(1)], [['R', 1, 'not-applied']]]],
+    ['the completion of row 1', [[intentOf(1, 1)], [['U', 1, '', 1]], [['R', 1, 'applied', 'x'], doneOf(1)]]],
+    ['names row 21', [[intentOf(21, 1)]]],
     ['that was not sent', [[['U', 1, 'no response', 1]]]],
   ])('%s', async (reason, groups) => {
     const disk = await diskWith([groups]);
@@ -326,7 +326,7 @@ describe('lines that are whole, and contradict each other, are damage', () => {
     const odd = encodeLine([1, ['Z', 1]] as never);
 
     expect(await failureOf(read(Buffer.concat([bytes, odd])))).toMatchObject({
-      message: `${path} is damaged at byte ${bytes.length}: that line is not what it should be`,
+      message: `${path} is damaged at byte ${bytes.length}: the line is not valid`,
     });
   });
 
@@ -334,7 +334,7 @@ describe('lines that are whole, and contradict each other, are damage', () => {
     const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
 
     expect(await failureOf(read(Buffer.concat([head, encodeLine([1, ['N', 1]])])))).toMatchObject({
-      message: expect.stringContaining('no session was begun'),
+      message: expect.stringContaining('no session was started'),
     });
   });
 });
@@ -344,7 +344,7 @@ test('a journal of a newer listctl is left alone, whatever else is in it', async
 
   expect(await failureOf(read(newer))).toMatchObject({
     kind: 'local-file',
-    message: `${path} was written by a newer listctl (its version is 2)`,
+    message: `${path} was written by a newer listctl (journal version 2)`,
   });
 });
 

@@ -48,7 +48,7 @@ describe('a new journal', () => {
     writeFileSync(other, 'milk, eggs');
 
     expect(() => createJournal(file, header, session)).toThrow('file already exists');
-    expect(() => createJournal(other, header, session)).toThrow('is no journal of listctl');
+    expect(() => createJournal(other, header, session)).toThrow('is not a listctl journal');
 
     expect(readFileSync(file)).toEqual(before);
     expect(readFileSync(other, 'utf8')).toBe('milk, eggs');
@@ -287,7 +287,7 @@ describe('going on with a journal', () => {
     await reopenJournal(path, replay, session, io).close();
 
     expect(() => reopenJournal(path, replay, session, io)).toThrow(
-      expect.objectContaining({ kind: 'local-file', message: expect.stringContaining('changed it since') }),
+      expect.objectContaining({ kind: 'local-file', message: expect.stringContaining('it changed since') }),
     );
   });
 

@@ -122,7 +122,7 @@ describe('an outcome', () => {
 });
 
 describe('a row that is not sent after all', () => {
-  test('is as it was: still to do, told as left', async () => {
+  test('is as it was: remaining, told as left', async () => {
     const watched = watchedLedger();
     const entry = watched.ledger.open(rowTask(1));
     await watched.settle();
@@ -134,7 +134,7 @@ describe('a row that is not sent after all', () => {
     expect(watched.counts.left).toBe(3);
   });
 
-  test('that failed before is still to do: its intent has taken the place of its failure', async () => {
+  test('that failed before is remaining: its intent has taken the place of its failure', async () => {
     const watched = watchedLedger({ failed: 1 });
     const entry = watched.ledger.open(rowTask(1, { was: 'failed' }));
     await watched.settle();
@@ -157,7 +157,7 @@ describe('a row that is not sent after all', () => {
     expect(watched.counts).toMatchObject({ inDoubt: 1, left: 2 });
   });
 
-  test('of an earlier doubt stays in doubt when it is taken back, and is told so', async () => {
+  test('of an earlier doubt stays in doubt when it is undone, and is told so', async () => {
     const watched = watchedLedger({ inDoubt: 1 });
     const entry = watched.ledger.open(rowTask(1, { was: 'inDoubt', sent: { key: 'k', msAgo: () => 1 } }));
     await watched.settle();

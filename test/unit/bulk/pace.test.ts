@@ -139,7 +139,7 @@ describe('where nothing is throttled', () => {
     expect(Math.max(...limits.map(({ limit }) => limit))).toBeLessThanOrEqual(16);
   });
 
-  test('a later look that is throttled is taken back, and then comes ever more rarely', () => {
+  test('a later look that is throttled is undone, and then comes ever more rarely', () => {
     // One row at a time, and after 5 s no more than 12 waiting for it.
     let freeMs = 0;
     const service: Service = (nowMs, inside) => {
@@ -494,7 +494,7 @@ describe('a pause', () => {
     expect([pace.episodes > 0, limits.at(-1)?.limit]).toEqual([true, 16]);
   });
 
-  test('and a doubling taken back: not all of the rest start at once after the pause', () => {
+  test('and a doubling undone: not all of the rest start at once after the pause', () => {
     const service = tokenBucket(200, 20, 10_000, steady(500, 0.3));
 
     const { starts, throttles } = simulate({ service, untilMs: 60_000 });

@@ -42,24 +42,24 @@ type Row = readonly [name: Name, run: Partial<RunContext>, row: string, counts: 
 describe('in the middle of a run', () => {
   test.each<Row>([
     ['refusal', {}, 'failed', true, false],
-    ['notSent', {}, 'again', false, false],
-    ['notSent', { tries: 99 }, 'again', false, false],
-    ['throttled', {}, 'again', false, false],
-    ['throttled', { tries: 4 }, 'again', false, false],
-    ['throttled', { triesMax: 0 }, 'again', false, false],
-    ['408', {}, 'again', true, false],
-    ['408', { tries: 3 }, 'again', true, false],
+    ['notSent', {}, 'retry', false, false],
+    ['notSent', { tries: 99 }, 'retry', false, false],
+    ['throttled', {}, 'retry', false, false],
+    ['throttled', { tries: 4 }, 'retry', false, false],
+    ['throttled', { triesMax: 0 }, 'retry', false, false],
+    ['408', {}, 'retry', true, false],
+    ['408', { tries: 3 }, 'retry', true, false],
     ['408', { tries: 4 }, 'failed', true, false],
     ['408', { triesMax: 0 }, 'failed', true, false],
-    ['read, 500', {}, 'again', true, false],
+    ['read, 500', {}, 'retry', true, false],
     ['read, 500', { tries: 4 }, 'failed', true, false],
     ['read, no answer', { tries: 4 }, 'failed', true, false],
     ['read, unusable', {}, 'failed', true, false],
-    ['PATCH, 500', {}, 'again', true, false],
+    ['PATCH, 500', {}, 'retry', true, false],
     ['PATCH, 500', { tries: 4 }, 'in-doubt', true, false],
     ['POST, 500', {}, 'in-doubt', true, false],
     ['POST, unusable', {}, 'in-doubt', true, false],
-    ['keyed POST, 500', {}, 'again', true, false],
+    ['keyed POST, 500', {}, 'retry', true, false],
     ['keyed POST, 500', { tries: 4 }, 'in-doubt', true, false],
     ['401', {}, 'left', true, true],
     ['403', {}, 'failed', true, false],
@@ -74,10 +74,10 @@ describe('in the middle of a run', () => {
 
 describe('in an outage nothing that has no answer counts', () => {
   test.each<Row>([
-    ['notSent', { tries: 4 }, 'again', false, false],
-    ['read, 500', { tries: 4 }, 'again', false, false],
-    ['PATCH, 500', { tries: 4 }, 'again', false, false],
-    ['keyed POST, 500', { tries: 4 }, 'again', false, false],
+    ['notSent', { tries: 4 }, 'retry', false, false],
+    ['read, 500', { tries: 4 }, 'retry', false, false],
+    ['PATCH, 500', { tries: 4 }, 'retry', false, false],
+    ['keyed POST, 500', { tries: 4 }, 'retry', false, false],
     ['POST, 500', {}, 'in-doubt', true, false],
     ['refusal', {}, 'failed', true, false],
   ])('%s %o: %s', (name, run, row, counts, stops) => {
@@ -87,12 +87,12 @@ describe('in an outage nothing that has no answer counts', () => {
 
 describe('before the first answer it is as for one item', () => {
   test.each<Row>([
-    ['notSent', { tries: 3 }, 'again', true, false],
+    ['notSent', { tries: 3 }, 'retry', true, false],
     ['notSent', { tries: 4 }, 'left', true, true],
     ['notSent', { triesMax: 0 }, 'left', true, true],
     ['read, 500', { tries: 4 }, 'left', true, true],
     ['PATCH, 500', { tries: 4 }, 'in-doubt', true, true],
-    ['throttled', { tries: 4 }, 'again', false, false],
+    ['throttled', { tries: 4 }, 'retry', false, false],
     ['refusal', {}, 'failed', true, false],
   ])('%s %o: %s', (name, run, row, counts, stops) => {
     expectVerdict(name, { ...start, ...run }, row, counts, stops);
@@ -125,5 +125,5 @@ function expectVerdict(name: Name, run: RunContext, row: string, counts: boolean
 
   expect({ row: verdict.row, stops: verdict.stopReason !== undefined }).toEqual({ row, stops });
   // Of a row that has come to its end it no longer matters.
-  if (verdict.row === 'again') expect(verdict.counts).toBe(counts);
+  if (verdict.row === 'retry') expect(verdict.counts).toBe(counts);
 }

@@ -17,7 +17,7 @@ const stops = {
   unavailable: new Failure('unavailable', 'busy'),
   credentials: new Failure('credentials', 'expired'),
   refused: new Failure('refused', 'moved'),
-  limit: new Failure('incomplete', 'stopped after 3 rows that failed'),
+  limit: new Failure('incomplete', 'stopped after 3 failed rows'),
 } as const;
 
 describe('the exit code', () => {
@@ -59,7 +59,7 @@ test('the message has the count, and why it stopped', () => {
   const failed = findRunFailure({ ...none, failed: 2, left: 3 }, stops.limit, 'created', []);
   const doubt = findRunFailure({ ...none, inDoubt: 1 }, stops.credentials, 'created', []);
 
-  expect(failed).toMatchObject({ message: '5 rows could not be created; stopped after 3 rows that failed' });
+  expect(failed).toMatchObject({ message: '5 rows were not created; stopped after 3 failed rows' });
   expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
 });
 
@@ -74,10 +74,10 @@ test('what stopped it says what to mend; how to go on stands below', () => {
 test('what to do next is to go on, and to look at what is in doubt', () => {
   const next = nextSteps('listctl … --resume', true);
 
-  expect(next('r1', { ...none, left: 1 })).toEqual(['go on with: listctl … --resume']);
+  expect(next('r1', { ...none, left: 1 })).toEqual(['resume with: listctl … --resume']);
   expect(next('r1', { ...none, left: 1, inDoubt: 2 })).toEqual([
-    'go on with: listctl … --resume',
-    'rows in doubt: listctl runs show r1 --in-doubt',
+    'resume with: listctl … --resume',
+    'list rows in doubt with: listctl runs show r1 --in-doubt',
   ]);
 });
 
@@ -85,8 +85,8 @@ test('where nothing is left but doubt that is held, going on would lead in a cir
   const doubts = { ...none, done: 5, inDoubt: 2 };
 
   expect(nextSteps('listctl … --resume', true)('r1', doubts)).toEqual([
-    'rows in doubt: listctl runs show r1 --in-doubt',
-    'settle each: listctl runs resolve r1 --row N --applied ID, or --not-applied',
+    'list rows in doubt with: listctl runs show r1 --in-doubt',
+    'resolve each row with: listctl runs resolve r1 --row N --applied ID, or --not-applied',
   ]);
-  expect(nextSteps('listctl … --resume', false)('r1', doubts)[0]).toBe('go on with: listctl … --resume');
+  expect(nextSteps('listctl … --resume', false)('r1', doubts)[0]).toBe('resume with: listctl … --resume');
 });

@@ -109,13 +109,13 @@ describe('finding a run', () => {
     expect(resolveRun(directory.path, 'last', later)).toBe(last);
     expect(['last', '20261120-101530-bbbb', './last'].map(isRunName)).toEqual([true, true, false]);
     expect(() => resolveRun(directory.path, '20261120-101530-bbbb', later)).toThrow(
-      expect.objectContaining({ kind: 'usage', message: `there is no run 20261120-101530-bbbb in ${directory.path}` }),
+      expect.objectContaining({ kind: 'usage', message: `run 20261120-101530-bbbb not found in ${directory.path}` }),
     );
     removeRun(last);
     removeRun(last);
     expect(resolveRun(directory.path, 'last', later)).toBe(first);
     removeRun(first);
-    expect(() => resolveRun(directory.path, 'last', later)).toThrow('there is no run in');
+    expect(() => resolveRun(directory.path, 'last', later)).toThrow('no runs in');
   });
 
   describe('last', () => {

@@ -216,7 +216,7 @@ describe('waiting', () => {
     expect(run.records.filter(([letter]) => letter === 'T')).toHaveLength(8);
   });
 
-  test('while all wait, intents that were written ahead are taken back: a crash then leaves none of them in doubt', async () => {
+  test('while all wait, intents that were written ahead are undone: a crash then leaves none of them in doubt', async () => {
     const run = watchedRun({
       rows: 60,
       limitMax: 2,
@@ -279,7 +279,7 @@ describe('waiting', () => {
 });
 
 describe('a stop', () => {
-  test('what is under way is waited for; what is ready is taken back; nothing new is sent', async () => {
+  test('what is under way is waited for; what is ready is undone; nothing new is sent', async () => {
     const stopping = new AbortController();
     const run = watchedRun({ rows: 100, limitMax: 4, signal: stopping.signal, takesMs: () => 50 });
     while (run.running.sent < 10) {
@@ -308,7 +308,7 @@ describe('a stop', () => {
     expect(run.events.some(({ what }) => what === 'begun')).toBe(false);
   });
 
-  test('rows that waited to be sent again are still to do; those that may have been done are in doubt', async () => {
+  test('rows that waited to be sent again are remaining; those that may have been done are in doubt', async () => {
     const stopping = new AbortController();
     const run = watchedRun({
       ...{ rows: 4, limitMax: 3, signal: stopping.signal, takesMs: (row) => (row === 4 ? 100 : 10) },
@@ -350,7 +350,7 @@ describe('a stop', () => {
     const end = await run.end();
 
     expect(end?.totals).toMatchObject({ failed: 3, left: 47, reason: 'incomplete' });
-    expect(end?.stoppedBy).toMatchObject({ kind: 'incomplete', message: 'stopped after 3 rows that failed' });
+    expect(end?.stoppedBy).toMatchObject({ kind: 'incomplete', message: 'stopped after 3 failed rows' });
   });
 
   test('by an input that cannot be read on: what was sent is told', async () => {
@@ -381,7 +381,7 @@ describe('a stop', () => {
     clearInterval(waking);
 
     expect(end.stoppedBy).toMatchObject({ kind: 'local-file' });
-    // Rows that were not sent yet when it was noticed are still to do.
+    // Rows that were not sent yet when it was noticed are remaining.
     expect(end.totals.done + end.totals.left).toBe(5);
     expect(results).toEqual([1, 2]);
   });

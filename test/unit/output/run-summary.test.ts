@@ -17,7 +17,7 @@ test('every count is told, then how long it took and what that was', () => {
       ...{ ms: 12_340, sent: 1002, retries: 3, throttledMs: 2000 },
     }),
   ).toEqual([
-    '1,000 rows: 985 created, 8 failed, 2 in doubt, 1 skipped, 4 still to do; 12.3 s, 81 rows/s, 3 retries, 2.0 s throttled',
+    '1,000 rows: 985 created, 8 failed, 2 in doubt, 1 skipped, 4 remaining; 12.3 s, 81 rows/s, 3 retries, 2.0 s throttled',
   ]);
 });
 
@@ -45,7 +45,7 @@ test.each([
   ['update', 'updated'],
   ['delete', 'deleted'],
   ['get', 'read'],
-  ['undo', 'taken back'],
+  ['undo', 'undone'],
   ['constructor', 'done'],
 ])('%s: a row that is done is %s', (action, word) => {
   expect(summary({ action, rows: 1, done: 1 })).toEqual([`1 row: 1 ${word}`]);

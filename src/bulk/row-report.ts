@@ -1,0 +1,144 @@
+/** Reports the results of a run, row by row. */
+import type { Print, Session } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import type { Item } from '../core/item.ts';
+import { objectFrom } from '../core/json.ts';
+import { type FailureGroup, openFailureGroups } from '../output/failure.ts';
+import { itemView } from '../output/item.ts';
+import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
+import type { View } from '../output/view.ts';
+import type { RowResult } from './outcome.ts';
+import type { PlannedRow, RunPlan, SettledCounts } from './plan.ts';
+import type { Progress } from './progress.ts';
+import type { SentResult } from './senders.ts';
+
+/** The most failures in text; JSON has all, and all are counted. */
+const shownMax = 20;
+
+interface Printed extends RowResultShown {
+  readonly item?: Item | undefined;
+}
+
+/** Prints items that were read like single items. */
+const readView: View<Printed> = {
+  pretty: (results, screen) => itemView.pretty(results.map(itemIn), screen),
+  json: (result) => itemView.json(itemIn(result)),
+  id: (result) => itemView.id(itemIn(result)),
+  row: (result) => itemView.row?.(itemIn(result)) ?? new Map(),
+};
+
+const views = { results: rowResultView, steps: stepResultView, items: readView };
+
+function itemIn({ item, id = '' }: Printed): Item {
+  return item ?? { id, fields: objectFrom([]), members: objectFrom([['id', id]]) };
+}
+
+/** Reports the results of a run: done rows to stdout, failures to stderr or, with a machine format, to stdout. */
+export class RowReport<R extends PlannedRow> implements SettledCounts {
+  settled = 0;
+  failed = 0;
+  inDoubt = 0;
+  /** The first ten names of rows in doubt, if rows have names. */
+  readonly inDoubtNames: string[] = [];
+  readonly #plan: RunPlan<R>;
+  readonly #session: Session;
+  readonly #groups = openFailureGroups();
+  /** Whether failures go to stderr; otherwise they are results. */
+  readonly #reportsFailures: boolean;
+  /** Whether done rows are only counted. */
+  readonly #isSilent: boolean;
+  #print: Print<Printed> = () => undefined;
+  #progress: Progress | undefined;
+  #word: string | undefined;
+  #shown = 0;
+
+  constructor(plan: RunPlan<R>, session: Session) {
+    this.#plan = plan;
+    this.#session = session;
+    const format = session.format(true);
+    const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.hasQuery);
+    this.#reportsFailures = !isResult;
+    this.#isSilent = !isResult && plan.prints !== 'items';
+  }
+
+  /** Prints the results of `work`. */
+  async print(work: () => Promise<void>): Promise<void> {
+    const printAll = async (print: Print<Printed>) => {
+      this.#print = print;
+      await work();
+    };
+    await this.#session.printing<Printed>(views[this.#plan.prints], true, printAll, undefined, () =>
+      this.#progress?.clear(),
+    );
+  }
+
+  /** Reports one result. */
+  readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
+    const { row, status } = result;
+    if (status === 'left') {
+      this.#plan.rejects?.add(row, 'not sent: the run stopped first');
+      return undefined;
+    }
+    this.settled += 1;
+    const { number, id, name: key, action = this.#plan.action } = row;
+    if (status === 'done') {
+      if (this.#isSilent) return undefined;
+      const { value } = result;
+      const item = 'members' in value ? value : undefined;
+      return this.#print({ row: number, key, action, status, id: value.id, item });
+    }
+    const shown = status === 'in-doubt' ? this.#doubtOf(row, result.failure) : result.failure;
+    const place = key === undefined ? { row: number, line: row.line } : { key, action };
+    const failure = shown.about({ ...place, id });
+    return this.#notDone(row, { row: number, key, action, status, id, failure }, failure);
+  };
+
+  groups(): readonly FailureGroup[] {
+    return this.#groups.list();
+  }
+
+  /**
+   * Clears the progress before anything is printed.
+   *
+   * @param word the run on a command line, if it is recorded
+   */
+  attach(progress: Progress, word: string | undefined): void {
+    this.#progress = progress;
+    this.#word = word;
+  }
+
+  #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
+    this.#groups.add(row.number, failure, row.name);
+    if (shown.status === 'failed') {
+      this.failed += 1;
+      this.#plan.rejects?.add(row, failure.message);
+    } else {
+      this.inDoubt += 1;
+      if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
+    }
+    if (!this.#reportsFailures) return this.#print(shown);
+    this.#shown += 1;
+    return this.#shown > shownMax && !this.#session.isJsonWanted ? undefined : this.#report(row, failure);
+  }
+
+  /** Replaces the hint, which is that of a single item. */
+  #doubtOf({ number }: R, { message, details }: Failure): Failure {
+    const { action } = this.#plan;
+    const word = this.#word;
+    const isOfRun = word !== undefined && action !== 'apply';
+    const hint = isOfRun
+      ? `check whether it was ${this.#plan.done}, then run: listctl runs resolve ${word} --row ${number} --applied ID, or --not-applied`
+      : undefined;
+    return new Failure('in-doubt', message, { ...details, hint });
+  }
+
+  async #report({ number, line, name }: R, failure: Failure): Promise<void> {
+    this.#progress?.clear();
+    const { message } = failure;
+    const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
+    const row = name === undefined ? `row ${number}${where}` : `"${name}"`;
+    await this.#session.report(failure.about({}, `${row}: ${message}`));
+    if (this.#shown === shownMax && !this.#session.isJsonWanted)
+      await this.#session.say('  further failures are not shown; see the summary');
+  }
+}
