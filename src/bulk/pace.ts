@@ -3,18 +3,17 @@ import { ConcurrencySearch } from './concurrency-search.ts';
 import { RateSearch } from './rate-search.ts';
 import { ThrottleShare } from './throttle-share.ts';
 
-/** So many attempts in a row without an answer, over all rows, are an outage. */
+/** Consecutive attempts without a response, over all rows, that are an outage (docs/decisions.md, retries-5). */
 const failuresMax = 8;
 
 /** The waits before the probes; the last one is repeated. */
 const probeDelaysMs: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40_000, 60_000];
 
 /**
- * Whether the service is gone. Before the first answer of a run it never is: then the rows' own retries decide. All
- * times are those that the caller tells.
+ * Detects outages and schedules probes. Before the first response of a run there is no outage: the retries of rows decide.
  */
 class CircuitBreaker {
-  /** 'probing' while one probe at a time asks for the service; 'gave-up' is for good. */
+  /** 'probing' sends one probe at a time; 'gave-up' is final. */
   state: 'none' | 'probing' | 'gave-up' = 'none';
   readonly #maxWaitMs: number;
   #hasSucceeded = false;
@@ -28,32 +27,31 @@ class CircuitBreaker {
   #probeStamp: number | undefined;
   #resumedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param maxWaitMs for how long nothing may come but failures; at the first probe to fail after that it gives up */
+  /** @param maxWaitMs the duration after which a failed probe gives up */
   constructor(maxWaitMs: number) {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** When the first attempt of the outage failed; undefined while there is none. */
+  /** When the first attempt of the outage failed; undefined without an outage. */
   get sinceMs(): number | undefined {
     return this.state === 'none' ? undefined : this.#firstFailureMs;
   }
 
-  /** Milliseconds until a probe may start; Infinity while one is under way, and once it gave up. 0 without an outage. */
+  /** Milliseconds until a probe may start; Infinity while one is in flight and after giving up; 0 without an outage. */
   waitMs(nowMs: number): number {
     if (this.state === 'none') return 0;
     if (this.state === 'gave-up' || this.#probeStamp !== undefined) return Number.POSITIVE_INFINITY;
     return Math.max(0, this.#probeAtMs - nowMs);
   }
 
-  /** A request starts: in an outage it is the probe. */
+  /** Records the start of a request; in an outage it is the probe. */
   started(nowMs: number): void {
     if (this.state === 'probing') this.#probeStamp = nowMs;
   }
 
   /**
-   * A request that started at `stamp` was answered, the probe or another. Where it was sent before the first that
-   * failed, it may be the last thing that the service did: a slow answer would else let every row fail that is sent
-   * while it comes in.
+   * Records a response. One to a request sent before the first failed one does not end an outage: a slow response would let
+   * every row fail that is sent while it arrives.
    */
   succeeded(stamp: number, nowMs: number): void {
     this.#hasSucceeded = true;
@@ -66,19 +64,19 @@ class CircuitBreaker {
     this.#resumedMs = nowMs;
   }
 
-  /** A request that started at `stamp` ended without one. */
+  /** Records a request without a response. */
   failed(stamp: number, nowMs: number): void {
     if (this.state === 'none') this.#countFailure(stamp, nowMs);
     else if (stamp === this.#probeStamp) this.#planProbe(nowMs);
   }
 
-  /** A request was broken off: where it was the probe, the next one takes its place. */
+  /** Records an aborted request; if it was the probe, the next request takes its place. */
   aborted(stamp: number): void {
     if (stamp === this.#probeStamp) this.#probeStamp = undefined;
   }
 
   #countFailure(stamp: number, nowMs: number): void {
-    // What was sent before the last outage ended says nothing of the service as it is now.
+    // Requests from before the end of the last outage do not count.
     if (!this.#hasSucceeded || stamp < this.#resumedMs) return;
     if (this.#failures === 0) {
       this.#firstStamp = stamp;
@@ -99,29 +97,29 @@ class CircuitBreaker {
     }
     const [shortestMs] = probeDelaysMs;
     const delayMs = probeDelaysMs[Math.min(this.#probes, probeDelaysMs.length - 1)] ?? shortestMs;
-    // The last probe goes when the time is up, so that the run never ends before that.
+    // The last probe goes when the time is up.
     this.#probeAtMs = Math.max(nowMs + shortestMs, Math.min(nowMs + delayMs, endMs));
     this.#probes += 1;
   }
 }
 
-/** The bound of the first wait that nobody asked for; it doubles with each pause in a row, up to the longest. */
+/** The bound of the first backoff; it doubles with each consecutive pause (docs/decisions.md, retries-2). */
 const firstBackoffMs = 1000;
 const longestBackoffMs = 20_000;
 
-/** Pauses that follow each other within so much time are in a row. */
+/** Pauses within this time of each other are consecutive. */
 const inRowMs = 2000;
 
 /** A floor that stops hot loops. */
 const shortestMs = 100;
 
-/** When a run is paused. All times are those that the caller tells. */
+/** Pauses the run after throttles. */
 class ThrottlePause {
-  /** How many pauses there were. */
+  /** The number of pauses. */
   episodes = 0;
-  /** What they took in all, the rest of the present one included. */
+  /** Their total duration, including the rest of the current one. */
   totalMs = 0;
-  /** When the last one ends, or ended. */
+  /** The end of the last pause. */
   endMs = Number.NEGATIVE_INFINITY;
   #beganMs = Number.NEGATIVE_INFINITY;
   #inRow = 0;
@@ -131,12 +129,12 @@ class ThrottlePause {
     this.#random = random;
   }
 
-  /** Whether a request that started at `stamp` was under way when the last pause began: it says nothing new. */
+  /** Whether a request started before the last pause, so that its throttle is no news. */
   hadStarted(stamp: number): boolean {
     return stamp <= this.#beganMs;
   }
 
-  /** Begins a pause, for as long as was asked; where nothing was, by backoff with full jitter (reliability, C3). */
+  /** Starts a pause of the requested time, or with backoff and full jitter (docs/decisions.md, retries-2). */
   begin(nowMs: number, askedMs: number | undefined): void {
     this.#inRow = nowMs - this.endMs < inRowMs ? this.#inRow + 1 : 0;
     this.episodes += 1;
@@ -145,7 +143,7 @@ class ThrottlePause {
     this.extend(nowMs, Math.max(shortestMs, askedMs ?? Math.ceil(this.#random() * boundMs)));
   }
 
-  /** Makes it last for so long from now on, and gives whether it would have ended before. */
+  /** Extends the pause to this time from now; returns whether that is later than its end. */
   extend(nowMs: number, ms: number): boolean {
     const endMs = nowMs + ms;
     if (endMs <= this.endMs) return false;
@@ -155,38 +153,34 @@ class ThrottlePause {
   }
 }
 
-/** How many milliseconds' worth of requests may start at once. */
+/** The burst, in milliseconds at the rate. */
 const burstMs = 20;
 
-/** A timer that is late by so much must not cost rate, where less than one request is due in `burstMs`. */
+/** The lateness of timers that must not reduce the rate, if less than one request is due in `burstMs`. */
 const latenessMs = 2;
 
-/**
- * Spaces requests evenly (a leaky bucket): never more than the rate, but for what is due in 20 ms, or one request. All
- * times are those that the caller tells.
- */
+/** Spaces requests evenly (a leaky bucket), with a burst of 20 ms or one request. */
 class RateLimiter {
-  /** When the next one would be due if none had been early. */
+  /** When the next request is due, without bursts. */
   #dueMs = Number.NEGATIVE_INFINITY;
   #intervalMs = 0;
   #earlyMs = 0;
 
-  /** Sets how many requests may start a second from now on; Infinity for any number. */
+  /** Sets the rate; Infinity for no limit. */
   setRate(perSecond: number, nowMs: number): void {
     const intervalMs = 1000 / perSecond;
     const owedMs = this.#dueMs - nowMs;
-    // So many requests early stay as many: a slow rate's long wait ends with it.
+    // Keeps the number of early requests, not the wait of the old rate.
     if (owedMs > 0 && intervalMs < this.#intervalMs) this.#dueMs = nowMs + (owedMs * intervalMs) / this.#intervalMs;
     this.#intervalMs = intervalMs;
     this.#earlyMs = Math.max(latenessMs, burstMs - intervalMs);
   }
 
-  /** Milliseconds until the next one may start; 0 for now. */
+  /** Milliseconds until the next request may start. */
   waitMs(nowMs: number): number {
     return Math.max(0, this.#dueMs - this.#earlyMs - nowMs);
   }
 
-  /** One starts. */
   started(nowMs: number): void {
     this.#dueMs = Math.max(this.#dueMs, nowMs) + this.#intervalMs;
   }

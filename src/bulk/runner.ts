@@ -161,85 +161,27 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     });
   }
 
+  /** One turn of the loop over rows. */
   #turn(): void {
     const { pace, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     if (pace.outage === 'gave-up') this.#stopFor(this.#health.outageFailure());
-    if (this.#stop === undefined) this.#take(nowMs);
+    // 1. Read and check rows, and record the intent of each.
+    if (this.#stop === undefined) this.#readRows(nowMs);
     else this.#abandonQueued();
-    // Outcomes are written before their slots are reused: of the intents that a killed process leaves open, only the
-    // first `limitMax` can have been sent (docs/decisions.md, doubt-2).
+    // 2. Write these intents, and the outcomes since the last turn. Outcomes are written before their slots are reused: of
+    // the intents that a killed process leaves open, only the first `limitMax` can have been sent (docs/decisions.md, doubt-2).
     if (!this.#stop?.isJournal) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
+    // 3. Send rows whose intents are on disk; `#attempted` takes the outcome of each.
     const hasSent = this.#stop === undefined && this.#send(nowMs);
-    // Reported results and sent rows make room for more rows, and no other event would fetch them.
+    // 4. Report results whose outcomes are on disk. That, and sending, makes room for more rows.
     if (this.#ledger.pump() || (hasSent && this.#writtenAhead === 0)) this.#schedule();
+    // 5. Sync the journal, wait for the next event, or end.
     this.#waitOrEnd(nowMs);
   }
 
-  #waitOrEnd(nowMs: number): void {
-    const { clock, limitMax } = this.#options;
-    const hasNoJournal = this.#stop?.isJournal === true;
-    if (!hasNoJournal) {
-      const enough = syncedEach * limitMax;
-      this.#timer.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
-    }
-    // Rows that are due already wait for a free slot or the end of a pause.
-    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
-    if (this.#inFlight > 0) return;
-    if (hasNoJournal) this.#endWithoutJournal();
-    else if (this.#isComplete()) this.#endWithTotals();
-  }
-
-  /** Whether every row has been reported. */
-  #isComplete(): boolean {
-    if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
-    if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#reportLeft;
-    return this.#tasks.isAtEnd && this.#waiting.size === 0 && this.#ready.size === 0;
-  }
-
-  get #reportLeft(): boolean {
-    return this.#options.reportLeft && !this.#ledger.hasResultError;
-  }
-
-  #endWithoutJournal(): void {
-    this.#ledger.markUnsyncedInDoubt();
-    this.#end()?.resolve(this.#summarize());
-  }
-
-  #endWithTotals(): void {
-    const { journal } = this.#options;
-    const ending = this.#summarize();
-    const settle = this.#end();
-    const write = async () => {
-      journal.write([['E', ending.totals]], this.elapsedMs);
-      await journal.sync();
-    };
-    write().then(
-      () => settle?.resolve(ending),
-      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error, hasAllResults: false }),
-    );
-  }
-
-  #end() {
-    const settle = this.#settle;
-    this.#settle = undefined;
-    this.#ended.abort();
-    this.#timer.cancel();
-    return settle;
-  }
-
-  #summarize(): RunEnd {
-    const { counts, pace } = this.#options;
-    const by = this.#stop?.by;
-    const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
-    const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
-    const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
-    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournal !== true;
-    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
-  }
-
   /** Reads rows, and records their intents. */
-  #take(nowMs: number): void {
+  #readRows(nowMs: number): void {
     const { pace } = this.#options;
     const isBlocked = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
     if (isBlocked) this.#requeueReady(nowMs);
@@ -409,6 +351,68 @@ class Run<R extends NumberedRow, T> implements RunningRun {
       this.#ledger.fail(entry, failure, step.tookMs);
       this.#countFailure();
     }
+  }
+
+  #waitOrEnd(nowMs: number): void {
+    const { clock, limitMax } = this.#options;
+    const hasNoJournal = this.#stop?.isJournal === true;
+    if (!hasNoJournal) {
+      const enough = syncedEach * limitMax;
+      this.#timer.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
+    }
+    // Rows that are due already wait for a free slot or the end of a pause.
+    if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
+    if (this.#inFlight > 0) return;
+    if (hasNoJournal) this.#endWithoutJournal();
+    else if (this.#isComplete()) this.#endWithTotals();
+  }
+
+  /** Whether every row has been reported. */
+  #isComplete(): boolean {
+    if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
+    if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#reportLeft;
+    return this.#tasks.isAtEnd && this.#waiting.size === 0 && this.#ready.size === 0;
+  }
+
+  get #reportLeft(): boolean {
+    return this.#options.reportLeft && !this.#ledger.hasResultError;
+  }
+
+  #endWithoutJournal(): void {
+    this.#ledger.markUnsyncedInDoubt();
+    this.#end()?.resolve(this.#summarize());
+  }
+
+  #endWithTotals(): void {
+    const { journal } = this.#options;
+    const ending = this.#summarize();
+    const settle = this.#end();
+    const write = async () => {
+      journal.write([['E', ending.totals]], this.elapsedMs);
+      await journal.sync();
+    };
+    write().then(
+      () => settle?.resolve(ending),
+      (error: unknown) => settle?.resolve({ ...ending, stoppedBy: error, hasAllResults: false }),
+    );
+  }
+
+  #end() {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    this.#ended.abort();
+    this.#timer.cancel();
+    return settle;
+  }
+
+  #summarize(): RunEnd {
+    const { counts, pace } = this.#options;
+    const by = this.#stop?.by;
+    const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
+    const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
+    const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
+    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournal !== true;
+    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
   }
 
   #countFailure(): void {

@@ -98,7 +98,7 @@ class Removal {
     return hash !== undefined && payloadHash(undefined, fields) === hash;
   }
 
-  /** After a look without an item: it is gone, or nothing is known of it yet. */
+  /** Handles a failed read: the item is missing, or its state is unknown. */
   #notSeen(seen: NotDone): AttemptResult<DeletedItem> {
     if (isMissing(seen)) return { ...seen, isDone: true, value: { id: this.#row.id } };
     // It was only read. But what an earlier process sent may have deleted it.
@@ -114,7 +114,7 @@ class Removal {
     return { ...seen, outcome: seen.outcome === 'unknown' ? 'refused' : seen.outcome, failure };
   }
 
-  /** A deletion that was refused for good: of an item that is gone, of one that was changed, or for another reason. */
+  /** Handles a refused deletion: the item is missing, changed, or was refused for another reason. */
   async #refused(step: NotDone): Promise<AttemptResult<DeletedItem>> {
     if (isMissing(step)) return { ...step, isDone: true, value: { id: this.#row.id } };
     const failure = step.failure();
