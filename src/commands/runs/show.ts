@@ -1,3 +1,4 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { FailedRecord, JournalRecord, RunTotals } from '../../bulk/journal-format.ts';
 import { journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
@@ -6,13 +7,12 @@ import { Failure } from '../../core/errors.ts';
 import { objectFrom } from '../../core/json.ts';
 import { countOf, printable } from '../../core/text.ts';
 import {
-  openPercentiles,
   type RowResultShown,
   type RunDetailShown,
   type RunShown,
   rowResultView,
   runDetailView,
-  timePercentiles,
+  type TimePercentiles,
 } from '../../output/runs.ts';
 import type { Row, View } from '../../output/view.ts';
 import { type DoneRow, doneRows, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
@@ -119,7 +119,8 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): 
 }
 
 class Figures {
-  readonly #times = openPercentiles();
+  /** Of milliseconds plus one, since a histogram begins at 1. */
+  readonly #times = createHistogram({ highest: 1e9 });
   readonly #steps = openRateSteps();
   #sent = 0;
   #retries = 0;
@@ -187,7 +188,7 @@ class Figures {
   #responded(tookMs: number | null, timeMs: number): void {
     if (tookMs === null) return;
     this.#responses += 1;
-    this.#times.add(tookMs);
+    this.#times.record(Math.min(Math.round(tookMs), 1e9 - 1) + 1);
     this.#steps.addRow(this.#startMs + timeMs);
   }
 
@@ -197,6 +198,13 @@ class Figures {
     if (last === undefined || last[1] < fromMs) this.#pauses.push([fromMs, toMs]);
     else this.#pauses[this.#pauses.length - 1] = [last[0], Math.max(last[1], toMs)];
   }
+}
+
+/** The usual three, to three digits; undefined without a response. */
+function timePercentiles(times: RecordableHistogram): TimePercentiles | undefined {
+  if (times.count === 0) return undefined;
+  const at = (percent: number) => Number((times.percentile(percent) - 1).toPrecision(3));
+  return { p50Ms: at(50), p95Ms: at(95), p99Ms: at(99) };
 }
 
 interface ShowFlags {
