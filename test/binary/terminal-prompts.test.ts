@@ -176,7 +176,7 @@ test.each([
 });
 
 describe('create --from of rows that have a run', () => {
-  const again = /\? Run \S+, begun \S+, did every row of a\.csv\. Create them again\? \(y\/N\)/;
+  const again = /\? Run \S+ \(started \S+\) completed every row of a\.csv\. Create them again\? \(y\/N\)/;
   const rest = /\? Run \S+ of a\.csv is incomplete: 1 failed of 1 row\. Resume it\? \(y\/N\)/;
 
   test.each([
