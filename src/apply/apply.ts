@@ -12,17 +12,10 @@ import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Output } from '../core/host.ts';
-import { objectFrom, parseJson } from '../core/json.ts';
+import { parseJson } from '../core/json.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 import { jsonView } from '../output/layout.ts';
-import {
-  applyQuestion,
-  type FieldChange,
-  type PlanCountsShown,
-  planLines,
-  type StepShown,
-  type UntouchedShown,
-} from '../output/plan.ts';
+import { applyQuestion, planLines } from '../output/plan.ts';
 import { nameOf } from '../rows/input.ts';
 import { type Deletes, deletesText, executePlan, needsTypedConfirmation, unconfirmedDeletes } from './execute.ts';
 import {
@@ -36,7 +29,7 @@ import {
 import { createPlan, type Plan } from './plan.ts';
 import { checkPlanIsCurrent, looksLikePlan, type PlanFile, printPlan, readPlan, toPlanFile } from './plan-file.ts';
 import { refreshItems } from './refresh.ts';
-import { type CreateInDoubt, checkTarget, newState, type State, type Step } from './state.ts';
+import { type CreateInDoubt, checkTarget, newState, type State } from './state.ts';
 
 /** Text is written in pieces of about so many characters. */
 const pieceLength = 65_536;
@@ -71,8 +64,7 @@ export async function drawPlan(
   const { site, list } = plan.target;
   const screen = output === session.host.stdout ? await session.screen() : await session.errorScreen();
   const place = `list "${list}" of site "${site}" at ${session.address()}`;
-  const shown = { place, steps: stepsOf(plan), untouched: untouchedOf(plan, state), counts: countsOf(plan), notes };
-  await writeAll(linesOf(planLines(shown, screen)), output);
+  await writeAll(linesOf(planLines(plan, state.items, { place, notes }, screen)), output);
 }
 
 /** What a query is asked of, and what other formats print. */
@@ -86,32 +78,6 @@ function planValue(plan: PlanFile) {
       cause: error,
     });
   }
-}
-
-/** The counts of a plan as they are shown. */
-export function countsOf({ counts, steps }: Pick<PlanFile, 'counts' | 'steps'>): PlanCountsShown {
-  let driftedDeletes = 0;
-  for (const step of steps) if (step.action === 'delete' && step.drift) driftedDeletes += 1;
-  return { ...counts, driftedDeletes };
-}
-
-function* stepsOf({ steps }: PlanFile): Generator<StepShown> {
-  for (const step of steps) {
-    const { action, key, id } = step;
-    yield { action, key, id, why: step.drift ? 'drift' : step.why, changes: changesOf(step) };
-  }
-}
-
-function changesOf(step: Step): readonly FieldChange[] {
-  if (step.action === 'delete') return Object.entries(step.before).map(([field, before]) => ({ field, before }));
-  const before = new Map(Object.entries(step.before ?? objectFrom([])));
-  return Object.entries(step.fields).map(([field, after]) => ({ field, before: before.get(field), after }));
-}
-
-function* untouchedOf({ conflicts, inDoubt, orphaned }: PlanFile, { items }: State): Generator<UntouchedShown> {
-  for (const { key, id, found } of conflicts) yield { why: 'conflict', key, id, found };
-  for (const key of inDoubt) yield { why: 'in-doubt', key };
-  for (const key of orphaned) yield { why: 'orphaned', key, id: items.get(key)?.id };
 }
 
 function* linesOf(lines: Iterable<string>): Generator<string> {
@@ -406,7 +372,7 @@ async function confirmDeletes({ file }: Planned, deletes: Deletes, session: Sess
 
 function questionBefore(file: PlanFile): string {
   const { site, list, origin } = file.target;
-  return applyQuestion(countsOf(file), `list ${list} (site ${site}, ${origin})`);
+  return applyQuestion(file.counts, `list ${list} (site ${site}, ${origin})`);
 }
 
 async function confirmChanges({ file }: Planned, session: Session): Promise<void> {

@@ -1,4 +1,8 @@
-/** How the plan of an `apply` looks to a person: a diff, then its counts. */
+/** Formats a plan of `apply` for people: a diff, then its counts. */
+import type { Conflict, PlanCounts } from '../apply/plan.ts';
+import type { PlanFile } from '../apply/plan-file.ts';
+import type { State, Step } from '../apply/state.ts';
+import { ownField } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { countOf, countText, isAtMost, printable, widthAtMost } from '../core/text.ts';
 import { jsonText } from './layout.ts';
@@ -6,10 +10,10 @@ import type { Style } from './style.ts';
 import type { Screen } from './view.ts';
 import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
 
-/** What stands where there is no value. */
+/** Shown for a field without a value. */
 const absentWord = 'none';
 
-/** What stands where a value will be null. */
+/** Shown for a value that will be null. */
 const clearedWord = 'cleared';
 
 /** A text that reads as JSON, as a word of the plan, or as more than one value. */
@@ -25,12 +29,12 @@ export function valueText(value: JsonValue): string {
   return jsonText(value);
 }
 
-/** A value as JSON of nothing but ASCII: what looks the same and is not the same is seen. */
+/** A value as ASCII JSON, so that values that only look the same differ. */
 export function exactText(value: JsonValue): string {
   return jsonText(value).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Whether two texts cannot be told apart by eye: the same, but for blanks of another kind and how accents are made. */
+/** Whether two strings look the same: equal but for kinds of blanks and how accents are composed. */
 export function looksSame(one: string, other: string): boolean {
   return appearanceOf(one) === appearanceOf(other);
 }
@@ -49,18 +53,7 @@ function appearanceOf(text: string): string {
   return text.normalize('NFC').replace(/\p{Zs}/gu, ' ');
 }
 
-/** One item that would be created, updated or deleted. */
-export interface StepShown {
-  readonly action: 'create' | 'update' | 'delete';
-  readonly key: string;
-  /** The item's; of one that is gone, the id that it had. */
-  readonly id?: string | undefined;
-  /** Somebody changed the item, or deleted it; or nobody knows whether it was created, and it is sent again. */
-  readonly why?: 'drift' | 'gone' | 'in-doubt' | undefined;
-  readonly changes: readonly FieldChange[];
-}
-
-/** One field of it: created with `after`, deleted with `before`, updated from `before` to `after`. */
+/** A changed field: created with `after`, deleted with `before`, updated from `before` to `after`. */
 export interface FieldChange {
   readonly field: string;
   /** Undefined where there is none. */
@@ -69,293 +62,216 @@ export interface FieldChange {
   readonly after?: JsonValue | undefined;
 }
 
-/** One item that the plan leaves alone, for a reason that somebody should know. */
-export interface UntouchedShown {
-  /** Nobody knows whether it was created, its id belongs to another item, or the manifest does not name it any more. */
-  readonly why: 'in-doubt' | 'conflict' | 'orphaned';
-  readonly key: string;
-  readonly id?: string | undefined;
-  /** Of a conflict: what the other item has in its key field; undefined where it has none. */
-  readonly found?: JsonValue | undefined;
-}
+type Action = Step['action'];
+type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
 
-/** What the text is made for: columns, 20 at least. */
-export interface PlanScreen {
+/** The columns are 20 at least. */
+interface PlanScreen {
   readonly width: number;
   readonly style: Style;
 }
 
-/** Blanks before what belongs to an item. */
+/** Blanks before the lines that belong to an item. */
 const indent = 4;
 
 const arrow = '→';
 
-const signs = { create: '+', update: '~', delete: '-', 'in-doubt': '?', conflict: '!', orphaned: '=' } as const;
+const signs = { create: '+', update: '~', delete: '-' } as const;
 
 const reasons = {
-  drift: 'changed outside apply: will be reset',
   gone: 'missing: will be recreated',
   'in-doubt': 'in doubt: will be retried with its key',
 } as const;
 
-const reasonsToLeave = {
-  'in-doubt': 'in doubt: skipped',
-  orphaned: 'no longer in the manifest: unchanged',
-} as const;
-
 /**
  * The lines of one step, printable and no wider than the screen: `~ key "Buy milk", id 17`, then each field with its
- * name, `    Status: Open → Done`. Two values that don't fit beside each other are on two lines, the new one below the
- * old one, so that they can be compared.
+ * name, `    Status: Open → Done`.
  */
-export function stepLines({ action, key, id, why, changes }: StepShown, screen: PlanScreen): string[] {
-  const { style } = screen;
-  const paint = { create: style.green, update: style.yellow, delete: style.red }[action];
+export function stepLines(step: ShownStep, screen: PlanScreen): string[] {
+  const { action, key, id, why, drift } = step;
+  const driftReason = `changed outside apply: will be ${action === 'delete' ? 'deleted' : 'reset'}`;
+  const reason = drift ? driftReason : why && reasons[why];
+  const paint = { create: screen.style.green, update: screen.style.yellow, delete: screen.style.red }[action];
   const idWord = action === 'create' ? 'was id' : 'id';
-  const head = headLines({ sign: signs[action], key, id, idWord, reason: reasonOf(action, why), paint }, screen);
-  const nameMax = Math.max(6, Math.floor((screen.width - indent - 2) / 3));
+  const head = headLines({ sign: signs[action], key, id, idWord, reason, paint }, screen);
+  return [...head, ...changeLines(action, toChanges(step), screen)];
+}
+
+function toChanges({ action, fields, before = {} }: ShownStep): FieldChange[] {
+  if (action === 'delete') return Object.entries(before).map(([field, value]) => ({ field, before: value }));
+  return Object.entries(fields).map(([field, after]) => ({ field, before: ownField(before, field), after }));
+}
+
+/** The lines of changed fields. Values that do not fit beside each other are on two lines, so that they can be compared. */
+export function changeLines(action: Action, changes: readonly FieldChange[], { width, style }: PlanScreen): string[] {
+  const nameMax = Math.max(6, Math.floor((width - indent - 2) / 3));
   const names = changes.map(({ field }) => truncateMiddle(nameText(field), nameMax));
   const widest = Math.max(0, ...names.map(widthAtMost));
-  const valueWidth = screen.width - indent - widest - 2;
-  const fields = changes.flatMap((change, at) => {
+  const valueWidth = width - indent - widest - 2;
+  return changes.flatMap((change, at) => {
     const name = names[at] ?? '';
     const label = `${' '.repeat(indent)}${name}: ${' '.repeat(widest - widthAtMost(name))}`;
     if (action === 'update') return updateLines(change, label, indent + widest, valueWidth, style);
     const value = action === 'create' ? change.after : change.before;
     return [`${label}${value === undefined ? style.dim(absentWord) : truncateMiddle(valueText(value), valueWidth)}`];
   });
-  return [...head, ...fields];
-}
-
-/** The line of an item that is left alone, on several where it must be: `? key "Buy milk", in doubt: …`. */
-export function untouchedLines({ why, key, id, found }: UntouchedShown, screen: PlanScreen): string[] {
-  const paint = why === 'orphaned' ? undefined : screen.style.yellow;
-  const isConflict = why === 'conflict';
-  const reason = isConflict ? `now belongs to another item: ${otherText(found, screen)}` : reasonsToLeave[why];
-  const head = { sign: signs[why], key, id, idWord: 'id', reason, paint, isSentence: isConflict };
-  return headLines(head, screen);
-}
-
-function otherText(found: JsonValue | undefined, { width }: PlanScreen): string {
-  return found === undefined || found === null
-    ? 'no key'
-    : `key ${truncateMiddle(jsonText(found), width - indent - 4)}`;
-}
-
-function reasonOf(action: StepShown['action'], why: StepShown['why']): string | undefined {
-  if (why === 'drift' && action === 'delete') return 'changed outside apply: will be deleted';
-  return why === undefined ? undefined : reasons[why];
 }
 
 interface Head {
   readonly sign: string;
   readonly key: string;
-  readonly id: string | undefined;
-  readonly idWord: string;
+  readonly id?: string | undefined;
+  readonly idWord?: string | undefined;
   readonly reason: string | undefined;
-  readonly paint: Part['paint'];
+  readonly paint?: Part['paint'];
   /** Whether the id and the reason are one sentence. */
   readonly isSentence?: boolean | undefined;
 }
 
 function headLines(
-  { sign, key, id, idWord, reason, paint, isSentence = false }: Head,
+  { sign, key, id, idWord = 'id', reason, paint, isSentence = false }: Head,
   { width, style }: PlanScreen,
 ): string[] {
   // Each cut to a line of its own, with room for a comma.
   const called = `${sign} key ${truncateMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
-  const named =
-    id === undefined ? [] : [`${idWord} ${truncateMiddle(idText(id), width - indent - `${idWord} ,`.length)}`];
-  const parts: Part[] = [
-    { text: called, paint, mark: named.length > 0 || reason !== undefined ? ',' : undefined },
-    ...named.map(
-      (text): Part => ({ text, paint: style.dim, mark: reason === undefined || isSentence ? undefined : ',' }),
-    ),
-    ...splitWords(reason ?? '', { paint }),
-  ];
-  return wrap(parts, width, indent);
+  const idMark = reason === undefined || isSentence ? undefined : ',';
+  const parts: Part[] = [{ text: called, paint, mark: id === undefined && reason === undefined ? undefined : ',' }];
+  if (id !== undefined) {
+    const text = `${idWord} ${truncateMiddle(idText(id), width - indent - `${idWord} ,`.length)}`;
+    parts.push({ text, paint: style.dim, mark: idMark });
+  }
+  return wrap([...parts, ...splitWords(reason ?? '', { paint })], width, indent);
+}
+
+function conflictLines({ key, id, found }: Conflict, screen: PlanScreen): string[] {
+  const other =
+    found === undefined || found === null
+      ? 'no key'
+      : `key ${truncateMiddle(jsonText(found), screen.width - indent - 4)}`;
+  const reason = `now belongs to another item: ${other}`;
+  return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow, isSentence: true }, screen);
 }
 
 /** @param arrowAt the column below the label's colon */
 function updateLines(change: FieldChange, label: string, arrowAt: number, widthMax: number, style: Style): string[] {
-  const [before, after] = textsOf(change);
+  const [before, after] = formatBoth(change);
   const old = change.before === undefined ? style.dim : style.red;
   const fresh = change.after === undefined || change.after === null ? style.dim : style.green;
   if (isAtMost(`${before} ${arrow} ${after}`, widthMax)) return [`${label}${old(before)} ${arrow} ${fresh(after)}`];
-  const [cutBefore, cutAfter] = cutDifferently([before, after], change, widthMax);
-  return [`${label}${old(cutBefore)}`, `${' '.repeat(arrowAt)}${arrow} ${fresh(cutAfter)}`];
-}
-
-function textsOf(change: FieldChange): readonly [string, string] {
-  const { before, after } = change;
-  const texts = [
-    before === undefined ? absentWord : valueText(before),
-    after === undefined ? absentWord : after === null ? clearedWord : valueText(after),
-  ] as const;
-  if (looksSame(...texts)) return exactTextsOf(change);
-  if (typeof before !== 'string' || typeof after !== 'string') return texts;
-  // Quotes round one alone would be the first place where they differ, and hide the one that counts.
-  return texts[0] === before && texts[1] === after ? texts : [jsonText(before), jsonText(after)];
-}
-
-function exactTextsOf({ before, after }: FieldChange): readonly [string, string] {
-  return [before === undefined ? absentWord : exactText(before), after === undefined ? absentWord : exactText(after)];
-}
-
-function cutDifferently(
-  [before, after]: readonly [string, string],
-  change: FieldChange,
-  widthMax: number,
-): readonly [string, string] {
   const cut = truncateBoth(before, after, widthMax);
-  return looksSame(...cut) ? truncateBoth(...exactTextsOf(change), widthMax) : cut;
+  const [first, second] = looksSame(...cut) ? truncateBoth(...formatBoth(change, true), widthMax) : cut;
+  return [`${label}${old(first)}`, `${' '.repeat(arrowAt)}${arrow} ${fresh(second)}`];
 }
 
-/** A plan. Any text will do: it is made printable here. */
-export interface PlanShown {
-  /** Which list it is for: `list "tasks" of site "home" at https://…`. */
-  readonly place: string;
-  /** Taken once, one at a time: there may be 100,000. */
-  readonly steps: Iterable<StepShown>;
-  /** The items that are left alone and known by name; taken once, after the steps. */
-  readonly untouched?: Iterable<UntouchedShown> | undefined;
-  readonly counts: PlanCountsShown;
-  /** What is to be said before the plan, a sentence each. */
-  readonly notes: readonly string[];
-}
-
-/** How many items a plan has of each sort. */
-export interface PlanCountsShown {
-  readonly create: number;
-  readonly update: number;
-  readonly delete: number;
-  readonly unchanged: number;
-  /** Of those to update and to delete: the ones that somebody changed. */
-  readonly drifted: number;
-  /** Of the drifted: the ones to delete. Where it is not said, as few as can be. */
-  readonly driftedDeletes?: number | undefined;
-  /** Of those to create: the ones that were there, and are gone. */
-  readonly gone: number;
-  readonly inDoubt: number;
-  /** Whose id belongs to another item by now. */
-  readonly conflict?: number | undefined;
-  /** No longer in the manifest, and left as they are. */
-  readonly orphaned: number;
+/** @param isExact with escapes, so that values that look the same differ */
+function formatBoth({ before, after }: FieldChange, isExact = false): readonly [string, string] {
+  const format = isExact ? exactText : valueText;
+  const old = before === undefined ? absentWord : format(before);
+  const fresh = after === undefined ? absentWord : after === null && !isExact ? clearedWord : format(after);
+  if (isExact) return [old, fresh];
+  if (looksSame(old, fresh)) return formatBoth({ field: '', before, after }, true);
+  if (typeof before !== 'string' || typeof after !== 'string') return [old, fresh];
+  // Quotes round one alone would be the first difference, and hide the one that counts.
+  return old === before && fresh === after ? [old, fresh] : [jsonText(before), jsonText(after)];
 }
 
 /** The columns to assume where there is no terminal, or it does not say; and those that a plan needs at least. */
 const widths = { usual: 80, least: 20 } as const;
 
+type ShownPlan = Pick<PlanFile, 'steps' | 'counts' | 'conflicts' | 'inDoubt' | 'orphaned'>;
+
 /**
- * The plan as printable lines without newlines, one step after the other as they are asked for; the summary is the
- * last. No line is wider than the terminal, or than 80 columns where there is none: long values are cut in the
- * middle, and sentences go on in a line below. A terminal of fewer than 20 columns is taken for one of 20.
+ * The plan as printable lines without newlines, one step after the other; the summary is last. No line is wider than
+ * the terminal, or than 80 columns where there is none: long values are cut in the middle, and sentences are wrapped.
+ *
+ * @param items of the state, for the ids of those that stay
+ * @param place the list it is for: `list "tasks" of site "home" at https://…`
+ * @param notes sentences above the plan
  */
-export function* planLines(plan: PlanShown, screen: Screen): Generator<string> {
-  const planScreen: PlanScreen = { width: widthOf(screen), style: screen.style };
-  yield* sentenceLines(plan.place, planScreen, screen.style.bold);
-  for (const note of plan.notes) yield* sentenceLines(note, planScreen);
-  let isFirst = true;
-  for (const lines of bodyOf(plan, planScreen)) {
-    if (isFirst) yield '';
-    isFirst = false;
-    yield* lines;
+export function* planLines(
+  { steps, counts, conflicts, inDoubt, orphaned }: ShownPlan,
+  items: State['items'],
+  { place, notes }: { readonly place: string; readonly notes: readonly string[] },
+  { columns, style }: Screen,
+): Generator<string> {
+  const screen: PlanScreen = { width: Math.max(columns || widths.usual, widths.least), style };
+  yield* wrap(splitWords(printable(place), { paint: style.bold }), screen.width, 2);
+  for (const note of notes) yield* wrap(splitWords(printable(note)), screen.width, 2);
+  if (steps.length + conflicts.length + inDoubt.length + orphaned.length > 0) yield '';
+  for (const step of steps) yield* stepLines(step, screen);
+  for (const conflict of conflicts) yield* conflictLines(conflict, screen);
+  for (const key of inDoubt)
+    yield* headLines({ sign: '?', key, reason: 'in doubt: skipped', paint: style.yellow }, screen);
+  for (const key of orphaned) {
+    yield* headLines(
+      { sign: '=', key, id: items.get(key)?.id, reason: 'no longer in the manifest: unchanged' },
+      screen,
+    );
   }
   yield '';
-  yield* summaryLines(plan.counts, planScreen);
+  yield* wrap(summaryParts(counts, steps, style), screen.width, 2);
 }
 
 /**
- * The counts: `Plan: 3 to create, 2 to update (1 changed outside apply), 94 unchanged`, or `No changes: 100 items are as
- * the manifest says.` What is zero is left out. One line where there is no terminal; on one, as many as its width takes.
- */
-export function planSummary(counts: PlanCountsShown, screen: Screen): string {
-  const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : widthOf(screen);
-  return summaryLines(counts, { width, style: screen.style }).join('\n');
-}
-
-/**
- * The question before a plan is carried out, printable, on one line: `Create 3, update 2 and DELETE 1 in …?`. How many
- * are deleted is always told, also that none is.
+ * The question before a plan is executed, printable, on one line: `Create 3, update 2 and DELETE 1 in …?`. The number
+ * of deletes is always named, also 0.
  *
- * @param place which list it is for: `list tasks (site home, https://…)`
+ * @param place the list it is for: `list tasks (site home, https://…)`
  */
-export function applyQuestion(counts: PlanCountsShown, place: string): string {
-  const others = [
-    ...(counts.create === 0 ? [] : [`create ${countText(counts.create)}`]),
-    ...(counts.update === 0 ? [] : [`update ${countText(counts.update)}`]),
-  ].join(', ');
+export function applyQuestion(counts: Pick<PlanCounts, Action>, place: string): string {
+  const others = (['create', 'update'] as const)
+    .filter((action) => counts[action] > 0)
+    .map((action) => `${action} ${countText(counts[action])}`)
+    .join(', ');
   // In capitals only where it is something to stop at.
   const deletes = `${counts.delete === 0 ? 'delete' : 'DELETE'} ${countText(counts.delete)}`;
   const text = `${others === '' ? '' : `${others} and `}${deletes}`;
   return printable(`${text.charAt(0).toUpperCase()}${text.slice(1)} in ${place}?`);
 }
 
-function widthOf({ columns }: Screen): number {
-  return Math.max(columns || widths.usual, widths.least);
-}
-
-function* bodyOf({ steps, untouched = [] }: PlanShown, screen: PlanScreen): Generator<readonly string[]> {
-  for (const step of steps) yield stepLines(step, screen);
-  for (const item of untouched) yield untouchedLines(item, screen);
-}
-
-function sentenceLines(text: string, { width }: PlanScreen, paint?: (text: string) => string): string[] {
-  return wrap(splitWords(printable(text), { paint }), width, 2);
-}
-
-function summaryLines(counts: PlanCountsShown, { width, style }: PlanScreen): string[] {
-  const isNone = counts.create + counts.update + counts.delete === 0;
-  return wrap(isNone ? noChangeParts(counts, style) : changeParts(counts, style), width, 2);
-}
-
-function changeParts(counts: PlanCountsShown, style: Style): Part[] {
-  const { create, update, unchanged, drifted, driftedDeletes = 0, gone } = counts;
-  const deletesDrifted = Math.max(driftedDeletes, drifted - update);
+/** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` What is zero is left out. */
+function summaryParts(counts: PlanCounts, steps: ShownPlan['steps'], style: Style): Part[] {
+  const { create, update, unchanged, drifted, gone, inDoubt, conflict, orphaned } = counts;
+  const untouched = [
+    formatCount(inDoubt, 'in doubt', style.yellow),
+    formatCount(conflict, 'in conflict', style.yellow),
+    formatCount(orphaned, 'no longer in the manifest'),
+  ];
+  if (create + update + counts.delete === 0) {
+    const rest = joinGroups(untouched, '.');
+    if (unchanged === 0 && rest.length > 0) return [...splitWords('No changes:'), ...rest];
+    const verb = unchanged === 1 ? 'matches' : 'match';
+    const said = unchanged === 0 ? 'the manifest has no items' : `${countOf(unchanged, 'item')} ${verb} the manifest`;
+    return [...splitWords('No changes:'), ...splitWords(said, { mark: rest.length > 0 ? ';' : '.' }), ...rest];
+  }
+  let driftedDeletes = 0;
+  for (const { action, drift } of steps) if (action === 'delete' && drift) driftedDeletes += 1;
   const groups = [
-    countParts(create, 'to create', style.green, asideOf(gone, 'missing')),
-    countParts(update, 'to update', style.yellow, asideOf(drifted - deletesDrifted, 'changed outside apply')),
-    countParts(counts.delete, 'to delete', style.red, asideOf(deletesDrifted, 'changed outside apply')),
-    countParts(unchanged, 'unchanged'),
-    ...untouchedGroups(counts, style),
+    formatCount(create, 'to create', style.green, [gone, 'missing']),
+    formatCount(update, 'to update', style.yellow, [drifted - driftedDeletes, 'changed outside apply']),
+    formatCount(counts.delete, 'to delete', style.red, [driftedDeletes, 'changed outside apply']),
+    formatCount(unchanged, 'unchanged'),
+    ...untouched,
   ];
-  return [{ text: 'Plan:' }, ...joined(groups)];
+  return [{ text: 'Plan:' }, ...joinGroups(groups)];
 }
 
-function noChangeParts(counts: PlanCountsShown, style: Style): Part[] {
-  const { unchanged } = counts;
-  const rest = joined(untouchedGroups(counts, style), '.');
-  const verb = unchanged === 1 ? 'matches' : 'match';
-  const said = unchanged === 0 ? 'the manifest has no items' : `${countOf(unchanged, 'item')} ${verb} the manifest`;
-  // Where nothing is unchanged, but something is in doubt, the manifest does have items.
-  const first = unchanged === 0 && rest.length > 0 ? [] : splitWords(said, { mark: rest.length > 0 ? ';' : '.' });
-  return [...splitWords('No changes:'), ...first, ...rest];
-}
-
-function untouchedGroups({ inDoubt, conflict = 0, orphaned }: PlanCountsShown, style: Style): Part[][] {
-  return [
-    countParts(inDoubt, 'in doubt', style.yellow),
-    countParts(conflict, 'in conflict', style.yellow),
-    countParts(orphaned, 'no longer in the manifest'),
-  ];
-}
-
-function countParts(count: number, said: string, paint?: Part['paint'], aside = ''): Part[] {
+function formatCount(
+  count: number,
+  word: string,
+  paint?: Part['paint'],
+  [some, aside]: [number, string] = [0, ''],
+): Part[] {
   if (count === 0) return [];
-  return [{ text: `${countText(count)} ${said}`, paint }, ...(aside === '' ? [] : [{ text: aside }])];
+  const more = some === 0 ? [] : [{ text: `(${countText(some)} ${aside})` }];
+  return [{ text: `${countText(count)} ${word}`, paint }, ...more];
 }
 
-function asideOf(count: number, said: string): string {
-  return count === 0 ? '' : `(${countText(count)} ${said})`;
-}
-
-/** The groups that are there, with a comma between. */
-function joined(groups: readonly (readonly Part[])[], end?: Part['mark']): Part[] {
+/** The groups that are not empty, with a comma between. */
+function joinGroups(groups: readonly (readonly Part[])[], end?: Part['mark']): Part[] {
   const full = groups.filter(({ length }) => length > 0);
-  return full.flatMap((parts, group) =>
-    parts.map((part, at) => {
-      if (at < parts.length - 1) return part;
-      return { ...part, mark: group < full.length - 1 ? ',' : end };
-    }),
-  );
+  return full.flatMap((parts, group) => {
+    const mark = group < full.length - 1 ? ',' : end;
+    return parts.map((part, at) => (at < parts.length - 1 ? part : { ...part, mark }));
+  });
 }

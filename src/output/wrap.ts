@@ -1,60 +1,43 @@
 import { isAtMost, widthAtMost } from '../core/text.ts';
 
-/** A printable text, and where it may be cut: never inside what reads as one character (UAX #29). */
-export interface Ruler {
-  readonly text: string;
-  /** Where the character begins that holds the UTF-16 unit at an index; the text's length behind its end. */
-  startAt(index: number): number;
-  /** Where to end at the latest, so that from `start` on it is so many columns. */
-  endWithin(start: number, columns: number): number;
-  /** Where to start at the earliest, so that up to `end` it is so many columns. */
-  startWithin(end: number, columns: number): number;
-}
-
 let segmenter: Intl.Segmenter | undefined;
+let latest: { readonly text: string; readonly segments: Intl.Segments } | undefined;
 
-/** Makes a ruler. What it does takes as long as the columns are many, however long the text. */
-function rulerOf(text: string): Ruler {
-  return /^[ -~]*$/.test(text) ? unitRuler(text) : graphemeRuler(text);
-}
-
-function unitRuler(text: string): Ruler {
-  return {
-    text,
-    startAt: (index) => Math.min(index, text.length),
-    endWithin: (start, columns) => Math.min(start + columns, text.length),
-    startWithin: (end, columns) => Math.max(0, end - columns),
-  };
-}
-
-function graphemeRuler(text: string): Ruler {
+/** The grapheme clusters of a text (UAX #29): no text is cut inside one. Those of the latest text are kept, since making them copies it. */
+function graphemes(text: string): Intl.Segments {
   // Loading a locale's data takes longer than drawing a plan.
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  const segments = segmenter.segment(text);
-  return {
-    text,
-    startAt: (index) => segments.containing(index)?.index ?? text.length,
-    endWithin: (start, columns) => {
-      let end = start;
-      for (let left = columns; end < text.length; ) {
-        const { segment = '' } = segments.containing(end) ?? {};
-        left -= widthAtMost(segment);
-        if (left < 0) break;
-        end += segment.length;
-      }
-      return end;
-    },
-    startWithin: (end, columns) => {
-      let start = end;
-      for (let left = columns; start > 0; ) {
-        const { segment = '', index = 0 } = segments.containing(start - 1) ?? {};
-        left -= widthAtMost(segment);
-        if (left < 0) break;
-        start = index;
-      }
-      return start;
-    },
-  };
+  if (latest?.text !== text) latest = { text, segments: segmenter.segment(text) };
+  return latest.segments;
+}
+
+const isAscii = (text: string) => /^[ -~]*$/.test(text);
+
+/** Where to end at the latest, so that the text from `start` takes at most so many columns. */
+function endWithin(text: string, start: number, columns: number): number {
+  // One character more, since it may be a mark on the last one.
+  if (isAscii(text.slice(start, start + columns + 1))) return Math.min(start + columns, text.length);
+  let end = start;
+  for (let left = columns; end < text.length; ) {
+    const { segment = '' } = graphemes(text).containing(end) ?? {};
+    left -= widthAtMost(segment);
+    if (left < 0) break;
+    end += segment.length;
+  }
+  return end;
+}
+
+/** Where to start at the earliest, so that the text up to `end` takes at most so many columns. */
+function startWithin(text: string, end: number, columns: number): number {
+  if (isAscii(text.slice(Math.max(0, end - columns - 1), end))) return Math.max(0, end - columns);
+  let start = end;
+  for (let left = columns; start > 0; ) {
+    const { segment = '', index = 0 } = graphemes(text).containing(start - 1) ?? {};
+    left -= widthAtMost(segment);
+    if (left < 0) break;
+    start = index;
+  }
+  return start;
 }
 
 /** Some words that stay together on a line, printable. */
@@ -113,14 +96,13 @@ function broken(part: Part, widthMax: number): Part[] {
 }
 
 function piecesOf({ text, paint, mark }: Part, widthMax: number): Part[] {
-  const ruler = rulerOf(text);
   // With room for the mark, wherever the last piece ends.
   const room = widthMax - (mark?.length ?? 0);
   const pieces: Part[] = [];
   for (let start = 0; start < text.length; ) {
     // Something at least: with enough marks on it a single character is wider than the line.
     const codePoint = String.fromCodePoint(text.codePointAt(start) ?? 0);
-    const end = Math.max(ruler.endWithin(start, room), start + codePoint.length);
+    const end = Math.max(endWithin(text, start, room), start + codePoint.length);
     pieces.push({ text: text.slice(start, end), paint, mark: end >= text.length ? mark : undefined });
     start = end;
   }
@@ -137,9 +119,11 @@ interface Shares {
   readonly tail: number;
 }
 
+type Cut = (text: string) => string;
+
 /** A printable text in at most so many columns, both ends kept: `abcdef … uvwxyz`. */
 export function truncateMiddle(text: string, widthMax: number): string {
-  return isAtMost(text, widthMax) ? text : cutToEnds(rulerOf(text), halvesOf(widthMax));
+  return isAtMost(text, widthMax) ? text : cutToEnds(text, splitWidth(widthMax));
 }
 
 /**
@@ -154,63 +138,55 @@ export function truncateMiddle(text: string, widthMax: number): string {
 export function truncateBoth(before: string, after: string, widthMax: number): readonly [string, string] {
   const isWhole = [isAtMost(before, widthMax), isAtMost(after, widthMax)];
   if (isWhole[0] && isWhole[1]) return [before, after];
-  const [one, other] = [rulerOf(before), rulerOf(after)];
-  // One way to cut for both: else the same text from another place could hide that there is more of it.
-  const cut = wayToCut(one, other, widthMax);
-  return [isWhole[0] ? before : cut(one), isWhole[1] ? after : cut(other)];
+  // The same cut for both: else the same text from another place could hide that there is more of it.
+  const cut = chooseCut(before, after, widthMax);
+  return [isWhole[0] ? before : cut(before), isWhole[1] ? after : cut(after)];
 }
 
-function wayToCut(one: Ruler, other: Ruler, widthMax: number): (ruler: Ruler) => string {
-  const at = firstDifference(one.text, other.text);
-  const halves = halvesOf(widthMax);
-  const isInHead = (ruler: Ruler) => ruler.text.length === at || ruler.endWithin(0, halves.head) > at;
-  if (isInHead(one) && isInHead(other)) return (ruler) => cutToEnds(ruler, halves);
-  const start = Math.min(one.startAt(at), other.startAt(at));
-  const rests = [one.text.slice(start), other.text.slice(start)];
-  // Where one text ends at the difference, what stands before it is its end, and needs a column.
-  const room = halves.tail - (rests.includes('') ? 1 : 0);
+function chooseCut(one: string, other: string, widthMax: number): Cut {
+  const at = firstDifference(one, other);
+  const shares = splitWidth(widthMax);
+  const isInHead = (text: string) => text.length === at || endWithin(text, 0, shares.head) > at;
+  if (isInHead(one) && isInHead(other)) return (text) => cutToEnds(text, shares);
+  const start = Math.min(...[one, other].map((text) => graphemes(text).containing(at)?.index ?? text.length));
+  const rests = [one.slice(start), other.slice(start)];
+  // Where one text ends at the difference, its end is what comes before, and needs a column.
+  const room = shares.tail - (rests.includes('') ? 1 : 0);
   if (rests.every((rest) => isAtMost(rest, room))) {
-    const from = one.startWithin(start, halves.tail - Math.max(...rests.map(widthAtMost)));
-    return (ruler) => `${headOf(ruler, halves.head)}${halves.joint}${ruler.text.slice(from)}`;
+    const from = startWithin(one, start, shares.tail - Math.max(...rests.map(widthAtMost)));
+    return (text) => `${text.slice(0, endWithin(text, 0, shares.head))}${shares.joint}${text.slice(from)}`;
   }
-  return wayToWindow(one, start, widthMax);
+  return cutToWindow(one, start, widthMax);
 }
 
 /** Head, a window on the difference, and tail. */
-function wayToWindow(one: Ruler, start: number, widthMax: number): (ruler: Ruler) => string {
-  const { joint } = halvesOf(widthMax);
+function cutToWindow(one: string, start: number, widthMax: number): Cut {
+  const { joint } = splitWidth(widthMax);
   const room = widthMax - 2 * joint.length;
   const end = Math.floor(room / 4);
   const view = room - 2 * end;
-  const from = one.startWithin(start, Math.floor(view / 3));
+  const from = startWithin(one, start, Math.floor(view / 3));
   // Up to here both are the same, so that this is true of both.
-  const isBesideHead = from <= one.endWithin(0, end);
-  return (ruler) => {
-    if (isBesideHead) return cutToEnds(ruler, { joint, head: end + joint.length + view, tail: end });
-    const rest = ruler.text.slice(from);
-    const seen = isAtMost(rest, view + joint.length + end)
-      ? rest
-      : `${ruler.text.slice(from, ruler.endWithin(from, view))}${joint}${tailOf(ruler, end)}`;
-    return `${headOf(ruler, end)}${joint}${seen}`;
+  if (from <= endWithin(one, 0, end)) {
+    return (text) => cutToEnds(text, { joint, head: end + joint.length + view, tail: end });
+  }
+  return (text) => {
+    const rest = text.slice(from);
+    const tail = text.slice(startWithin(text, text.length, end));
+    const isEnd = isAtMost(rest, view + joint.length + end);
+    const seen = isEnd ? rest : `${text.slice(from, endWithin(text, from, view))}${joint}${tail}`;
+    return `${text.slice(0, endWithin(text, 0, end))}${joint}${seen}`;
   };
 }
 
-function halvesOf(widthMax: number): Shares {
+function splitWidth(widthMax: number): Shares {
   const joint = widthMax < wideJointMin ? '…' : ' … ';
   const room = Math.max(0, widthMax - joint.length);
   return { joint, head: Math.ceil(room / 2), tail: Math.floor(room / 2) };
 }
 
-function cutToEnds(ruler: Ruler, { joint, head, tail }: Shares): string {
-  return `${headOf(ruler, head)}${joint}${tailOf(ruler, tail)}`;
-}
-
-function headOf(ruler: Ruler, columns: number): string {
-  return ruler.text.slice(0, ruler.endWithin(0, columns));
-}
-
-function tailOf(ruler: Ruler, columns: number): string {
-  return ruler.text.slice(ruler.startWithin(ruler.text.length, columns));
+function cutToEnds(text: string, { joint, head, tail }: Shares): string {
+  return `${text.slice(0, endWithin(text, 0, head))}${joint}${text.slice(startWithin(text, text.length, tail))}`;
 }
 
 /** The first UTF-16 unit that is not the same, or the length of the shorter one. */

@@ -7,7 +7,7 @@ import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ItemRef, strongTag } from '../../core/item.ts';
 import { printable } from '../../core/text.ts';
 import { itemView } from '../../output/item.ts';
-import { type FieldChange, nameText, stepLines, valueText } from '../../output/plan.ts';
+import { changeLines, type FieldChange, nameText, valueText } from '../../output/plan.ts';
 import {
   changed,
   changesBetween,
@@ -248,8 +248,7 @@ async function askToSend({ changes }: Edit, { ref: { id, list, site }, session }
   const { host } = session;
   const { columns, style } = await session.errorScreen();
   const screen = { width: Math.max(columns || 80, 20), style };
-  // Its first line names a key, as a seed has them.
-  const [, ...lines] = stepLines({ action: 'update', key: '', changes }, screen);
+  const lines = changeLines('update', changes, screen);
   const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
   await host.stderr.write(`${style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
   const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;

@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { type JsonValue, NumberToken, printJson } from '../../../src/core/json.ts';
-import { type FieldChange, type StepShown, stepLines, untouchedLines } from '../../../src/output/plan.ts';
+import { changeLines, type FieldChange, stepLines } from '../../../src/output/plan.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
+import { step } from './plan-samples.ts';
 
 const wide = { width: 80, style: plainStyle };
 const letter = 'Dear mum, the train was late again, so that I missed the boat, and then it rained. '.repeat(3);
 
-const step = (wish: Partial<StepShown>): StepShown => ({ action: 'update', key: 'Buy milk', changes: [], ...wish });
 const changed = (before: JsonValue | undefined, after: JsonValue | undefined, width = 80) =>
-  stepLines(step({ changes: [{ field: 'f', before, after }] }), { width, style: plainStyle }).slice(1);
+  changeLines('update', [{ field: 'f', before, after }], { width, style: plainStyle });
 
 test('what is created has its fields below, their values in one column', () => {
   const changes: FieldChange[] = [
@@ -35,7 +35,6 @@ test('what is updated has old → new for each field, with its id', () => {
     { field: 'Status', before: 'Open', after: 'Done' },
     { field: 'Due', after: '2026-01-01' },
     { field: 'Note', before: 'x', after: null },
-    { field: 'Old', before: false, after: undefined },
     { field: 'Count', before: '1', after: 1 },
   ];
 
@@ -44,7 +43,6 @@ test('what is updated has old → new for each field, with its id', () => {
     '    Status: Open → Done',
     '    Due:    none → 2026-01-01',
     '    Note:   x → cleared',
-    '    Old:    false → none',
     '    Count:  "1" → 1',
   ]);
 });
@@ -59,11 +57,11 @@ test('what is deleted has its id, and what is lost', () => {
 });
 
 test.each([
-  [step({ id: '17', why: 'drift' }), '~ key "Buy milk", id 17, changed outside apply: will be reset'],
+  [step({ id: '17', drift: true }), '~ key "Buy milk", id 17, changed outside apply: will be reset'],
   [step({ action: 'create', why: 'gone' }), '+ key "Buy milk", missing: will be recreated'],
   [step({ action: 'create', id: '17', why: 'gone' }), '+ key "Buy milk", was id 17, missing: will be recreated'],
   [
-    step({ action: 'delete', id: '17', why: 'drift' }),
+    step({ action: 'delete', id: '17', drift: true }),
     '- key "Buy milk", id 17, changed outside apply: will be deleted',
   ],
   [step({ action: 'create', why: 'in-doubt' }), '+ key "Buy milk", in doubt: will be retried with its key'],
@@ -71,17 +69,10 @@ test.each([
   expect(stepLines(shown, wide)).toEqual([line]);
 });
 
-test('what is left alone is named, with the reason', () => {
-  expect(untouchedLines({ why: 'in-doubt', key: 'Paint' }, wide)).toEqual(['? key "Paint", in doubt: skipped']);
-  expect(untouchedLines({ why: 'orphaned', key: 'Ring', id: '8' }, wide)).toEqual([
-    '= key "Ring", id 8, no longer in the manifest: unchanged',
-  ]);
-});
-
 test('what does not fit beside the key goes below it', () => {
   const id = '3f2504e0-4f89-11d3-9a0c-0305e82c3301';
 
-  expect(stepLines(step({ id, why: 'drift' }), { ...wide, width: 40 })).toEqual([
+  expect(stepLines(step({ id, drift: true }), { ...wide, width: 40 })).toEqual([
     '~ key "Buy milk",',
     '    id 3f2504e0-4f89-1 … c-0305e82c3301,',
     '    changed outside apply: will be reset',
@@ -135,9 +126,6 @@ test.each(hostileTexts)('O01, O02, O04: %s in a key, an id, a name or a value is
   for (const width of [20, 40, 80]) {
     const lines = stepLines(step({ key: text, id: text, changes }), { ...wide, width });
     for (const line of lines) expect(line).not.toMatch(forbidden);
-    for (const line of untouchedLines({ why: 'orphaned', key: text, id: text }, { ...wide, width })) {
-      expect(line).not.toMatch(forbidden);
-    }
   }
 });
 
@@ -145,15 +133,12 @@ test('in color the sign, the key and both values have one', async () => {
   const inColor = { width: 80, style: await loadStyle(1) };
   const changes = [{ field: 'f', before: 'a', after: 'b' }];
 
-  expect(stepLines(step({ id: '17', why: 'drift', changes }), inColor)).toEqual([
+  expect(stepLines(step({ id: '17', drift: true, changes }), inColor)).toEqual([
     '\x1b[33m~ key "Buy milk"\x1b[39m, \x1b[2mid 17\x1b[22m, \x1b[33mchanged outside apply: will be reset\x1b[39m',
     '    f: \x1b[31ma\x1b[39m → \x1b[32mb\x1b[39m',
   ]);
   expect(stepLines(step({ action: 'create' }), inColor)).toEqual(['\x1b[32m+ key "Buy milk"\x1b[39m']);
   expect(stepLines(step({ action: 'delete' }), inColor)).toEqual(['\x1b[31m- key "Buy milk"\x1b[39m']);
-  expect(untouchedLines({ why: 'in-doubt', key: 'a' }, inColor)).toEqual([
-    '\x1b[33m? key "a"\x1b[39m, \x1b[33min doubt: skipped\x1b[39m',
-  ]);
 });
 
 const anyText = fc.oneof(
@@ -171,7 +156,8 @@ test('no line is wider than the screen, and nothing steers it, whatever the plan
       action: fc.constantFrom('create' as const, 'update' as const, 'delete' as const),
       key: anyText,
       id: anyText,
-      why: fc.constantFrom('drift' as const, 'gone' as const, 'in-doubt' as const),
+      drift: fc.constant(true as const),
+      why: fc.constantFrom('gone' as const, 'in-doubt' as const),
       changes: fc.array(change, { maxLength: 4 }),
     },
     { requiredKeys: ['action', 'key', 'changes'] },
@@ -179,7 +165,7 @@ test('no line is wider than the screen, and nothing steers it, whatever the plan
 
   fc.assert(
     fc.property(anyStep, fc.integer({ min: 20, max: 200 }), (shown, width) => {
-      for (const line of stepLines(shown, { width, style: plainStyle })) {
+      for (const line of stepLines(step(shown), { width, style: plainStyle })) {
         expect(stringWidth(line)).toBeLessThanOrEqual(width);
         expect(line).not.toMatch(forbidden);
         expect(line).not.toMatch(/\p{Cs}/u);

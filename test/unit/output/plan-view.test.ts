@@ -1,40 +1,48 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import type { StepShown } from '../../../src/output/plan.ts';
-import {
-  applyQuestion,
-  type PlanCountsShown,
-  type PlanShown,
-  planLines,
-  planSummary,
-} from '../../../src/output/plan.ts';
+import type { PlanCounts } from '../../../src/apply/plan.ts';
+import type { PlanFile } from '../../../src/apply/plan-file.ts';
+import type { State } from '../../../src/apply/state.ts';
+import { applyQuestion, planLines } from '../../../src/output/plan.ts';
 import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import type { Screen } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
+import { step } from './plan-samples.ts';
 import { pipe, terminal } from './printed.ts';
 
-const nothing: PlanCountsShown = {
-  ...{ create: 0, update: 0, delete: 0, unchanged: 0 },
-  ...{ drifted: 0, gone: 0, inDoubt: 0, orphaned: 0 },
+const nothing: PlanCounts = {
+  ...{ create: 0, update: 0, delete: 0, unchanged: 0, forgotten: 0 },
+  ...{ drifted: 0, gone: 0, inDoubt: 0, conflict: 0, orphaned: 0 },
 };
 const some = { ...nothing, create: 3, update: 2, drifted: 1, delete: 1, unchanged: 94, inDoubt: 1 };
-const empty: PlanShown = { place: 'list "tasks" of site "home"', steps: [], counts: nothing, notes: [] };
-const milk: StepShown = { action: 'create', key: 'Buy milk', changes: [{ field: 'Title', after: 'Buy milk' }] };
+const empty = { steps: [], conflicts: [], inDoubt: [], orphaned: [], counts: nothing };
+const milk = step({ action: 'create', changes: [{ field: 'Title', after: 'Buy milk' }] });
+const items: State['items'] = new Map([['Ring', { id: '8', fields: {} }]]);
 
 const screenOf = (columns: number): Screen => ({ columns, style: plainStyle });
-const lines = (plan: Partial<PlanShown>, screen: Screen = terminal) => [...planLines({ ...empty, ...plan }, screen)];
-const summary = (counts: Partial<PlanCountsShown>, screen: Screen = pipe) =>
-  planSummary({ ...nothing, ...counts }, screen);
+
+type Wish = Partial<Pick<PlanFile, keyof typeof empty>> & { readonly place?: string; readonly notes?: string[] };
+
+function lines({ place = 'list "tasks" of site "home"', notes = [], ...plan }: Wish, screen: Screen = terminal) {
+  return [...planLines({ ...empty, ...plan }, items, { place, notes }, screen)];
+}
+
+function summary(counts: Partial<PlanCounts>, screen: Screen = screenOf(200), steps: PlanFile['steps'] = []) {
+  const shown = lines({ counts: { ...nothing, ...counts }, steps }, screen);
+  return shown.slice(shown.lastIndexOf('') + 1).join('\n');
+}
 
 describe('planLines', () => {
   test('the place, what is to be said, each step, what is left alone, and the counts', () => {
     expect(
       lines({
         notes: ['No state file at manifest.yaml.state.json.'],
-        steps: [milk, { action: 'delete', key: 'Old', id: '17', changes: [] }],
-        untouched: [{ why: 'in-doubt', key: 'Paint' }],
-        counts: { ...nothing, create: 1, delete: 1, inDoubt: 1 },
+        steps: [milk, step({ action: 'delete', key: 'Old', id: '17' })],
+        conflicts: [{ key: 'Wall', id: '9', action: 'update', found: 'payroll' }],
+        inDoubt: ['Paint'],
+        orphaned: ['Ring'],
+        counts: { ...nothing, create: 1, delete: 1, inDoubt: 1, conflict: 1, orphaned: 1 },
       }),
     ).toEqual([
       'list "tasks" of site "home"',
@@ -43,9 +51,12 @@ describe('planLines', () => {
       '+ key "Buy milk"',
       '    Title: Buy milk',
       '- key "Old", id 17',
+      '! key "Wall", id 9 now belongs to another item: key "payroll"',
       '? key "Paint", in doubt: skipped',
+      '= key "Ring", id 8, no longer in the manifest: unchanged',
       '',
-      'Plan: 1 to create, 1 to delete, 1 in doubt',
+      'Plan: 1 to create, 1 to delete, 1 in doubt, 1 in conflict,',
+      '  1 no longer in the manifest',
     ]);
   });
 
@@ -57,21 +68,6 @@ describe('planLines', () => {
     ]);
   });
 
-  test('steps are taken when their lines are asked for, not before', () => {
-    let taken = 0;
-    function* steps() {
-      for (; taken < 1e6; ) {
-        taken += 1;
-        yield milk;
-      }
-    }
-    const shown = planLines({ ...empty, steps: steps() }, terminal);
-    const first = Array.from({ length: 5 }, () => shown.next().value);
-
-    expect(first.slice(2)).toEqual(['+ key "Buy milk"', '    Title: Buy milk', '+ key "Buy milk"']);
-    expect(taken).toBe(2);
-  });
-
   test.each([
     ['a terminal of 40', screenOf(40), 40],
     ['one of 200', screenOf(200), 200],
@@ -79,7 +75,7 @@ describe('planLines', () => {
     ['none', pipe, 80],
     ['one that is too narrow for a plan', screenOf(3), 20],
   ])('the width is that of the terminal: %s', (_name, screen, width) => {
-    const steps: StepShown[] = [{ ...milk, changes: [{ field: 'Body', after: 'ab'.repeat(400) }] }];
+    const steps = [step({ action: 'create', changes: [{ field: 'Body', after: 'ab'.repeat(400) }] })];
     const shown = lines({ place: 'place '.repeat(80), notes: ['note '.repeat(80)], steps, counts: some }, screen);
 
     expect(Math.max(...shown.map((line) => line.length))).toBe(width);
@@ -92,20 +88,20 @@ describe('planLines', () => {
   });
 
   test.each(hostileTexts)('O01, O02, O04: %s in a place, a note or a step is visible', (_name, text) => {
-    const steps: StepShown[] = [
-      { action: 'update', key: text, id: text, changes: [{ field: text, before: text, after: 1 }] },
-    ];
+    const steps = [step({ key: text, id: text, changes: [{ field: text, before: text, after: 1 }] })];
+    const others = { conflicts: [{ key: text, id: text, action: 'update' as const, found: text }], orphaned: [text] };
 
     for (const screen of [pipe, terminal, screenOf(40)]) {
-      for (const line of lines({ place: text, notes: [text], steps }, screen)) expect(line).not.toMatch(forbidden);
+      for (const line of lines({ place: text, notes: [text], steps, ...others }, screen))
+        expect(line).not.toMatch(forbidden);
     }
   });
 
   test('no line is wider than the terminal', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 200 });
     const counts = fc.record({
-      ...{ create: fc.nat(), update: fc.nat(), delete: fc.nat(), unchanged: fc.nat() },
-      ...{ drifted: fc.nat(), gone: fc.nat(), inDoubt: fc.nat(), orphaned: fc.nat() },
+      ...{ create: fc.nat(), update: fc.nat(), delete: fc.nat(), unchanged: fc.nat(), forgotten: fc.nat() },
+      ...{ drifted: fc.nat(), gone: fc.nat(), inDoubt: fc.nat(), conflict: fc.nat(), orphaned: fc.nat() },
     });
 
     fc.assert(
@@ -124,7 +120,7 @@ describe('planLines', () => {
   });
 });
 
-describe('planSummary', () => {
+describe('the summary', () => {
   test('every count is told, and what is zero is not worth a word', () => {
     expect(summary(some)).toBe(
       'Plan: 3 to create, 2 to update (1 changed outside apply), 1 to delete, 94 unchanged, 1 in doubt',
@@ -137,13 +133,14 @@ describe('planSummary', () => {
 
   test.each([
     [
-      { update: 2, delete: 1, drifted: 2, driftedDeletes: 1 },
+      { update: 2, delete: 1, drifted: 2 },
+      [step({ action: 'delete', drift: true })],
       '2 to update (1 changed outside apply), 1 to delete (1 changed outside apply)',
     ],
-    [{ delete: 2, drifted: 1 }, '2 to delete (1 changed outside apply)'],
-    [{ update: 1, delete: 1, drifted: 1 }, '1 to update (1 changed outside apply), 1 to delete'],
-  ])('what somebody changed is told where it is: %#', (counts, said) => {
-    expect(summary(counts)).toBe(`Plan: ${said}`);
+    [{ delete: 2, drifted: 1 }, [step({ action: 'delete', drift: true })], '2 to delete (1 changed outside apply)'],
+    [{ update: 1, delete: 1, drifted: 1 }, [], '1 to update (1 changed outside apply), 1 to delete'],
+  ])('what changed outside apply is counted where it is: %#', (counts, steps, said) => {
+    expect(summary(counts, screenOf(200), steps)).toBe(`Plan: ${said}`);
   });
 
   test.each([
@@ -168,7 +165,7 @@ describe('planSummary', () => {
   });
 
   test('in color each count has that of its sign', async () => {
-    expect(planSummary(some, { columns: 200, style: await loadStyle(1) })).toBe(
+    expect(summary(some, { columns: 200, style: await loadStyle(1) })).toBe(
       'Plan: \x1b[32m3 to create\x1b[39m, \x1b[33m2 to update\x1b[39m (1 changed outside apply), \x1b[31m1 to delete\x1b[39m, 94 unchanged, \x1b[33m1 in doubt\x1b[39m',
     );
   });
