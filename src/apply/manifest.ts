@@ -169,7 +169,7 @@ class Head {
         this.said = { ...this.said, key: this.#text(member, value()) };
         return;
       default:
-        // An address here would send somebody's token to whoever wrote the file (reliability, D).
+        // An address here would send the user's token to the author of the file.
         throw new Failure('usage', `${this.#where(member)}: unknown member ${quoted(member)}`, {
           hint: 'remove it: the members are site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
         });

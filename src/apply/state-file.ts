@@ -1,4 +1,4 @@
-/** A state on disk: read whole and checked, replaced whole, one version at a time (reliability, C7). */
+/** A state on disk: read whole and checked, replaced whole, one version at a time (docs/faults.md, P17). */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, readSync } from 'node:fs';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';

@@ -68,7 +68,7 @@ export function listLayout<T>(isSeveral: boolean, form: ListForm<T>): Layout<T> 
 /**
  * A value as JSON that is safe to show on a terminal: equal after parsing, numbers with the digits they came with, and
  * every control character and every character that hides or reorders text as `\uXXXX` (RFC 8259, section 7;
- * reliability, O03).
+ * docs/faults.md, O03).
  *
  * @param indent spaces for each level; 0 is one line
  */
@@ -266,7 +266,7 @@ export interface CsvStyle {
   readonly isPrintable: boolean;
 }
 
-/** What a spreadsheet runs, and what it strips before it looks (reliability, O05; OWASP, "CSV Injection"). */
+/** What a spreadsheet runs, and what it strips before it looks (docs/faults.md, O05; OWASP, "CSV Injection"). */
 const formulaStart = /^[=+\-@\t\r\n\0＝＋－＠]/;
 
 /**

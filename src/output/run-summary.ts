@@ -16,7 +16,7 @@ export interface RunFacts {
   /** Refused, and invalid. */
   readonly failed: number;
   readonly inDoubt: number;
-  /** Still to do. */
+  /** Not done yet. */
   readonly left: number;
   /** In doubt, and given up on when somebody said so. */
   readonly skipped: number;

@@ -215,7 +215,7 @@ export interface RowResultShown {
   readonly key?: string | undefined;
   /** `create`, `update`, `delete`, `get` */
   readonly action: string;
-  /** `left` is remaining, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
+  /** `left` is not done yet, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
   readonly status: 'done' | 'failed' | 'in-doubt' | 'left' | 'skipped';
   /** The item's id, where it is known. */
   readonly id?: string | undefined;

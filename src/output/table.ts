@@ -164,8 +164,8 @@ function unlimited(needs: readonly ColumnNeed[]): number[] {
 }
 
 function noteOfMore(count: number, widthMax: number): string {
-  const note = `… and ${count} more field${count === 1 ? '' : 's'}`;
-  const advice = `${note}: use --output json`;
+  const note = `… ${count} more column${count === 1 ? '' : 's'}`;
+  const advice = `${note}; use -o json`;
   return widthOf(advice) <= widthMax ? advice : cutText(note, widthMax, widthOf);
 }
 

@@ -93,7 +93,7 @@ describe.each(widths)('at %i columns', (columns) => {
     const rows = shown.terminal.rows();
     expect(rows.filter(({ isWrapped }) => isWrapped)).toEqual([]);
     const names = rows[0]?.text.split(/ +/) ?? [];
-    expect(rows[3]?.text).toMatch(RegExp(`^… and ${61 - names.length} more fields`));
+    expect(rows[3]?.text).toMatch(RegExp(`^… ${61 - names.length} more columns`));
     expect(rows).toHaveLength(4);
   });
 });

@@ -29,7 +29,7 @@ test('without a terminal everything is there, two blanks between columns and non
 test.each([
   {
     columns: 20,
-    lines: ['id    Title   Note', '7     Buy m…  two b…', '1024  Call', '… and 1 more field'],
+    lines: ['id    Title   Note', '7     Buy m…  two b…', '1024  Call', '… 1 more column'],
   },
   {
     columns: 40,
@@ -70,7 +70,7 @@ test('columns that do not fit are left out, and a last line says how many and wh
   expect(drawn).toEqual([
     'id  Field0    Field1    Field2   Field3',
     '7   some va…  some va…  some v…  some v…',
-    '… and 26 more fields: use --output json',
+    '… 26 more columns; use -o json',
   ]);
 });
 
@@ -166,7 +166,7 @@ test('in color the header is bold, and colors do not change the layout', async (
 test('the note of left out columns is dim in color', async () => {
   const screen = { columns: 20, style: await loadStyle(1) };
 
-  expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… and 1 more field\x1b[22m');
+  expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… 1 more column\x1b[22m');
 });
 
 test('pairs are aligned, without a header', () => {
