@@ -5,7 +5,12 @@ import { defineConfig } from 'vitest/config';
 // Nobody's own zone, so that a date that is taken for a local one is another one.
 process.env['TZ'] = 'America/New_York';
 
-const units = ['api/{failure-scope,outcome,retry*,client*}', 'bulk/journal*', 'output/printable', 'apply/plan'] as const;
+const units = [
+  'api/{failure-scope,outcome,retry*,client*}',
+  'bulk/journal*',
+  'output/printable',
+  'apply/plan',
+] as const;
 
 // biome-ignore lint/style/noDefaultExport: vitest reads nothing else.
 export default defineConfig({
