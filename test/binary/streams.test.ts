@@ -71,7 +71,7 @@ test('what failed before the reader went is told by the exit code all the same',
 
   const { stderr } = await shell(line, environmentFor(service));
 
-  expect(stderr).toMatch(/"message":"1 row could not be read"}}\nexit 9$/);
+  expect(stderr).toMatch(/"message":"1 row was not read"}}\nexit 9$/);
   expect(service.requests.length).toBeLessThan(4000);
 });
 
