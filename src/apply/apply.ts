@@ -46,11 +46,11 @@ export async function showPlan(
   notes: readonly string[],
   session: Session,
 ): Promise<void> {
-  const format = session.format(false);
+  const format = session.output.format(false);
   if (format === 'none') return;
-  if (format === 'pretty' && !session.hasQuery) await drawPlan(plan, state, notes, session.host.stdout, session);
-  else if (format === 'json' && !session.hasQuery) await writeAll(printPlan(plan), session.host.stdout);
-  else await session.printing(jsonView, false, async (print) => print(planValue(plan)));
+  if (format === 'pretty' && !session.output.hasQuery) await drawPlan(plan, state, notes, session.host.stdout, session);
+  else if (format === 'json' && !session.output.hasQuery) await writeAll(printPlan(plan), session.host.stdout);
+  else await session.output.printing(jsonView, false, async (print) => print(planValue(plan)));
 }
 
 /** Draws a plan for a person, on stdout or where questions are asked. */
@@ -62,8 +62,8 @@ export async function drawPlan(
   session: Session,
 ): Promise<void> {
   const { site, list } = plan.target;
-  const screen = output === session.host.stdout ? await session.screen() : await session.errorScreen();
-  const place = `list "${list}" of site "${site}" at ${session.address()}`;
+  const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
+  const place = `list "${list}" of site "${site}" at ${session.settings.address()}`;
   await writeAll(linesOf(planLines(plan, state.items, { place, notes }, screen)), output);
 }
 
@@ -191,7 +191,7 @@ async function applyLocked(applying: ApplyOptions, session: Session): Promise<vo
 /** Before the first request: afterwards it is too late to name another file. */
 async function openOutputs({ rejects, out, dryRun }: ApplyFlags, session: Session): Promise<Outputs> {
   const isCarriedOut = !dryRun && out === undefined;
-  if (out !== undefined && descriptorNamed(out, session.host) === 1) session.claimStdout('--out', false);
+  if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
   return {
     rejects: isCarriedOut ? await openRejectsOutput(rejects, false, session) : undefined,
     out: out === undefined ? undefined : await openOutput(out, '--out', session.host),
@@ -200,7 +200,7 @@ async function openOutputs({ rejects, out, dryRun }: ApplyFlags, session: Sessio
 
 /** @throws {Failure} usage, where a plan is asked for as ids: what is yet to be created has none */
 function refuseIds({ dryRun, out }: ApplyFlags, session: Session): void {
-  if (session.format(false) !== 'id' || session.hasQuery || (!dryRun && out === undefined)) return;
+  if (session.output.format(false) !== 'id' || session.output.hasQuery || (!dryRun && out === undefined)) return;
   throw new Failure('usage', `--output id cannot be used with ${dryRun ? '--dry-run' : '--out'}`, {
     hint: "pass -o json, or -q 'steps[].id' for the items that are to be changed or deleted; nothing was sent",
   });
@@ -239,7 +239,7 @@ async function applyTo(known: State | undefined, applying: ApplyOptions, session
   const deletes = { count: planned.plan.counts.delete, managed: countManaged(state) };
   const isGuarded = needsTypedConfirmation(deletes, applying.maxDelete);
   if (flags.dryRun || flags.out !== undefined) {
-    if (isGuarded) await session.say(guardNotice(deletes));
+    if (isGuarded) await session.messages.say(guardNotice(deletes));
     await keepPlan(planned, applying, session);
     return;
   }
@@ -253,14 +253,14 @@ async function applyTo(known: State | undefined, applying: ApplyOptions, session
 async function show({ file, state }: Planned, isNew: boolean, applying: ApplyOptions, session: Session): Promise<void> {
   const { named, flags, saved } = applying;
   const { host } = session;
-  if (isNew && !flags.init && !showsOnTerminal(session)) await session.say(formatNoState(named));
+  if (isNew && !flags.init && !showsOnTerminal(session)) await session.messages.say(formatNoState(named));
   const notes = isNew ? [formatNoState(named)] : [];
   const isOnlyShown = flags.dryRun || flags.out !== undefined;
   if (isOnlyShown) await showPlan(file, state, notes, session);
   else if (saved !== undefined) return;
-  else if (session.format(true) === 'pretty' && !session.hasQuery)
+  else if (session.output.format(true) === 'pretty' && !session.output.hasQuery)
     await drawPlan(file, state, notes, host.stdout, session);
-  else if (file.steps.length > 0 && !flags.yes && session.mayPrompt()) {
+  else if (file.steps.length > 0 && !flags.yes && session.prompts.mayPrompt()) {
     await drawPlan(file, state, notes, host.stderr, session);
   }
 }
@@ -275,13 +275,13 @@ async function confirmPlan(
   if (deletes !== undefined) await confirmDeletes(planned, deletes, session);
   else if (saved === undefined && !flags.yes) await confirmChanges(planned, session);
   const { site, list } = named.target;
-  await session.confirmWrites(`list "${list}" of site "${site}"`);
+  await session.service.confirmWrites(`list "${list}" of site "${site}"`);
 }
 
 /** What is left of a plan that is not carried out. */
 async function keepPlan({ file, plan }: Planned, { outputs, flags }: ApplyOptions, session: Session): Promise<void> {
   await outputs.out?.write(printPlan(file));
-  if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.endWithChanges();
+  if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.command.endWithChanges();
 }
 
 async function carryOutPlan(
@@ -307,7 +307,7 @@ function createState({ named, flags, saved }: ApplyOptions, session: Session): S
   const { statePath, target, manifest } = named;
   // A plan that was saved before there was a state is the first version of one.
   if (saved?.state.serial === 0) return { ...newState(target, manifest.key), lineage: saved.state.lineage };
-  const isSeen = session.mayPrompt() && (showsOnTerminal(session) || !session.isQuiet);
+  const isSeen = session.prompts.mayPrompt() && (showsOnTerminal(session) || !session.messages.isQuiet);
   if (flags.init || (saved === undefined && isSeen)) return newState(target, manifest.key);
   throw new Failure('usage', `no state file at ${statePath}`, {
     hint: 'restore it, or pass --init if this is the first run; nothing was sent\nwithout it every item of the manifest would be created, including those that already exist',
@@ -316,7 +316,7 @@ function createState({ named, flags, saved }: ApplyOptions, session: Session): S
 
 /** Whether what stands above the plan is read by a person; else it is to be said on stderr. */
 function showsOnTerminal(session: Session): boolean {
-  return session.format(false) === 'pretty' && session.host.stdout.isTTY;
+  return session.output.format(false) === 'pretty' && session.host.stdout.isTTY;
 }
 
 function formatNoState({ statePath }: OpenManifest): string {
@@ -328,7 +328,7 @@ async function planChanges(state: State, applying: ApplyOptions, session: Sessio
   const { manifest, target, name } = named;
   const current = refresh ? await refreshItems(state, pace, session) : new Map();
   const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
-  const isAsked = hasKeys && session.idempotency === 'honored';
+  const isAsked = hasKeys && session.settings.idempotency === 'honored';
   const present = isAsked ? await presentMoment(target, session) : undefined;
   const plan = createPlan({
     ...{ manifest, state, current, prune },
@@ -365,7 +365,7 @@ function guardNotice(deletes: Deletes): string {
 async function confirmDeletes({ file }: Planned, deletes: Deletes, session: Session): Promise<void> {
   const { list } = file.target;
   const asked = `${questionBefore(file)} Type ${deletes.count} or "${list}" to delete ${deletesText(deletes)}:`;
-  const typed = session.mayPrompt() ? await askText(asked, {}, session) : '';
+  const typed = session.prompts.mayPrompt() ? await askText(asked, {}, session) : '';
   if (typed === String(deletes.count) || typed === list) return;
   throw unconfirmedDeletes(deletes);
 }
@@ -377,7 +377,7 @@ function questionBefore(file: PlanFile): string {
 
 async function confirmChanges({ file }: Planned, session: Session): Promise<void> {
   const question = questionBefore(file);
-  if (session.mayPrompt() && (await confirm(question, session))) return;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', {
     hint: 'pass --yes to skip the confirmation prompt',
   });

@@ -132,7 +132,11 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
 }
 
 function beginJournal(run: string, begun: State, { named, plan, pace }: ExecuteOptions, session: Session) {
-  const { host, version: tool, idempotency } = session;
+  const {
+    host,
+    command: { version: tool },
+    settings: { idempotency },
+  } = session;
   const { manifest, target, statePath, name: file } = named;
   const { sha256, sizeBytes: bytes } = manifest;
   const at = host.clock.now();
@@ -155,9 +159,11 @@ function rowsPlan(
   session: Session,
 ): RunPlan<StepRow> {
   const { steps } = plan;
-  const { sendsKeys } = session;
+  const {
+    settings: { sendsKeys },
+  } = session;
   // There is a state now.
-  const words = session.words.filter((word) => word !== '--init');
+  const words = session.command.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   const resolving = `listctl state resolve ${named.words}`;
   return {

@@ -74,8 +74,8 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
       );
     const isLong = input.sizeBytes > (isYaml || /\.ya?ml/i.test(name) ? longBytes.yaml : longBytes.other);
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
-    for (const notice of manifest.notices) await session.say(`listctl: ${notice}`);
-    const target = { origin: runOrigin(session), ...session.list(manifest) };
+    for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
+    const target = { origin: runOrigin(session), ...session.settings.list(manifest) };
     const words = wordsOf(name, flags, session);
     return {
       name,
@@ -90,7 +90,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
   }
 }
 
-function wordsOf(name: string, flags: ManifestFlags, { sources }: Session): string {
+function wordsOf(name: string, flags: ManifestFlags, { settings: { sources } }: Session): string {
   const { inputFormat, delimiter, encoding, rename = [], only, type = [], empty, key, state } = flags;
   const given: readonly (readonly [string, string | undefined])[] = [
     ...Object.entries({ '--key': key, '--state': state, '--input-format': inputFormat }),
@@ -127,7 +127,7 @@ export async function withLockedState<T>(
   const lock = await takeLock(`${path}.lock`, { waitMs, breaksForeign }, session.host);
   try {
     for (const holder of lock.broken) {
-      await session.say(
+      await session.messages.say(
         `warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`,
       );
     }
@@ -147,7 +147,7 @@ export async function withLockedState<T>(
 export async function readUnlockedState(path: string, session: Session): Promise<State | undefined> {
   const { state, recovered } = await findStable(path, 10);
   if (recovered === undefined) return state;
-  await session.say(`a run of ${path} is in progress or was interrupted: ${formatRecovered(recovered)}`);
+  await session.messages.say(`a run of ${path} is in progress or was interrupted: ${formatRecovered(recovered)}`);
   return recovered.state;
 }
 
@@ -185,7 +185,8 @@ async function recoverState(path: string, session: Session): Promise<State | und
   const { state, journal, recovered } = await find(path);
   const written = recovered === undefined ? state : writeState(path, recovered.state);
   if (journal !== undefined) removeRun(journal.path);
-  if (recovered !== undefined) await session.say(`recovered an interrupted run: ${formatRecovered(recovered)}`);
+  if (recovered !== undefined)
+    await session.messages.say(`recovered an interrupted run: ${formatRecovered(recovered)}`);
   return written;
 }
 

@@ -48,8 +48,8 @@ export async function refreshItems(
     return undefined;
   };
   try {
-    const client = await session.client('many', { signal: stops.abort, stopGraceMs: 0 });
-    const { retries, maxWaitMs } = session.retryPolicy('many');
+    const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
+    const { retries, maxWaitMs } = session.service.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
     const found = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
     const running = startRun({

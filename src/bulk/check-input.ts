@@ -34,7 +34,7 @@ export async function checkFile(file: RowsFile, skipInvalid: boolean, session: S
       hint: 'split the file; nothing was sent',
     });
   }
-  for (const notice of check.notices) await session.say(`listctl: ${notice}`);
+  for (const notice of check.notices) await session.messages.say(`listctl: ${notice}`);
   if (check.badCount === 0 || skipInvalid) return check;
   const name = nameOf(file.input.name);
   const failures = check.bad.map((row) => badRowFailure(row, file));
@@ -53,9 +53,9 @@ export async function reportBadRows(
   session: Session,
 ): Promise<void> {
   if (count < 2) return;
-  const shown = session.isJsonWanted ? failures : failures.slice(0, shownMax);
-  for (const failure of shown) await session.report(failure.about({}, `${file}: ${failure.message}`));
-  if (count > shown.length) await session.say(`${file}: and ${count - shown.length} more`);
+  const shown = session.messages.isJsonWanted ? failures : failures.slice(0, shownMax);
+  for (const failure of shown) await session.messages.report(failure.about({}, `${file}: ${failure.message}`));
+  if (count > shown.length) await session.messages.say(`${file}: and ${count - shown.length} more`);
 }
 
 /**

@@ -81,10 +81,10 @@ async function showDryRun(
   keyOf: ((row: Row) => string) | undefined,
   session: Session,
 ): Promise<void> {
-  const isText = session.format(true) === 'pretty';
+  const isText = session.output.format(true) === 'pretty';
   const good = check.ofShard - check.badOfShard;
   let shown = 0;
-  await session.printing(requestView, true, async (print) => {
+  await session.output.printing(requestView, true, async (print) => {
     for await (const request of requestsOf(file, keyOf, session)) {
       if (isText && shown === shownMax) return;
       shown += 1;
@@ -93,7 +93,7 @@ async function showDryRun(
   });
   const more = good - shown;
   const hidden = more > 0 ? `; ${more} more are not shown (pass -o jsonl to see all)` : '';
-  await session.say(`dry run: ${good} of ${check.ofShard} rows would be sent${hidden}`);
+  await session.messages.say(`dry run: ${good} of ${check.ofShard} rows would be sent${hidden}`);
 }
 
 async function* requestsOf(
@@ -101,14 +101,14 @@ async function* requestsOf(
   keyOf: ((row: Row) => string) | undefined,
   session: Session,
 ): AsyncGenerator<PlannedRequest> {
-  const list = session.list();
+  const list = session.settings.list();
   const { action } = file.options;
   for await (const block of file.blocks()) {
     for (const row of block) {
       if (row.problem !== undefined) continue;
       const { method, path, headers } = requestOf(row, action, list, keyOf?.(row));
       const body = action === 'create' || action === 'update' ? { body: { fields: row.fields } } : {};
-      yield { method, url: session.address() + path, headers, ...body };
+      yield { method, url: session.settings.address() + path, headers, ...body };
     }
   }
 }
@@ -169,8 +169,8 @@ interface FileRun {
 export async function runImport(command: ImportCommand, options: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
   const { action, from } = command;
-  session.list();
-  session.address();
+  session.settings.list();
+  session.settings.address();
   refuseContradictions(command, options);
   if (from === '-') takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
@@ -201,7 +201,7 @@ async function runInput(
     const run = { command, options, file, check, mapping: mappingOf(file), keyOf, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isRecorded = options.hasJournal && (action !== 'get' || options.journal !== undefined || options.resume);
-    if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.say(noRecordNotice);
+    if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
       checkMaxDelete(check.ofShard, options.maxDelete);
       await showDryRun(file, check, keyOf, session);
@@ -224,7 +224,8 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
 /** @throws {Failure} usage, if the column does not exist, or no keys are sent */
 function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
-  if (session.sendsKeys) return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.list() });
+  if (session.settings.sendsKeys)
+    return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
   throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none');
 }
 
@@ -240,7 +241,7 @@ function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): 
 }
 
 function summarized({ action }: ImportCommand, options: BulkOptions, session: Session): SummarizedRun {
-  return { action, service: runOrigin(session), ...session.list(), shard: shardText(options) };
+  return { action, service: runOrigin(session), ...session.settings.list(), shard: shardText(options) };
 }
 
 function shardText({ shard }: BulkOptions): string | null {
@@ -251,7 +252,12 @@ function shardText({ shard }: BulkOptions): string | null {
 function inputOf({ command, options, file, check }: FileRun, session: Session): RunInput {
   const { input } = file;
   return {
-    target: { action: command.action, origin: runOrigin(session), ...session.list(), shard: shardText(options) },
+    target: {
+      action: command.action,
+      origin: runOrigin(session),
+      ...session.settings.list(),
+      shard: shardText(options),
+    },
     name: nameOf(input.name),
     path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
     rows: check.rows,
@@ -261,7 +267,11 @@ function inputOf({ command, options, file, check }: FileRun, session: Session): 
 }
 
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
-  const { host, version: tool, say: warn } = session;
+  const {
+    host,
+    command: { version: tool },
+    messages: { say: warn },
+  } = session;
   const { lockWaitMs, breakLock, restart, resume } = run.options;
   const journal = run.options.journal === undefined ? undefined : resolveLinks(absolutePath(run.options.journal, host));
   const input = inputOf(run, session);
@@ -319,7 +329,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
       skipped === 0
         ? `all ${countOf(check.ofShard, 'row')}`
         : `${countOf(check.ofShard - skipped, 'row')}, ${skipped} skipped`;
-    await session.say(`nothing to do: run ${name} (started ${startedAt}) completed ${rows}`);
+    await session.messages.say(`nothing to do: run ${name} (started ${startedAt}) completed ${rows}`);
     return;
   }
   const counts = decision.kind === 'resume' ? decision.before.counts : undefined;
@@ -327,8 +337,8 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   await warnOfExpiry(session);
   if (decision.kind === 'new' && (run.options.restart || record?.before)) await warnOfSameKeys(run, session);
   if (command.needsConfirmation) await confirmDelete(run, session);
-  const { site, list } = session.list();
-  if (command.action !== 'get') await session.confirmWrites(`list "${list}" of site "${site}"`);
+  const { site, list } = session.settings.list();
+  if (command.action !== 'get') await session.service.confirmWrites(`list "${list}" of site "${site}"`);
   const present = await presentFor(run, decision, session);
   await sendRows(planOf(run, decision, record, present, session), session);
 }
@@ -336,7 +346,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
 /** A new run has the same derived keys: items of an earlier run may be reported as created. */
 async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<void> {
   if (keyOf === undefined) return;
-  await session.say(
+  await session.messages.say(
     'warning: keys are derived from the rows; a service that still knows them returns its existing items',
   );
 }
@@ -344,9 +354,9 @@ async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<voi
 /** The current time, if the age of keys decides about rows in doubt. */
 async function presentFor({ command, options }: FileRun, decision: ResumeDecision, session: Session) {
   const doubts = { inDoubt: options.inDoubt, isCreate: command.action === 'create' };
-  if (decision.kind !== 'resume' || session.idempotency !== 'honored') return undefined;
+  if (decision.kind !== 'resume' || session.settings.idempotency !== 'honored') return undefined;
   if (!needsKeyAge(decision.before, doubts)) return undefined;
-  return presentMoment(session.list(), session);
+  return presentMoment(session.settings.list(), session);
 }
 
 /** Finds another run that created these rows; undefined if there is none, or a previous run of this input decides. */
@@ -374,7 +384,7 @@ async function confirmResume(
 ): Promise<Exclude<ResumeDecision, { kind: 'choice' }>> {
   if (decision.kind !== 'choice') return decision;
   const { question, yes, refusal } = decision;
-  if (session.mayPrompt() && (await confirm(question, session))) return yes;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return yes;
   throw refusal;
 }
 
@@ -388,11 +398,11 @@ function hashOf({ id, fields }: Row): string {
 }
 
 async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
-  const { site, list } = session.list();
+  const { site, list } = session.settings.list();
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
   const from = nameOf(file.input.name);
-  const question = `Delete the ${count} in ${from} from list ${list} (site ${site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await confirm(question, session))) return;
+  const question = `Delete the ${count} in ${from} from list ${list} (site ${site}, ${session.settings.address()})?`;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
     hint: 'pass --yes to skip the prompt',
   });
@@ -410,16 +420,16 @@ function openRunRecord(
   const { host } = session;
   return record.create(
     {
-      tool: session.version,
+      tool: session.command.version,
       action: command.action,
       origin: runOrigin(session),
-      ...session.list(),
+      ...session.settings.list(),
       file: command.from === '-' ? '-' : absolutePath(file.input.name, host),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
       mapping,
       shard: shardText(options),
-      idempotency: session.idempotency,
+      idempotency: session.settings.idempotency,
       keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
       startedAt: new Date(host.clock.now()).toISOString(),
     },
@@ -439,7 +449,9 @@ function planOf(
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
-  const { idempotency, sendsKeys } = session;
+  const {
+    settings: { idempotency, sendsKeys },
+  } = session;
   const isCreate = action === 'create';
   const policy =
     before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: options.inDoubt, isCreate, present });
@@ -455,8 +467,8 @@ function planOf(
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, skipDoubts: skip, policy, hashOf }),
     createSender: (client) =>
-      createRowSender({ action, list: session.list(), client, sendsKeys, ignoreMissing, given, keyOf }),
+      createRowSender({ action, list: session.settings.list(), client, sendsKeys, ignoreMissing, given, keyOf }),
     rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
-    nextSteps: nextSteps(resumeCommand(session.words), isCreate && idempotency !== 'honored'),
+    nextSteps: nextSteps(resumeCommand(session.command.words), isCreate && idempotency !== 'honored'),
   };
 }

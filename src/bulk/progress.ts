@@ -15,7 +15,7 @@ const redrawMs = 200;
 /** Draws a line periodically until `end`; undefined without a terminal, or with --quiet. */
 function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
   const { stderr, env, clock } = session.host;
-  if (session.isQuiet || session.isJsonWanted || !canRedraw(stderr, env)) return undefined;
+  if (session.messages.isQuiet || session.messages.isJsonWanted || !canRedraw(stderr, env)) return undefined;
   let opening: Promise<ProgressDisplay> | undefined;
   let bar: ProgressDisplay | undefined;
   let isEnded = false;
@@ -46,7 +46,7 @@ function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
 
 async function openBar(session: Session): Promise<ProgressDisplay> {
   const { openProgressBar } = await import('../output/progress-bar.ts');
-  return openProgressBar(session.host.stderr, await session.errorScreen());
+  return openProgressBar(session.host.stderr, await session.messages.errorScreen());
 }
 
 /**
@@ -91,11 +91,11 @@ const estimateAfterMs = 1000;
 /** Starts to show the progress of a run. */
 export function openProgress(watched: Watched, session: Session): Progress {
   const { clock } = session.host;
-  if (session.isQuiet || session.isJsonWanted) return nothingShown;
+  if (session.messages.isQuiet || session.messages.isJsonWanted) return nothingShown;
   const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
   if (display !== undefined) return display;
   // A write error will occur again at the next write.
-  const say = () => session.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
+  const say = () => session.messages.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
   return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
 }
 

@@ -337,7 +337,7 @@ function makeDirectory(directory: string): void {
  * The normalized service address that identifies a run. Loopback names are one host, and repeated or trailing slashes do
  * not count. That of the built-in service includes its directory, since `local:` alone depends on where listctl runs.
  */
-export function runOrigin({ address, host }: Pick<Session, 'address' | 'host'>): string {
+export function runOrigin({ settings: { address }, host }: Pick<Session, 'settings' | 'host'>): string {
   const origin = address();
   if (!origin.startsWith('local:')) return oneSpelling(new URL(origin));
   return `local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
@@ -356,7 +356,7 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
  * @throws {Failure} if there was no response
  */
 export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
-  const client = await session.client();
+  const client = await session.service.client();
   try {
     await client.send(getOperation({ site, list, id: '0' }));
   } catch (error) {

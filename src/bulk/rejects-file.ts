@@ -38,7 +38,7 @@ export async function openRejectsOutput(
   session: Session,
 ): Promise<OutputFile | undefined> {
   if (typed === undefined) return undefined;
-  if (descriptorNamed(typed, session.host) === 1) session.claimStdout('--rejects', printsItems);
+  if (descriptorNamed(typed, session.host) === 1) session.output.claimStdout('--rejects', printsItems);
   return openOutput(typed, '--rejects', session.host);
 }
 

@@ -1,5 +1,6 @@
 /** Reports the results of a run, row by row. */
-import type { Print, Session } from '../cli/session.ts';
+import type { Print } from '../cli/output.ts';
+import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
@@ -55,8 +56,8 @@ export class RowReport<R extends PlannedRow> implements SettledCounts {
   constructor(plan: RunPlan<R>, session: Session) {
     this.#plan = plan;
     this.#session = session;
-    const format = session.format(true);
-    const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.hasQuery);
+    const format = session.output.format(true);
+    const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.output.hasQuery);
     this.#reportsFailures = !isResult;
     this.#isSilent = !isResult && plan.prints !== 'items';
   }
@@ -67,7 +68,7 @@ export class RowReport<R extends PlannedRow> implements SettledCounts {
       this.#print = print;
       await work();
     };
-    await this.#session.printing<Printed>(views[this.#plan.prints], true, printAll, undefined, () =>
+    await this.#session.output.printing<Printed>(views[this.#plan.prints], true, printAll, undefined, () =>
       this.#progress?.clear(),
     );
   }
@@ -118,7 +119,7 @@ export class RowReport<R extends PlannedRow> implements SettledCounts {
     }
     if (!this.#reportsFailures) return this.#print(shown);
     this.#shown += 1;
-    return this.#shown > shownMax && !this.#session.isJsonWanted ? undefined : this.#report(row, failure);
+    return this.#shown > shownMax && !this.#session.messages.isJsonWanted ? undefined : this.#report(row, failure);
   }
 
   /** Replaces the hint, which is that of a single item. */
@@ -137,8 +138,8 @@ export class RowReport<R extends PlannedRow> implements SettledCounts {
     const { message } = failure;
     const where = line === undefined || message.startsWith('line ') ? '' : ` (line ${line})`;
     const row = name === undefined ? `row ${number}${where}` : `"${name}"`;
-    await this.#session.report(failure.about({}, `${row}: ${message}`));
-    if (this.#shown === shownMax && !this.#session.isJsonWanted)
-      await this.#session.say('  further failures are not shown; see the summary');
+    await this.#session.messages.report(failure.about({}, `${row}: ${message}`));
+    if (this.#shown === shownMax && !this.#session.messages.isJsonWanted)
+      await this.#session.messages.say('  further failures are not shown; see the summary');
   }
 }

@@ -120,11 +120,11 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
   const { host } = session;
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
   const stops = startGracefulStop(host, plan.isRead);
-  const { retries, maxWaitMs } = session.retryPolicy('many');
+  const { retries, maxWaitMs } = session.service.retryPolicy('many');
   const closed = new AbortController();
   let recorded: RunRecording | undefined;
   try {
-    const client = await session.client('many', { signal: stops.abort, stopGraceMs: 0 });
+    const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
     const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());

@@ -42,10 +42,10 @@ export function refuseSummary(file: string | undefined): void {
 export async function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Promise<Summary> {
   const write = file === undefined ? undefined : await summaryFile(file, session);
   let ended: RunResults | undefined;
-  session.atEnd(async (error, exit) => {
+  session.command.atEnd(async (error, exit) => {
     const unwritten = await write?.(`${printJson(objectOf(of, ended, { error, exit }), 2)}\n`);
     // An earlier error takes precedence.
-    if (unwritten !== undefined && error !== undefined) await session.report(unwritten);
+    if (unwritten !== undefined && error !== undefined) await session.messages.report(unwritten);
     const end = unwritten === undefined || error !== undefined ? { error, exit } : endedIn(unwritten);
     if (ended !== undefined) await print(of, ended, end, session);
     if (unwritten !== undefined && error === undefined) throw unwritten;
@@ -71,9 +71,9 @@ async function print(of: SummarizedRun, ended: RunResults, end: End, session: Se
   // The plan has reported that nothing changes.
   if (of.action === 'apply' && rowsOf(totals) === 0) return;
   const facts = { ...totals, action: of.action, failed: failedOf(totals), rows: rowsOf(totals), groups };
-  const lines = () => session.errorScreen().then((screen) => runSummary(facts, screen));
-  await session.summarize(objectOf(of, ended, end), lines);
-  for (const note of notes) await session.say(note);
+  const lines = () => session.messages.errorScreen().then((screen) => runSummary(facts, screen));
+  await session.messages.summarize(objectOf(of, ended, end), lines);
+  for (const note of notes) await session.messages.say(note);
 }
 
 function objectOf(of: SummarizedRun, ended: RunResults | undefined, { error, exit }: End) {
@@ -104,7 +104,7 @@ function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): n
 /** Opens the file; returns a function that writes it, and returns the failure if that fails. */
 async function summaryFile(file: string, session: Session): Promise<(text: string) => Promise<Failure | undefined>> {
   const { host } = session;
-  if (descriptorNamed(file, host) === 1 && session.format(true) !== 'none') {
+  if (descriptorNamed(file, host) === 1 && session.output.format(true) !== 'none') {
     throw new Failure('usage', `--summary-json ${file} cannot be used without -o none: results are on stdout`, {
       hint: 'pass -o none or a file name; nothing was sent',
     });

@@ -101,7 +101,9 @@ async function readValue(key: string, operator: Operator, value: string, session
         session.host.stderr.isTTY &&
         existsSync(absolutePath(value.slice(1), session.host))
       ) {
-        await session.notice(`note: ${key} is the string "${value}"; pass ${key}@=${value.slice(1)} to read the file`);
+        await session.messages.notice(
+          `note: ${key} is the string "${value}"; pass ${key}@=${value.slice(1)} to read the file`,
+        );
       }
       return value;
     case ':=':

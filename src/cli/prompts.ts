@@ -6,10 +6,10 @@ import { printable } from '../core/text.ts';
 import { plainStyle } from '../output/style.ts';
 import type { Screen } from '../output/view.ts';
 
-/** Who asks: the process, and what stderr is made for. */
+/** What a question needs of a session. */
 export interface Asker {
   readonly host: Host;
-  errorScreen(): Promise<Screen>;
+  readonly messages: { errorScreen(): Promise<Screen> };
 }
 
 /**
@@ -71,7 +71,7 @@ export async function askSecret(
 
 /** Inquirer looks at the environment, and knows nothing of `--no-color`. */
 async function themeFor(asker: Asker) {
-  const { style } = await asker.errorScreen();
+  const { style } = await asker.messages.errorScreen();
   return style === plainStyle ? { theme: plainTheme } : {};
 }
 

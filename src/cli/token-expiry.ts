@@ -54,7 +54,10 @@ function parsed(text: string): JsonValue | undefined {
  * the token otherwise, whoever sends says.
  */
 export async function warnOfExpiry(session: Session): Promise<void> {
-  const { host, say } = session;
+  const {
+    host,
+    messages: { say },
+  } = session;
   const token = await tokenAtHand(session);
   const expiresAtMs = token && expiryOf(token.value);
   const nowMs = host.clock.now();
@@ -64,7 +67,7 @@ export async function warnOfExpiry(session: Session): Promise<void> {
   );
 }
 
-async function tokenAtHand({ sources }: Session): Promise<Token | undefined> {
+async function tokenAtHand({ settings: { sources } }: Session): Promise<Token | undefined> {
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
   if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   try {

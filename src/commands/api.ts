@@ -4,7 +4,8 @@ import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
 import { idempotencyKeyFor } from '../cli/idempotency-key.ts';
-import { type Print, type Session, showDryRun, withSession } from '../cli/session.ts';
+import { type Print, showDryRun } from '../cli/output.ts';
+import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import { type JsonValue, printJson } from '../core/json.ts';
@@ -171,14 +172,14 @@ export const setUpApi: SetUp = (command, context) => {
 function sendRequest(request: ApiRequest, isIncluded: boolean, session: Session): Promise<void> {
   const { method, path } = request;
   const send = async (print: Print<JsonValue>) => {
-    const client = await session.client();
+    const client = await session.service.client();
     const target = `${method} ${path}`;
     const purpose = { task: target, target, place: `${path} (${method})`, idempotencyKey: keyOf(request) };
     const answer = await client.send({ request, purpose: () => purpose, read: (whole) => whole });
     const head = isIncluded ? headOf(answer, client.hide) : '';
     await showAnswer(answer, head, print, session.host.stdout);
   };
-  return session.printing(jsonView, false, send, isRead(method) ? undefined : 'done');
+  return session.output.printing(jsonView, false, send, isRead(method) ? undefined : 'done');
 }
 
 async function readRequest(method: string, path: string, flags: ApiFlags, session: Session): Promise<ApiRequest> {
@@ -188,7 +189,7 @@ async function readRequest(method: string, path: string, flags: ApiFlags, sessio
   if (body !== undefined && isRead(verb))
     throw new Failure('usage', `${verb} requests cannot have a body`, { hint: 'put the fields in the query' });
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  const key = verb === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys) : undefined;
+  const key = verb === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.settings.sendsKeys) : undefined;
   const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
   const headers = { accept: 'application/json', ...type, ...keyed, ...readHeaders(flags.header ?? []) };
   return { ...request, headers, ...(body === undefined ? {} : { body }) };

@@ -54,10 +54,10 @@ export async function storeLogin({ profile, address, values, token }: Login, ses
     return draft.current;
   });
   if (token !== undefined) {
-    await session.say(`the token is saved unencrypted in ${files.credentials} (mode 0600)`);
+    await session.messages.say(`the token is saved unencrypted in ${files.credentials} (mode 0600)`);
   }
   if (current !== profile) {
-    await session.say(
+    await session.messages.say(
       `profile ${profile} is not the default: pass -p ${profile} or run listctl profile use ${profile}`,
     );
   }
@@ -106,7 +106,7 @@ const keptView: View<KeptLogin> = {
 async function login({ withToken = false }: LoginFlags, session: Session): Promise<void> {
   const { profile, address, values } = loginTarget(session);
   if (address.kind === 'local') throw needsNoToken();
-  await session.printing(keptView, false, async (print) => {
+  await session.output.printing(keptView, false, async (print) => {
     const token = withToken ? await readToken(session) : await askForToken(address, session);
     await print(await storeLogin({ profile, address, values, token }, session));
   });
@@ -119,7 +119,7 @@ interface LoginTarget {
 }
 
 /** The profile that the token is for: the named one; with an address `default`; else the one in use. */
-function loginTarget({ sources, host, allowsHttp }: Session): LoginTarget {
+function loginTarget({ settings: { sources, allowsHttp }, host }: Session): LoginTarget {
   const { '--profile': named, '--base-url': typed } = sources.flags;
   const inUse = typed === undefined ? sources.profile()?.name : undefined;
   const profile = checkProfileName(named ?? inUse ?? 'default');
@@ -164,7 +164,7 @@ async function readToken({ host }: Session): Promise<string> {
 }
 
 async function askForToken(address: Address, session: Session): Promise<string> {
-  if (!session.mayPrompt()) {
+  if (!session.prompts.mayPrompt()) {
     throw new Failure('usage', 'auth login needs an interactive terminal', {
       hint: 'use: listctl auth login --with-token < token.txt',
     });
@@ -204,13 +204,13 @@ const logoutView: View<Logout> = {
 };
 
 function logout(session: Session): Promise<void> {
-  const profile = session.sources.profile()?.name;
+  const profile = session.settings.sources.profile()?.name;
   if (profile === undefined) {
     throw new Failure('usage', 'no default profile', {
       hint: 'pass --profile NAME; see listctl profile list',
     });
   }
-  return session.printing(logoutView, false, async (print) => {
+  return session.output.printing(logoutView, false, async (print) => {
     const { changeSettings } = await import('../settings/write-settings.ts');
     const { result: hadToken } = await changeSettings(session.host, ({ tokens }) => tokens.delete(profile));
     await print({ profile, hadToken });
@@ -228,7 +228,11 @@ export interface CurrentToken {
  *
  * @throws {Failure} credentials, when there is none; and as `findToken`
  */
-export async function currentToken({ sources, host, say, isJsonWanted }: Session): Promise<CurrentToken | undefined> {
+export async function currentToken({
+  settings: { sources },
+  host,
+  messages: { say, isJsonWanted },
+}: Session): Promise<CurrentToken | undefined> {
   const address = findSetting(addressSetting, sources)?.value;
   if (address?.kind === 'local') return undefined;
   const token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
@@ -261,13 +265,13 @@ const statusView: View<Status> = {
 };
 
 function showStatus(session: Session): Promise<void> {
-  return session.printing(statusView, false, async (print) => {
+  return session.output.printing(statusView, false, async (print) => {
     const found = await currentToken(session);
-    const profile = session.sources.profile()?.name;
+    const profile = session.settings.sources.profile()?.name;
     if (found === undefined) {
       return print({
         profile,
-        address: session.address(),
+        address: session.settings.address(),
         source: 'the built-in service needs no token',
         ending: undefined,
       });
@@ -292,7 +296,7 @@ export const tokenCommand: CommandSpec = {
   setUp: (command, context) => {
     command.action(() =>
       withSession(context, command, (session) =>
-        session.printing(tokenView, false, async (print) => {
+        session.output.printing(tokenView, false, async (print) => {
           const found = await currentToken(session);
           if (found === undefined) throw needsNoToken();
           await print(found.token.value);

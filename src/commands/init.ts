@@ -39,20 +39,20 @@ interface Answers {
 }
 
 async function init(session: Session, context: Context): Promise<void> {
-  if (!session.mayPrompt()) {
+  if (!session.prompts.mayPrompt()) {
     throw new Failure('usage', 'init needs an interactive terminal', {
       hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
     });
   }
-  const profile = checkProfileName(session.sources.flags['--profile'] ?? 'default');
-  await session.printing(profileView, false, async (print) => {
+  const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
+  await session.output.printing(profileView, false, async (print) => {
     const answers = await askAll(profile, session);
     const token = await askUntilGood(answers, session, context);
     const { address, site, list } = answers;
     const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
     const values = {
       ...{ baseUrl: addressText(address), site, list },
-      ...(isOpen && session.allowsHttp ? { allowHttp: true } : {}),
+      ...(isOpen && session.settings.allowsHttp ? { allowHttp: true } : {}),
     };
     const { isCurrent } = await storeLogin({ profile, address, values, token }, session);
     await print({ name: profile, isCurrent, values });
@@ -61,7 +61,10 @@ async function init(session: Session, context: Context): Promise<void> {
 
 /** Asks for everything but the token; Enter alone keeps what the profile or the environment says. */
 async function askAll(profile: string, session: Session): Promise<Answers> {
-  const { sources, host, allowsHttp } = session;
+  const {
+    settings: { sources, allowsHttp },
+    host,
+  } = session;
   const known = sources.user.profiles().byName.get(profile) ?? {};
   const initial = (flag: string, key: string, variable: string) => {
     const value = sources.flags[flag] ?? known[key] ?? host.env[variable];
@@ -99,10 +102,12 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
     const failure = await tryWith(token, answers, session, context);
     if (failure === undefined) {
-      await session.say(token === undefined ? 'the service responds' : 'the service responds and accepts the token');
+      await session.messages.say(
+        token === undefined ? 'the service responds' : 'the service responds and accepts the token',
+      );
       return token;
     }
-    await session.report(failure);
+    await session.messages.report(failure);
     if (failure.kind === 'credentials' && token !== undefined) continue;
     if (await confirm('Save these settings anyway?', session)) return token;
     throw new Failure('usage', 'not confirmed: nothing was saved');
@@ -112,7 +117,7 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
 async function tryWith(
   token: string | undefined,
   { address, ...list }: Answers,
-  { sources, host, connecting }: Session,
+  { settings: { sources }, host, service: { connecting } }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
   const timeoutMs = findSetting(globalFlags.timeout, sources)?.value ?? 30_000;

@@ -47,9 +47,9 @@ export const listCommand: CommandSpec = {
     command.action(() =>
       withSession(context, command, (session) => {
         // Before there is a printer: that they cannot be read is not that there is none.
-        const { current, byName } = session.sources.user.profiles();
-        return session.printing({ ...profileView, printsNone: true }, true, async (print) => {
-          if (byName.size === 0) await session.notice('no profiles yet; run listctl init to create one');
+        const { current, byName } = session.settings.sources.user.profiles();
+        return session.output.printing({ ...profileView, printsNone: true }, true, async (print) => {
+          if (byName.size === 0) await session.messages.notice('no profiles yet; run listctl init to create one');
           for (const [name, values] of byName) await print({ name, values, isCurrent: name === current });
         });
       }),
@@ -161,7 +161,7 @@ export const removeCommand: CommandSpec = {
   setUp: (command, context) => {
     command.argument('<name>', 'name of the profile').action((name: string) =>
       withSession(context, command, (session) =>
-        session.printing(profileView, false, async (print) => {
+        session.output.printing(profileView, false, async (print) => {
           const { changeSettings } = await import('../settings/write-settings.ts');
           const { result } = await changeSettings(session.host, (draft) => {
             const removed = shownProfile(draft, name);
@@ -172,7 +172,8 @@ export const removeCommand: CommandSpec = {
             return removed;
           });
           await print({ ...result, isCurrent: false });
-          if (result.isCurrent) await session.notice('no default profile now; run listctl profile use NAME to set one');
+          if (result.isCurrent)
+            await session.messages.notice('no default profile now; run listctl profile use NAME to set one');
         }),
       ),
     );
@@ -228,7 +229,10 @@ export const setCommand: CommandSpec = {
 };
 
 async function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
-  const { host, sources, allowsHttp } = session;
+  const {
+    host,
+    settings: { sources, allowsHttp },
+  } = session;
   const edit: ProfileEdit = {
     values: typedValues(sources.flags, { ...flags, allowHttp: allowsHttp }, host.cwd),
     removed: removedKeys(flags.unset ?? []),
@@ -237,7 +241,7 @@ async function setProfile(name: string, flags: SetFlags, session: Session): Prom
     throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, e.g. --base-url URL' });
   }
   checkProfileName(name);
-  await session.printing(profileView, false, async (print) => {
+  await session.output.printing(profileView, false, async (print) => {
     const { changeSettings } = await import('../settings/write-settings.ts');
     const { result } = await changeSettings(host, (draft) => putProfile(draft, name, edit));
     await print(result);
@@ -253,7 +257,7 @@ export const showCommand: CommandSpec = {
       .argument('[name]', 'name of the profile (default: the default profile)')
       .action((name: string | undefined) =>
         withSession(context, command, (session) =>
-          session.printing(profileView, false, async (print) => print(profileFor(name, session))),
+          session.output.printing(profileView, false, async (print) => print(profileFor(name, session))),
         ),
       );
     addHelpNotes(command, {
@@ -262,7 +266,7 @@ export const showCommand: CommandSpec = {
   },
 };
 
-function profileFor(typed: string | undefined, { sources }: Session): ShownProfile {
+function profileFor(typed: string | undefined, { settings: { sources } }: Session): ShownProfile {
   const profiles = sources.user.profiles();
   const name = typed ?? sources.profile()?.name;
   if (name === undefined) {
@@ -280,7 +284,7 @@ export const useCommand: CommandSpec = {
   setUp: (command, context) => {
     command.argument('<name>', 'name of the profile').action((name: string) =>
       withSession(context, command, (session) =>
-        session.printing(profileView, false, async (print) => {
+        session.output.printing(profileView, false, async (print) => {
           const { changeSettings } = await import('../settings/write-settings.ts');
           const { result } = await changeSettings(session.host, (draft) => {
             const { values } = shownProfile(draft, name);

@@ -163,7 +163,7 @@ async function serve(options: ServeOptions, session: Session, context: Context):
   const stopped = whenAborted(host.signal);
   const token = options.token ?? newToken();
   const onError = (error: unknown) => {
-    const report = error instanceof Failure ? session.report(error) : reportBug(error, context);
+    const report = error instanceof Failure ? session.messages.report(error) : reportBug(error, context);
     // Where stderr cannot take it, the client has its 500 all the same.
     report.catch(() => {});
   };

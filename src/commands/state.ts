@@ -142,7 +142,7 @@ export function noState({ statePath }: OpenManifest): Failure {
 
 /** Reads an item of the list; its tag is one that If-Match takes, or none. */
 export async function readItem({ site, list }: ListRef, id: string, session: Session): Promise<Item> {
-  const api = await session.api();
+  const api = await session.service.api();
   const item = await api.get({ site, list, id: checkId(id, 'item') });
   return { ...item, etag: strongTag(item.etag) };
 }
@@ -177,7 +177,7 @@ async function resolved(
   const nowMs = session.host.clock.now();
   if (known?.inDoubt === undefined || id === 'none') {
     const settled = resolveItem(state, key, null, nowMs);
-    await session.say(`"${key}" was not created: the next apply creates it`);
+    await session.messages.say(`"${key}" was not created: the next apply creates it`);
     return settled;
   }
   const item = await readItem(target, id, session);
@@ -187,7 +187,7 @@ async function resolved(
     });
   }
   const settled = resolveItem(state, key, item, nowMs);
-  await session.say(`"${key}" is item ${item.id}`);
+  await session.messages.say(`"${key}" is item ${item.id}`);
   return settled;
 }
 
@@ -242,7 +242,7 @@ export async function importExisting(
       if (named === undefined) throw notInManifest(key, name);
       const item = await readItem(target, id, session);
       const imported = importItem(state, key, item, ofThose(item.fields, named.fields), session.host.clock.now());
-      await session.say(`imported item ${item.id} as "${key}"`);
+      await session.messages.say(`imported item ${item.id} as "${key}"`);
       return imported;
     },
   );
@@ -272,7 +272,7 @@ function ofThose(fields: Fields, named: Fields): Fields {
 export function forget(manifest: string, key: string, flags: ManifestFlags, session: Session): Promise<void> {
   return editState(manifest, flags, { makes: false }, session, async (state) => {
     const forgotten = forgetItem(state, key, session.host.clock.now());
-    await session.say(`stopped managing "${key}" (item ${state.items.get(key)?.id})`);
+    await session.messages.say(`stopped managing "${key}" (item ${state.items.get(key)?.id})`);
     return forgotten;
   });
 }
@@ -295,10 +295,10 @@ export async function exportManifest(word: string, flags: ManifestFlags, session
   const items = toItems(state, await refreshItems(state, pace, session));
   const missing = state.items.size - items.length;
   if (missing > 0) {
-    await session.say(`${missing} of ${state.items.size} items are omitted: missing, in doubt or replaced`);
+    await session.messages.say(`${missing} of ${state.items.size} items are omitted: missing, in doubt or replaced`);
   }
-  if (session.format(true) !== 'pretty' || session.hasQuery) {
-    await session.printing(exportView, true, async (print) => {
+  if (session.output.format(true) !== 'pretty' || session.output.hasQuery) {
+    await session.output.printing(exportView, true, async (print) => {
       for (const item of items) await print(item);
     });
     return;

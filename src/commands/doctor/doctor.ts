@@ -79,7 +79,7 @@ function unlike(host: Host, env: Host['env']): Host {
 
 async function showFindings(session: Session, context: Context, command: Command): Promise<void> {
   let failed: Diagnosis | undefined;
-  await session.printing(doctorView, true, async (print) => {
+  await session.output.printing(doctorView, true, async (print) => {
     for await (const diagnosis of findings(session, context, command)) {
       const { kind, ...finding } = diagnosis;
       if (kind !== undefined && finding.status === 'failed') failed ??= diagnosis;
@@ -93,7 +93,7 @@ async function showFindings(session: Session, context: Context, command: Command
 
 /** What is looked at, in the order in which one thing needs another: the first that failed is why the rest may have. */
 async function* findings(
-  { notice, isJsonWanted }: Session,
+  { messages: { notice, isJsonWanted } }: Session,
   context: Context,
   command: Command,
 ): AsyncGenerator<Diagnosis> {

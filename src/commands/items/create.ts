@@ -2,7 +2,8 @@ import { createRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { idempotencyKeyFor } from '../../cli/idempotency-key.ts';
-import { type Print, type Session, showDryRun, withSession } from '../../cli/session.ts';
+import { type Print, showDryRun } from '../../cli/output.ts';
+import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Fields, Item, ListRef } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
@@ -66,14 +67,14 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
 
 async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
   const fields = await readFields(flags, session);
-  const idempotencyKey = await idempotencyKeyFor(flags.idempotencyKey, session.sendsKeys);
-  return { list: session.list(), fields, idempotencyKey };
+  const idempotencyKey = await idempotencyKeyFor(flags.idempotencyKey, session.settings.sendsKeys);
+  return { list: session.settings.list(), fields, idempotencyKey };
 }
 
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
   const create = async (print: Print<Item>) => {
-    const api = await session.api();
+    const api = await session.service.api();
     await print(await api.create(list, fields, idempotencyKey));
   };
-  return session.printing(itemView, false, create, 'created');
+  return session.output.printing(itemView, false, create, 'created');
 }

@@ -1,7 +1,8 @@
 import type { ItemsApi } from '../../api/items.ts';
 import { deleteRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
-import { type Session, showDryRun, withSession } from '../../cli/session.ts';
+import { showDryRun } from '../../cli/output.ts';
+import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
 import { deletedView } from '../../output/item.ts';
@@ -74,13 +75,13 @@ async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): 
  * @throws {Failure} usage
  */
 async function askBefore(refs: readonly ItemRef[], session: Session): Promise<void> {
-  if (!session.isUnattended && !session.mayPrompt()) return;
+  if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
   const [first] = refs;
   const shown = refs.slice(0, 10).map(({ id }) => id);
   const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
-  const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
+  const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.settings.address()})?`;
+  if (session.prompts.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to skip the prompt',
   });

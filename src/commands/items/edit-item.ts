@@ -1,8 +1,9 @@
 /** `items edit`: read, edited, shown, asked about, sent; again where it was refused. To be loaded late. */
 import type { ItemsApi } from '../../api/items.ts';
 import { updateRequest } from '../../api/requests.ts';
+import { showDryRun } from '../../cli/output.ts';
 import { confirm } from '../../cli/prompts.ts';
-import { type Session, showDryRun } from '../../cli/session.ts';
+import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ItemRef, strongTag } from '../../core/item.ts';
 import { printable } from '../../core/text.ts';
@@ -113,7 +114,7 @@ interface Edit {
  * @throws {Failure} usage, where nobody can be asked, says no, or the editor fails; as `ItemsApi` has it
  */
 export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session): Promise<void> {
-  if (!session.mayPrompt()) {
+  if (!session.prompts.mayPrompt()) {
     throw new Failure('usage', 'edit needs an interactive terminal', {
       hint: `use: listctl items update ID -f Title=… --unset Note`,
     });
@@ -125,7 +126,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     return;
   }
   // Before anything is read: a query that cannot be is found out before somebody has edited.
-  await session.printing(
+  await session.output.printing(
     itemView,
     false,
     async (print) => {
@@ -143,14 +144,14 @@ type Carry<T> = (edit: Edit, editing: Editing) => Promise<T>;
 
 /** Opens the editor until what was edited has been carried out; undefined where there was nothing to do. */
 async function edited<T>(ref: ItemRef, session: Session, carryOut: Carry<T>): Promise<T | undefined> {
-  const api = await session.api();
+  const api = await session.service.api();
   const base = await api.get(ref);
   const draft = openDraft(ref.id);
   const editing: Editing = { ref, draft, api, session };
   let written: Written | undefined;
   try {
     for (let opening: Opening = { base, body: fieldsText(base.fields), notes: [] }; ; ) {
-      const text = withComments([...opening.notes, ...lessonOf(ref, session.address())], opening.body);
+      const text = withComments([...opening.notes, ...lessonOf(ref, session.settings.address())], opening.body);
       draft.write(text);
       written = { text, isAgain: opening.notes.length > 0 };
       const next = await openOnce(opening, text, editing, carryOut);
@@ -175,7 +176,7 @@ async function openOnce<T>(opening: Opening, text: string, editing: Editing, car
   const changes = left.fields === undefined ? [] : changesBetween(opening.base.fields, left.fields);
   if (changes.length === 0) {
     const reason = left.fields === undefined ? 'the file is empty' : 'no changes';
-    await session.say(`${reason}: nothing was sent; item "${ref.id}" is unchanged`);
+    await session.messages.say(`${reason}: nothing was sent; item "${ref.id}" is unchanged`);
     return { value: undefined };
   }
   try {
@@ -226,7 +227,8 @@ async function openAfterSlip(
   await askToOpenAgain(failure, editing);
   const { body, lineCount } = withoutComments(text);
   // With this very note above it, the line is another one.
-  const above = withComments(['', ...lessonOf(editing.ref, editing.session.address())], '').split('\n').length - 1;
+  const above =
+    withComments(['', ...lessonOf(editing.ref, editing.session.settings.address())], '').split('\n').length - 1;
   const lineThen = line && line - lineCount + above;
   return { base, body, notes: [notSent(lineThen === undefined ? message : `line ${lineThen}: ${message}`)], failure };
 }
@@ -246,13 +248,13 @@ async function openAfterConflict(
 /** Shows what changed, and asks. Shown with --quiet too: the question is about it. */
 async function askToSend({ changes }: Edit, { ref: { id, list, site }, session }: Editing): Promise<void> {
   const { host } = session;
-  const { columns, style } = await session.errorScreen();
+  const { columns, style } = await session.messages.errorScreen();
   const screen = { width: Math.max(columns || 80, 20), style };
   const lines = changeLines('update', changes, screen);
   const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
   await host.stderr.write(`${style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
   const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;
-  if (await confirm(`Send ${what} to ${session.address()}?`, session)) return;
+  if (await confirm(`Send ${what} to ${session.settings.address()}?`, session)) return;
   throw new Failure('usage', 'not confirmed: nothing was sent');
 }
 

@@ -1,6 +1,7 @@
 import { getRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
-import { showDryRun, withSession } from '../../cli/session.ts';
+import { showDryRun } from '../../cli/output.ts';
+import { withSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 

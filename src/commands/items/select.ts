@@ -5,7 +5,8 @@ import type { BulkFlags } from '../../bulk/flags.ts';
 import type { ImportCommand } from '../../bulk/import.ts';
 import type { Context } from '../../cli/context.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/field-flags.ts';
-import type { Print, Session } from '../../cli/session.ts';
+import type { Print } from '../../cli/output.ts';
+import type { Session } from '../../cli/session.ts';
 import { Failure, Stopped } from '../../core/errors.ts';
 import { checkId, type ItemRef } from '../../core/item.ts';
 import type { View } from '../../output/view.ts';
@@ -54,7 +55,7 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
  * @throws {Failure} usage, for the first id that cannot be one, before anything is sent
  */
 export function itemRefs(ids: readonly string[], session: Session): readonly ItemRef[] {
-  const list = session.list();
+  const list = session.settings.list();
   return ids.map((id) => ({ ...list, id: checkId(id, 'item') }));
 }
 
@@ -81,7 +82,7 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
   const [only] = refs;
   const failures: Failure[] = [];
   const work = async (print: Print<T>) => {
-    const api = await session.api();
+    const api = await session.service.api();
     if (refs.length === 1 && only) return print(await act(only, api));
     for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
       const ended = await result;
@@ -91,7 +92,7 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
       else if (!(ended.error instanceof Stopped)) throw ended.error;
     }
   };
-  await session.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
+  await session.output.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
   await reportAll(failures, each, session);
   session.host.signal.throwIfAborted();
 }
@@ -129,7 +130,7 @@ async function reportAll(
   { refs, done }: Pick<EachItem<unknown>, 'refs' | 'done'>,
   session: Session,
 ): Promise<void> {
-  for (const failure of failures) await session.report(failure);
+  for (const failure of failures) await session.messages.report(failure);
   if (failures.length === 0) return;
   const inDoubtCount = failures.filter(({ kind }) => kind === 'in-doubt').length;
   const failedCount = failures.length - inDoubtCount;

@@ -107,7 +107,7 @@ export function checkTarget({ run, origin, site, list }: JournalHeader, session:
       hint: 'select the service of the run with -p or --base-url; nothing was sent',
     });
   }
-  const { flags } = session.sources;
+  const { flags } = session.settings.sources;
   for (const [flag, its] of [['--site', site] as const, ['--list', list] as const]) {
     const typed = flags[flag];
     if (typed === undefined || typed === its) continue;

@@ -38,7 +38,7 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
   const { host } = session;
   const verdict = parseResolution(flags);
   const path = findRunPath(word, host);
-  await session.printing(runView, false, (print) =>
+  await session.output.printing(runView, false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
       const rows = rowsOf(verdict, replay, wordForHint(word, replay.header.run));
@@ -48,10 +48,10 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
         (each): JournalRecord => (isApplied ? ['R', each, 'applied', id ?? ''] : ['R', each, 'not-applied']),
       );
       const counts = countsAfter(replay.counts, rows.length, isApplied);
-      if (rows.length === 0) await session.notice(`no row of run ${replay.header.run} is in doubt`);
+      if (rows.length === 0) await session.messages.notice(`no row of run ${replay.header.run} is in doubt`);
       else await write(path, replay, records, counts, session);
       await print(toRunSummary({ run: replay.header.run, header: replay.header, counts }));
-      if (counts.left > 0) await session.notice('run again with --resume to send the remaining rows');
+      if (counts.left > 0) await session.messages.notice('run again with --resume to send the remaining rows');
     }),
   );
 }
@@ -116,7 +116,7 @@ async function checkApplied(
     });
   }
   const target = checkTarget(header, session);
-  const item = await (await session.api()).get({ ...target, id });
+  const item = await (await session.service.api()).get({ ...target, id });
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
     hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',
@@ -134,7 +134,7 @@ async function write(
   replay: Replay,
   records: readonly JournalRecord[],
   { done, failed, invalid, inDoubt, skipped, left }: RowCounts,
-  { host, version }: Session,
+  { host, command: { version } }: Session,
 ): Promise<void> {
   const journal = reopenJournal(path, replay, { boot: bootId(), limit: 0, tool: version, at: host.clock.now() });
   try {

@@ -37,8 +37,8 @@ async function showRuns(session: Session): Promise<void> {
   const directory = runsDirectory(host);
   // Before printing, so that an error does not print an empty list.
   const runs = await listRuns(directory, { boot: bootId() });
-  await session.printing(runView, true, async (print) => {
-    if (runs.length === 0) await session.notice('no runs yet: commands with --from record theirs');
+  await session.output.printing(runView, true, async (print) => {
+    if (runs.length === 0) await session.messages.notice('no runs yet: commands with --from record theirs');
     const seen = new Set<string>();
     for (const run of runs) {
       const isNewest = !seen.has(run.identityStart);
@@ -51,7 +51,7 @@ async function showRuns(session: Session): Promise<void> {
 }
 
 async function reportDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
-  for (const { failure } of runs) if (failure !== undefined) await session.say(`listctl: ${failure.message}`);
+  for (const { failure } of runs) if (failure !== undefined) await session.messages.say(`listctl: ${failure.message}`);
 }
 
 /** `listctl runs remove` */
@@ -102,7 +102,7 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A path is removed only if it is a journal.
   for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
-  await session.printing(runView, words.length > 1, async (print) => {
+  await session.output.printing(runView, words.length > 1, async (print) => {
     const locks: Lock[] = [];
     try {
       // Runs of one input share a lock.
@@ -145,7 +145,7 @@ async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Pr
   const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
   const question = `Remove ${what}? ${rest.length === 1 ? 'It' : 'They'} cannot be resumed afterwards.`;
-  if (session.mayPrompt() && (await confirm(question, session))) return;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `incomplete runs cannot be resumed once removed: ${names}`, {
     hint: 'pass --yes to remove without confirmation; nothing was removed',
   });

@@ -245,14 +245,15 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   const { header, counts } = replay;
   const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
-    if (isRunning) await session.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
+    if (isRunning) await session.messages.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
     return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);
   }
-  if (session.format(false) === 'id') return showIds(path, replay, session);
+  if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
   const run = toRunSummary({ run: header.run, header, counts, isRunning });
-  await session.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
-  if (header.isShrunk) await session.say(`run ${header.run} ${compacted}; the figures are those of its last session`);
+  await session.output.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
+  if (header.isShrunk)
+    await session.messages.say(`run ${header.run} ${compacted}; the figures are those of its last session`);
 }
 
 /** The message for a compacted journal. */
@@ -262,7 +263,7 @@ export const compacted = 'completed more than 30 days ago; its ids and the resul
 const lastMs = 8.64e15;
 
 function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void> {
-  return session.printing(doubtView, true, async (print) => {
+  return session.output.printing(doubtView, true, async (print) => {
     for (const row of doubts()) {
       const doubt = doubtOf(row);
       if (doubt === undefined) continue;
@@ -275,7 +276,7 @@ function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void
 async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
   const { header } = replay;
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
-  await session.printing(rowResultView, true, async (print) => {
+  await session.output.printing(rowResultView, true, async (print) => {
     for await (const outcome of rowOutcomes(path, replay)) await print(outcome);
   });
 }
@@ -296,14 +297,14 @@ async function inOrder(rows: AsyncIterable<DoneRow>): Promise<readonly DoneRow[]
 async function showIds(path: string, { header }: Replay, session: Session): Promise<void> {
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
   let unusable = 0;
-  await session.printing(idView, true, async (print) => {
+  await session.output.printing(idView, true, async (print) => {
     for (const { row, id, problem } of await inOrder(doneRows(path))) {
       if (problem === undefined) {
         await print({ id });
         continue;
       }
       unusable += 1;
-      await session.report(new Failure(problem.kind, `row ${row}: ${problem.message}`));
+      await session.messages.report(new Failure(problem.kind, `row ${row}: ${problem.message}`));
     }
   });
   if (unusable === 0) return;

@@ -74,7 +74,10 @@ interface Created {
  * @throws {Stopped}
  */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
-  const { host, version } = session;
+  const {
+    host,
+    command: { version },
+  } = session;
   const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
   const { lockWaitMs, breakLock } = pace;
@@ -99,7 +102,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
     const mayAsk = flags.yes !== true;
     const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
     const identity = identityOf('undo', origin, site, name, run);
-    const locking = { lockWaitMs, breakLock, tool: version, warn: session.say };
+    const locking = { lockWaitMs, breakLock, tool: version, warn: session.messages.say };
     const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, locking, host);
     try {
       if (record.before !== undefined && record.before.header.identity !== identity) throw otherJournal(journal);
@@ -163,29 +166,29 @@ async function undoRows(undo: Undo, record: RunRecord, session: Session): Promis
   const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
   const left = created.count - (before?.counts.done ?? 0);
   if (of.counts.inDoubt > 0) {
-    await session.say(
+    await session.messages.say(
       `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items that they may have created are not deleted; ` +
         `list them with: listctl runs show ${wordForHint(undo.word, run)} --in-doubt`,
     );
   }
   if (left === 0) {
     const what = created.count === 0 ? 'it created nothing' : `run ${before?.header.run} undid it`;
-    await session.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
+    await session.messages.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
     return;
   }
   checkMaxDelete(left, undo.maxDelete);
   if (mayAsk) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
-    await session.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
-  await session.confirmWrites(`list "${list.list}" of site "${list.site}"`);
+    await session.messages.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
+  await session.service.confirmWrites(`list "${list.list}" of site "${list.site}"`);
   await sendRows(planOf(undo, before, record, session), session);
 }
 
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt } = of.header;
   const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) created`;
-  const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.address()})?`;
-  if (session.mayPrompt() && (await confirm(question, session))) return;
+  const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.settings.address()})?`;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
     hint: 'pass --yes to skip the prompt',
   });
@@ -198,7 +201,11 @@ function begin(
   session: Session,
 ): RunRecording {
   if (before !== undefined) return record.reopen(pace.concurrency);
-  const { host, version, idempotency } = session;
+  const {
+    host,
+    command: { version },
+    settings: { idempotency },
+  } = session;
   const { run, origin, site, list, input } = of.header;
   const header = {
     ...({ tool: version, action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
@@ -213,7 +220,9 @@ function begin(
 
 function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RunPlan<CreatedRow> {
   const { word, path, of, list, created, pace, summary, isForced } = undo;
-  const { words } = session;
+  const {
+    command: { words },
+  } = session;
   const { run } = of.header;
   const { ratePerSecond } = pace;
   // The rate is one of requests, and a row takes two then.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { checkShown } from '../../../src/bulk/check-input.ts';
-import type { Session } from '../../../src/cli/session.ts';
+import type { Messages, Session } from '../../../src/cli/session.ts';
 import { plainStyle } from '../../../src/output/style.ts';
 import type { Pass, RowsFile } from '../../../src/rows/read.ts';
 import type { Row } from '../../../src/rows/types.ts';
@@ -72,7 +72,10 @@ function watching() {
   };
   const host = { ...made, clock: { ...made.clock, every } };
   const screen = { columns: 80, style: plainStyle };
-  const session = { host, isQuiet: false, errorScreen: async () => screen } as Partial<Session> as Session;
+  const session = {
+    host,
+    messages: { isQuiet: false, errorScreen: async () => screen } as Partial<Messages> as Messages,
+  } as Partial<Session> as Session;
   const tick = (sign: RegExp) =>
     vi.waitFor(() => {
       for (const work of [...works]) work();
