@@ -81,7 +81,6 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
   const env = { ...process.env };
   // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
   delete process.env['LISTCTL_TOKEN'];
-  const passwdHome = isAbsolute(env['HOME'] ?? '') ? undefined : await readPasswdHome();
   const kind = lazily(stdinKind);
   const stdin = lazily(() => ({
     isTTY: process.stdin.isTTY === true,
@@ -96,6 +95,8 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
   // Node would open its inspector, through which any user of the machine could read the token.
   process.on('SIGUSR1', () => {});
   if (isInit(process)) endBySignals(process);
+  // After the handlers: it waits, and a signal may come meanwhile.
+  const passwdHome = isAbsolute(env['HOME'] ?? '') ? undefined : await readPasswdHome();
   return {
     env,
     platform: process.platform,
