@@ -4,15 +4,18 @@
  */
 import {
   type Alias,
+  Composer,
+  type CST,
   Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   Pair,
   type ParsedNode,
-  parseDocument,
+  Parser,
   type ScalarTag,
   YAMLMap,
   YAMLSeq,
@@ -95,33 +98,47 @@ export function readYaml(text: string): YamlDocument {
 }
 
 function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
-  // Names that stand twice are looked for here: the library compares each with every other one.
+  // Duplicate keys are looked for here: the library compares each with every other one.
   const kept = { uniqueKeys: false, prettyErrors: false, lineCounter };
-  const document = withoutStacks(() =>
-    parseDocument(text, { version: '1.2', schema: 'core', merge: false, resolveKnownTags: false, ...kept }),
-  );
+  const composer = new Composer({ version: '1.2', schema: 'core', merge: false, resolveKnownTags: false, ...kept });
+  const documents = composer.compose(tokensOf(text, lineCounter, placeAt), true, text.length);
+  const [document, next] = withoutStacks(() => [documents.next().value, documents.next().value]);
+  if (document === undefined) throw new Error('the library composed no document');
   const [fault] = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
-  if (fault === undefined) return document;
-  const { code, message } = fault;
-  // Some of the library's sentences repeat all that they are about.
-  const reason = message.length > 200 ? `${message.slice(0, 200)}…` : message;
-  throw new YamlSyntaxError(code === 'MULTIPLE_DOCS' ? 'more than one document' : reason, placeAt(fault.pos[0]));
+  if (fault !== undefined) {
+    // Some of the library's sentences repeat all that they are about.
+    const reason = fault.message.length > 200 ? `${fault.message.slice(0, 200)}…` : fault.message;
+    throw new YamlSyntaxError(reason, placeAt(fault.pos[0]));
+  }
+  if (next !== undefined) throw new YamlSyntaxError('more than one document', placeAt(next.range[0]));
+  return document;
 }
 
+/** Parses to tokens, and stops at excessive depth: the composer recurses, and would exhaust the stack. */
+function* tokensOf(text: string, lines: LineCounter, placeAt: PlaceAt): Generator<CST.Token> {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    // The document, and what is open in it: a collection at the deepest level, or a scalar in one above it.
+    if (parser.stack.length > limits.depth + 2) {
+      throw new YamlSyntaxError(tooDeep, placeAt(parser.offset - lexeme.length));
+    }
+  }
+  yield* parser.end();
+}
+
+const tooDeep = `nested deeper than ${limits.depth} levels`;
+
 /**
- * Does the work without the stacks of its errors: a text of brackets alone has as many faults as bytes, and to remember
- * for each how it was come by takes most of the time.
- *
- * @throws {YamlSyntaxError} when the library ran out of stack, which it does on some texts that nest
+ * Does the work without the stacks of its errors: a text of brackets alone has as many faults as bytes, and a stack for
+ * each takes most of the time.
  */
 function withoutStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
     return work();
-  } catch (error) {
-    if (error instanceof RangeError) throw new YamlSyntaxError('nested too deep', { line: 1, column: 1 });
-    throw error;
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
@@ -149,19 +166,15 @@ class Reader {
 
   read(node: ParsedNode, depth: number): Read {
     // Before going in, so that the stack holds it; and behind an alias, which is as deep as what it stands for.
-    if (depth > limits.depth) throw this.#tooDeep(node);
+    if (depth > limits.depth) throw this.#fault(node, tooDeep);
     if (isAlias(node)) {
       const read = this.#aliasOf(node);
-      if (depth + read.levels > limits.depth) throw this.#tooDeep(node);
+      if (depth + read.levels > limits.depth) throw this.#fault(node, tooDeep);
       return read;
     }
     const read = isMap(node) ? this.#object(node, depth) : isSeq(node) ? this.#list(node, depth) : this.#scalar(node);
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, read);
     return read;
-  }
-
-  #tooDeep(node: ParsedNode): YamlSyntaxError {
-    return this.#fault(node, `nested deeper than ${limits.depth} levels`);
   }
 
   #aliasOf(node: Alias.Parsed): Read {

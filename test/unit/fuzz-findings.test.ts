@@ -16,11 +16,11 @@ import { powerLossDisk } from '../support/power-loss.ts';
 // On a busy machine it takes its time.
 vi.setConfig({ testTimeout: 60_000 });
 
-test('YAML on which the library runs out of stack is refused as any other', () => {
+test('YAML on which the library would run out of stack is refused before', () => {
   const read = () => parseYaml(`[${'a: '.repeat(8000)}]`);
 
   expect(read).toThrow(YamlSyntaxError);
-  expect(read).toThrow('line 1, column 1: nested too deep');
+  expect(read).toThrow(/^line 1, column \d+: nested deeper than 128 levels$/);
 });
 
 test('YAML with a fault in each byte costs no stack for each of them', () => {

@@ -81,11 +81,20 @@ test('I12: depth, members and length are bounded, behind aliases too', () => {
   expect(refusal(`a: &a ${deep(100)}\nb: ${'['.repeat(100)}*a${']'.repeat(100)}`)).toMatch(
     /nested deeper than 128 levels/,
   );
-  expect(refusal('['.repeat(100_000))).toMatch(/^line 1, /);
+  expect(refusal(deep(130))).toMatch(/^line 1, column 130: /);
   expect(parseYaml(wide(10_000))).toMatchObject({ a9999: 1 });
   expect(refusal(wide(10_001))).toMatch(/more than 10000 members/);
   expect(refusal(`- ${'x'.repeat(8 * 1024 * 1024)}`)).toMatch(/longer than 8 MiB/);
 });
+
+test.each(['[', '{a: ', '[? ', '- ', '? ', ': ', '- ? : ', '[a: ', '- - [{a: '])(
+  'I12: two million characters of %j are refused at the first level that is too deep',
+  (opening) => {
+    const text = opening.repeat(2_000_000 / opening.length);
+
+    expect(refusal(text)).toMatch(/^line 1, column \d{2,3}: nested deeper than 128 levels$/);
+  },
+);
 
 test('I12: a few anchors do not become a billion values', () => {
   const laughs = ['a: &a0 [x,x,x,x,x,x,x,x,x,x]'];
