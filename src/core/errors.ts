@@ -129,7 +129,7 @@ const ownWords: Readonly<Record<string, string>> = {
 /** The reason for a failed system call, as a message continues `cannot read FILE: …`. */
 export function errnoReason(error: unknown): string {
   const { code, message = String(error) } = error as Partial<NodeJS.ErrnoException>;
-  if (code === undefined) return message;
+  if (typeof code !== 'string') return message;
   return ownWords[code] ?? systemWords(code) ?? code;
 }
 

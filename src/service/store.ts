@@ -13,8 +13,10 @@ import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
-import { Failure } from '../core/errors.ts';
+import { errnoReason, Failure } from '../core/errors.ts';
 import { makePrivateDirectory } from '../core/files.ts';
+
+const noSpace = errnoReason({ code: 'ENOSPC' });
 
 /** Room that an empty store needs, in bytes. */
 const roomForNewStore = 64 * 1024;
@@ -45,7 +47,7 @@ function refuseUnusableFiles(directory: string): void {
   accessSync(directory, fsConstants.R_OK | fsConstants.W_OK | fsConstants.X_OK);
   const lockFile = join(directory, 'lock.mdb');
   if (existsSync(lockFile)) accessSync(lockFile, fsConstants.R_OK | fsConstants.W_OK);
-  else if (bytesFreeIn(directory) < roomForNewStore) throw new Error('no space left on the device');
+  else if (bytesFreeIn(directory) < roomForNewStore) throw new Error(noSpace);
   const dataFile = join(directory, 'data.mdb');
   if (!existsSync(dataFile)) return;
   accessSync(dataFile, fsConstants.R_OK | fsConstants.W_OK);
@@ -228,7 +230,7 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
   let left = room;
   const spend = (bytes: number): void => {
     left -= bytesOfOneChange + bytes;
-    if (left < 0) throw Object.assign(new Error('no space left on the device'), { code: constants.errno.ENOSPC });
+    if (left < 0) throw Object.assign(new Error(noSpace), { code: constants.errno.ENOSPC });
   };
   return {
     get: (key) => database.get([...key]),
@@ -259,8 +261,7 @@ function openDatabase(directory: string): RootDatabase<string> {
       encoding: 'string',
     });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure('local-file', `cannot open the store in ${directory}: ${reason}`, { cause: error });
+    throw new Failure('local-file', `cannot open the store in ${directory}: ${errnoReason(error)}`, { cause: error });
   }
 }
 

@@ -174,7 +174,7 @@ describe('a directory that cannot be used is named, with the reason', () => {
 
     expect(failureOf(() => openStore(path))).toMatchObject({
       kind: 'local-file',
-      message: expect.stringContaining(`cannot open the store in ${path}: ENOTDIR`),
+      message: `cannot open the store in ${path}: not a directory`,
     });
     expect(failureOf(() => openStore(join(path, 'below')))).toMatchObject({ kind: 'local-file' });
   });
