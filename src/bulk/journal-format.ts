@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
-import { headerValue } from '../core/item.ts';
+import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
 
 export const journalVersion = 1;
 
@@ -30,7 +30,8 @@ export interface JournalHeader {
   readonly identity: string;
   /** The run that this one undoes. */
   readonly of?: string;
-  readonly input: InputMark;
+  /** The bytes, the SHA-256 (64 hex digits) and the rows of the input. */
+  readonly input: { readonly bytes: number; readonly sha256: string; readonly rows: number };
   /** The rows of the run: all of the input, or those of its shard. */
   readonly rows: number;
   /** A hash of the options that map columns to fields: a run cannot be resumed with others. */
@@ -44,14 +45,6 @@ export interface JournalHeader {
   readonly startedAt: string;
   /** Set when the journal of a completed run was compacted to this and its last line. */
   readonly isShrunk?: true;
-}
-
-/** The identity of an input. */
-export interface InputMark {
-  readonly bytes: number;
-  /** 64 hex digits. */
-  readonly sha256: string;
-  readonly rows: number;
 }
 
 /** The part of a run by one process: the first, and one for each resume. */
@@ -166,13 +159,14 @@ function checksumOf(json: string | Buffer): string {
 }
 
 /** Whether a value is the first line of a journal, of whatever version. */
-export function isAnyHeader(value: unknown): value is { readonly version: number } {
-  return isObject(value) && value['listctl'] === 'journal' && isCount(value['version']);
-}
+export const isAnyHeader = shaped<{ listctl: 'journal'; version: number }>({
+  listctl: oneOf('journal'),
+  version: isCount,
+});
 
 /** Whether a value is a header of this version; unknown members are accepted. */
 export function isHeader(value: unknown): value is JournalHeader {
-  return isAnyHeader(value) && hasShape(value, header) && isPossible(value as unknown as JournalHeader);
+  return isShapedHeader(value) && isPossible(value);
 }
 
 /** A row takes at least one byte, of which gzip packs at most 1,032 into one; the steps of a plan are not in its input. */
@@ -188,46 +182,39 @@ export function isGroup(value: unknown): value is JournalGroup {
   return true;
 }
 
-function isRecord(value: unknown): value is JournalRecord {
+function isRecord(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const letter: unknown = value[0];
-  const shapes = typeof letter === 'string' && Object.hasOwn(records, letter) ? records[letter] : undefined;
-  return shapes?.some((shape) => isOfShape(value, shape)) === true;
+  const forms = isString(letter) && Object.hasOwn(records, letter) ? records[letter] : undefined;
+  return forms?.some((checks) => hasElements(value, checks)) === true;
 }
 
 /** Checks elements in place, since there are two records for each row. */
-function isOfShape(record: readonly unknown[], shape: readonly Check[]): boolean {
-  if (record.length !== shape.length + 1) return false;
-  for (let at = 0; at < shape.length; at += 1) if (shape[at]?.(record[at + 1]) !== true) return false;
+function hasElements(record: readonly unknown[], checks: readonly Check[]): boolean {
+  if (record.length !== checks.length + 1) return false;
+  for (let at = 0; at < checks.length; at += 1) if (checks[at]?.(record[at + 1]) !== true) return false;
   return true;
 }
 
-type Check = (value: unknown) => boolean;
-type Shape = Readonly<Record<string, Check>>;
-
-const isText: Check = (value) => typeof value === 'string';
-const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const isFromOne: Check = (value) => isCount(value) && value !== 0;
+const isFromOne = (value: unknown): value is number => isCount(value) && value !== 0;
 /** The sum of two such times is still a valid date. */
-const isTime: Check = (value) => isCount(value) && (value as number) <= 4e15;
-const isAhead: Check = (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= 4e15;
-const isMs: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
-const isHash: Check = (value) => isText(value) && /^[0-9a-f]{16}$/.test(value as string);
-const isHashOf: Check = (value) => isText(value) && /^[0-9a-f]{16,128}$/.test(value as string);
-const isKind: Check = (value) => isText(value) && Object.hasOwn(exitCodes, value as string);
-const isHeaderValue: Check = (value) => isText(value) && headerValue(value as string) === value;
-const isSession: Check = (value) => isObject(value) && hasShape(value, session);
-const isTotals: Check = (value) => isObject(value) && hasShape(value, totals);
+const isTime = (value: unknown): value is number => isCount(value) && value <= 4e15;
+const isAhead = (value: unknown): value is number => Number.isSafeInteger(value) && Math.abs(value as number) <= 4e15;
+const isMs = (value: unknown): value is number => Number.isFinite(value) && (value as number) >= 0;
+const isDate = (value: unknown): value is string => isString(value) && !Number.isNaN(Date.parse(value));
+const isHash = (value: unknown): value is string => isString(value) && /^[0-9a-f]{16}$/.test(value);
+const isLongHash = (value: unknown): value is string => isString(value) && /^[0-9a-f]{16,128}$/.test(value);
+const isKind = (value: unknown): value is FailureKind => isString(value) && Object.hasOwn(exitCodes, value);
 
-const session: Shape = {
-  boot: isText,
+const isSession = shaped<SessionStart>({
+  boot: isString,
   limit: isCount,
-  tool: isText,
+  tool: isString,
   at: isTime,
   monotonicMs: maybe(isMs),
-} satisfies Record<keyof SessionStart, Check>;
+});
 
-const totals: Shape = {
+const isTotals = shaped<RunTotals>({
   done: isCount,
   failed: isCount,
   invalid: isCount,
@@ -238,32 +225,30 @@ const totals: Shape = {
   sent: isCount,
   retries: isCount,
   throttledMs: isMs,
-  reason: maybe(isText),
-} satisfies Record<keyof RunTotals, Check>;
+  reason: maybe(isString),
+});
 
-const input: Shape = { bytes: isCount, sha256: isHashOf, rows: isCount };
-
-const header: Shape = {
-  listctl: isText,
-  version: isCount,
-  run: isText,
-  tool: isText,
+const isShapedHeader = shaped<JournalHeader>({
+  listctl: oneOf('journal'),
+  version: oneOf(journalVersion),
+  run: isString,
+  tool: isString,
   action: oneOf('create', 'update', 'delete', 'get', 'undo', 'apply'),
-  origin: isText,
-  site: isText,
-  list: isText,
-  file: orNull(isText),
-  identity: isHashOf,
-  of: maybe(isText),
-  input: (value) => isObject(value) && hasShape(value, input),
+  origin: isString,
+  site: isString,
+  list: isString,
+  file: orNull(isString),
+  identity: isLongHash,
+  of: maybe(isString),
+  input: shaped<JournalHeader['input']>({ bytes: isCount, sha256: isLongHash, rows: isCount }),
   rows: isCount,
-  mapping: isText,
-  shard: orNull(isText),
+  mapping: isString,
+  shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
-  keysFrom: maybe(isText),
-  startedAt: (value) => isText(value) && !Number.isNaN(Date.parse(value as string)),
-  isShrunk: maybe((value) => value === true),
-} satisfies Record<keyof JournalHeader, Check>;
+  keysFrom: maybe(isString),
+  startedAt: isDate,
+  isShrunk: maybe(oneOf(true)),
+});
 
 const row = isFromOne;
 const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
@@ -271,37 +256,17 @@ const intent = [row, isFromOne, isFromOne, orNull(isHeaderValue), isHash];
 /** The elements after each letter. */
 const records: Readonly<Record<string, readonly (readonly Check[])[]>> = {
   B: [[isSession]],
-  I: [intent, [...intent, isText]],
+  I: [intent, [...intent, isString]],
   N: [[row]],
-  D: [[row, isText, orNull(isHeaderValue), isMs]],
-  F: [[row, isKind, orNull(isCount), orNull(isText), orNull(isMs)]],
+  D: [[row, isString, orNull(isHeaderValue), isMs]],
+  F: [[row, isKind, orNull(isCount), orNull(isString), orNull(isMs)]],
   X: [[row]],
-  U: [[row, isText, orNull(isMs)]],
+  U: [[row, isString, orNull(isMs)]],
   R: [
-    [row, oneOf('applied'), isText],
+    [row, oneOf('applied'), isString],
     [row, oneOf('not-applied', 'skipped')],
   ],
   T: [[isMs]],
   S: [[isAhead]],
   E: [[isTotals]],
 };
-
-function orNull(check: Check): Check {
-  return (value) => value === null || check(value);
-}
-
-function maybe(check: Check): Check {
-  return (value) => value === undefined || check(value);
-}
-
-function oneOf(...words: readonly string[]): Check {
-  return (value) => words.includes(value as string);
-}
-
-function hasShape(value: object, shape: Shape): boolean {
-  return Object.entries(shape).every(([name, fits]) => fits((value as Record<string, unknown>)[name]));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,97 +1,9 @@
-import { checkId, type Fields, headerValue } from './item.ts';
-import { isObject, type JsonValue, parseJson } from './json.ts';
+/** JSON that is read in parts: where a value begins and ends, and where a text stops being JSON. */
+import { checkId, type Fields } from './item.ts';
+import { endOfQuotes, isObject, type JsonValue, parseJson } from './json.ts';
+import { isBoolean, isCount, isHeaderValue, isString, oneOf } from './shape.ts';
 
-/**
- * The offset at which a text stops being JSON (RFC 8259), that of its end where something is missing; undefined for
- * JSON. Node's own messages say where only at times, and each release in other words.
- */
-export function jsonFaultAt(text: string): number | undefined {
-  /** The closing brackets of what is open. */
-  const open: string[] = [];
-  let expected = 'value' as Expected;
-  let at = 0;
-  const close = () => {
-    open.pop();
-    expected = 'comma';
-  };
-  const steps: Readonly<Record<Expected, (token: string) => boolean>> = {
-    value: (token) => {
-      const isOpening = token === '[' || token === '{';
-      if (isOpening) open.push(token === '[' ? ']' : '}');
-      expected = token === '[' ? 'value or ]' : token === '{' ? 'name or }' : 'comma';
-      return isOpening || !']},:'.includes(token);
-    },
-    'value or ]': (token) => {
-      if (token !== ']') return steps.value(token);
-      close();
-      return true;
-    },
-    name: (token) => {
-      expected = 'colon';
-      return token === '"';
-    },
-    'name or }': (token) => {
-      if (token !== '}') return steps.name(token);
-      close();
-      return true;
-    },
-    colon: (token) => {
-      expected = 'value';
-      return token === ':';
-    },
-    comma: (token) => {
-      if (token === open.at(-1)) {
-        close();
-        return true;
-      }
-      expected = open.at(-1) === ']' ? 'value' : 'name';
-      return token === ',' && open.length > 0;
-    },
-  };
-  for (;;) {
-    at += matchAt(blank, text, at)?.length ?? 0;
-    if (at === text.length) return open.length === 0 && expected === 'comma' ? undefined : at;
-    const { end, isWhole } = tokenAt(text, at);
-    if (!isWhole) return end;
-    // Of a string its quote is enough to go by.
-    if (!steps[expected](text[at] === '"' ? '"' : text.slice(at, end))) return at;
-    at = end;
-  }
-}
-
-type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma';
-
-const blank = /[ \t\r\n]*/y;
-const plainToken = /[[\]{},:]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const escaped = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
-
-function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text)?.[0];
-}
-
-/** The end of the token that begins here, and whether it is whole. */
-function tokenAt(text: string, at: number): { readonly end: number; readonly isWhole: boolean } {
-  if (text[at] === '"') return stringAt(text, at);
-  const token = matchAt(plainToken, text, at);
-  return { end: at + (token?.length ?? 0), isWhole: token !== undefined };
-}
-
-/** By hand: a regular expression for a string of 8 MiB takes more stack than there is. */
-function stringAt(text: string, start: number): { readonly end: number; readonly isWhole: boolean } {
-  let at = start + 1;
-  while (at < text.length) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) return { end: at + 1, isWhole: true };
-    if (code < 0x20) break;
-    const escapee = code === 0x5c ? matchAt(escaped, text, at + 1) : '';
-    if (escapee === undefined) break;
-    at += 1 + escapee.length;
-  }
-  return { end: at, isWhole: false };
-}
-
-/** Why a text is no JSON, and where, in UTF-16 units from its start. */
+/** Why a text is not JSON, and where, in UTF-16 units from its start. */
 export class JsonFault extends SyntaxError {
   override readonly name = 'JsonFault';
   readonly at: number;
@@ -102,15 +14,101 @@ export class JsonFault extends SyntaxError {
   }
 }
 
-/** A value of a text: where it begins, and where it ends. */
+/** The place of a value in a text. */
 export interface Extent {
   readonly start: number;
   readonly end: number;
 }
 
-/** The first character that is no blank, or the text's length. */
+/** The first character from there on that is not a blank, or the text's length. */
 export function skipBlanks(text: string, from: number): number {
   for (let at = from; ; at += 1) if (!isBlank(text.charCodeAt(at))) return at;
+}
+
+/**
+ * Finds the first character that JSON (RFC 8259) does not have there; undefined for JSON. Node's own messages name it
+ * only at times, and each release in other words.
+ */
+export function findJsonFault(text: string): JsonFault | undefined {
+  try {
+    refuseRest(text, endOfValue(text, skipBlanks(text, 0)));
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonFault) return error;
+    throw error;
+  }
+}
+
+/** The end of a value that is checked to its last character; not recursive, since a text may nest without bounds. */
+function endOfValue(text: string, start: number): number {
+  const open: string[] = [];
+  for (let at = start; ; ) {
+    const close = closingOf(text[at]);
+    if (close === undefined) at = endOfScalar(text, at);
+    else {
+      open.push(close);
+      at = skipBlanks(text, at + 1);
+    }
+    if (close === undefined || text[at] === close) {
+      at = endOfClosed(text, at, open);
+      if (open.length === 0) return at;
+      if (text[at] !== ',') throw unexpected(text, at);
+      at = skipBlanks(text, at + 1);
+    }
+    if (open.at(-1) === '}') at = memberValue(text, endOfString(text, at));
+  }
+}
+
+function closingOf(opening: string | undefined): '}' | ']' | undefined {
+  if (opening === '{') return '}';
+  return opening === '[' ? ']' : undefined;
+}
+
+/** Skips the brackets that close here, which are taken off the open ones. */
+function endOfClosed(text: string, start: number, open: string[]): number {
+  let at = start;
+  while (open.length > 0) {
+    at = skipBlanks(text, at);
+    if (text[at] !== open.at(-1)) return at;
+    open.pop();
+    at += 1;
+  }
+  return at;
+}
+
+function endOfScalar(text: string, start: number): number {
+  if (text[start] === '"') return endOfString(text, start);
+  const length = matchAt(plainScalar, text, start)?.length;
+  if (length === undefined) throw unexpected(text, start);
+  return start + length;
+}
+
+/** By hand: a regular expression for a string of 8 MiB takes more stack than there is. */
+function endOfString(text: string, start: number): number {
+  if (text[start] !== '"') throw unexpected(text, start);
+  for (let at = start + 1; ; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at + 1;
+    const escapee = code === 0x5c ? matchAt(escaped, text, at + 1) : '';
+    // NaN at the end of the text.
+    if (!(code >= 0x20) || escapee === undefined) throw unexpected(text, at);
+    at += escapee.length;
+  }
+}
+
+/** Where the value of a member begins, of which the name ends there. */
+function memberValue(text: string, nameEnd: number): number {
+  const colon = skipBlanks(text, nameEnd);
+  if (text[colon] !== ':') throw unexpected(text, colon);
+  return skipBlanks(text, colon + 1);
+}
+
+const plainScalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const escaped = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
+
+function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
 }
 
 /**
@@ -118,19 +116,16 @@ export function skipBlanks(text: string, from: number): number {
  *
  * @param start where it begins
  * @returns where it ends
- * @throws {JsonFault} when no object stands there, or a name does twice; a value is not looked into
+ * @throws {JsonFault} when it is not an object, or a name appears twice; values are not checked
  */
 export function eachMember(text: string, start: number, take: (name: string, value: Extent) => void): number {
   const names = new Set<string>();
   return eachPart(text, start, '{}', (from) => {
-    if (text[from] !== '"') throw unexpected(text, from);
     const nameEnd = endOfString(text, from);
-    const name = parseText(text, { start: from, end: nameEnd });
+    const name = JSON.parse(text.slice(from, nameEnd)) as string;
     if (names.has(name)) throw new JsonFault(`duplicate member ${JSON.stringify(name.slice(0, 100))}`, from);
     names.add(name);
-    const colon = skipBlanks(text, nameEnd);
-    if (text[colon] !== ':') throw unexpected(text, colon);
-    const value = extentAt(text, skipBlanks(text, colon + 1));
+    const value = extentAt(text, memberValue(text, nameEnd));
     take(name, value);
     return value.end;
   });
@@ -149,16 +144,16 @@ export function eachElement(text: string, start: number, take: (value: Extent) =
   });
 }
 
-/** @throws {JsonFault} when anything but blanks stands there */
+/** @throws {JsonFault} when anything but blanks follows */
 export function refuseRest(text: string, from: number): void {
   const at = skipBlanks(text, from);
   if (at < text.length) throw unexpected(text, at);
 }
 
 /**
- * The value of a part, its digits kept.
+ * Parses a part, with the digits of its numbers.
  *
- * @throws {JsonFault} when it is no JSON, or has too many members or levels
+ * @throws {JsonFault} when it is not JSON, or has too many members or levels
  */
 export function parsePart(text: string, { start, end }: Extent): JsonValue {
   const part = text.slice(start, end);
@@ -166,23 +161,8 @@ export function parsePart(text: string, { start, end }: Extent): JsonValue {
     return parseJson(part);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    const at = jsonFaultAt(part);
-    throw at === undefined ? new JsonFault(error.message, start) : unexpected(text, start + at);
-  }
-}
-
-/**
- * The text that a part is.
- *
- * @param extent of a string, its quotes included
- * @throws {JsonFault} when it is no JSON
- */
-function parseText(text: string, extent: Extent): string {
-  try {
-    // It has no digits to be kept: half the time.
-    return JSON.parse(text.slice(extent.start, extent.end)) as string;
-  } catch {
-    return parsePart(text, extent) as string;
+    const fault = findJsonFault(part);
+    throw fault === undefined ? new JsonFault(error.message, start) : unexpected(text, start + fault.at);
   }
 }
 
@@ -198,14 +178,14 @@ function eachPart(text: string, start: number, brackets: '{}' | '[]', take: (fro
   }
 }
 
-/** Where the value that begins there ends, as far as brackets and quotes tell. */
+/** The extent of the value that begins there by its brackets and quotes alone: a fault in it spoils no other value. */
 function extentAt(text: string, start: number): Extent {
   const code = text.charCodeAt(start);
-  if (code === 0x22) return { start, end: endOfString(text, start) };
-  if (code === 0x7b || code === 0x5b) return { start, end: endOfBrackets(text, start) };
   let end = start;
-  while (end < text.length && !isBlank(text.charCodeAt(end)) && !',]}:"'.includes(text.charAt(end))) end += 1;
-  if (end === start) throw unexpected(text, start);
+  if (code === 0x22) end = endOfQuotes(text, start) + 1;
+  else if (code === 0x7b || code === 0x5b) end = endOfBrackets(text, start);
+  else while (end < text.length && !isBlank(text.charCodeAt(end)) && !',]}:"'.includes(text.charAt(end))) end += 1;
+  if (end > text.length || end === start) throw unexpected(text, Math.min(end, text.length));
   return { start, end };
 }
 
@@ -214,7 +194,7 @@ function endOfBrackets(text: string, start: number): number {
   for (let at = start; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case 0x22:
-        at = endOfString(text, at) - 1;
+        at = endOfQuotes(text, at);
         break;
       case 0x5b:
       case 0x7b:
@@ -229,16 +209,6 @@ function endOfBrackets(text: string, start: number): number {
   throw unexpected(text, text.length);
 }
 
-/** Behind the quote that closes it. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
-    if (backslashes % 2 === 0) return end + 1;
-  }
-  throw unexpected(text, text.length);
-}
-
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
@@ -248,9 +218,9 @@ function unexpected(text: string, at: number): JsonFault {
   return new JsonFault(rest === '' ? 'invalid JSON: unexpected end' : `invalid JSON at ${JSON.stringify(rest)}`, at);
 }
 
-/** The members of one object that was read. Every method throws a JsonFault where a member is missing or something else. */
+/** The members of an object that was read. Every method throws a JsonFault for a member that is missing or not valid. */
 export class JsonMembers {
-  /** Behind the object. */
+  /** The end of the object. */
   readonly end: number;
   readonly #text: string;
   readonly #start: number;
@@ -258,7 +228,7 @@ export class JsonMembers {
 
   /**
    * @param known the names that it may have
-   * @throws {JsonFault} when there is not an object, or one with another name
+   * @throws {JsonFault} when it is not an object, or has another member
    */
   constructor(text: string, start: number, known: readonly string[]) {
     this.#text = text;
@@ -273,7 +243,7 @@ export class JsonMembers {
     return this.#extents.has(name);
   }
 
-  /** Where a member's value stands, for what is read in parts. */
+  /** The place of a member's value, for what is read in parts. */
   extent(name: string): Extent {
     const extent = this.#extents.get(name);
     if (extent === undefined) throw new JsonFault(`${name} is missing`, this.#start);
@@ -285,13 +255,7 @@ export class JsonMembers {
   }
 
   text(name: string): string {
-    const extent = this.extent(name);
-    return this.#text[extent.start] === '"' ? parseText(this.#text, extent) : this.#refuse(name, 'is not a string');
-  }
-
-  textOrNull(name: string): string | null {
-    const value = this.value(name);
-    return value === null || typeof value === 'string' ? value : this.#refuse(name, 'is not a string');
+    return this.#checked(name, isString, 'is not a string');
   }
 
   /** Undefined where there is no such member. */
@@ -299,13 +263,12 @@ export class JsonMembers {
     return this.has(name) ? this.text(name) : undefined;
   }
 
-  /** What a header can carry; undefined where there is no such member. */
+  /** A string that a header can carry; undefined where there is no such member. */
   maybeHeader(name: string): string | undefined {
-    const text = this.maybeText(name);
-    return headerValue(text) === text ? text : this.#refuse(name, 'is not a valid header value');
+    return this.has(name) ? this.#checked(name, isHeaderValue, 'is not a valid header value') : undefined;
   }
 
-  /** A text that can be a part of a path. */
+  /** A string that can be a segment of a path. */
   id(name: string, of: string): string {
     const id = this.text(name);
     try {
@@ -317,10 +280,7 @@ export class JsonMembers {
 
   /** A whole number, not below 0. */
   count(name: string): number {
-    const value = this.value(name);
-    return Number.isSafeInteger(value) && (value as number) >= 0
-      ? (value as number)
-      : this.#refuse(name, 'is not a whole number');
+    return this.#checked(name, isCount, 'is not a whole number');
   }
 
   fields(name: string): Fields {
@@ -328,16 +288,17 @@ export class JsonMembers {
     return isObject(value) ? value : this.#refuse(name, 'is not an object');
   }
 
-  /** One of some texts. */
   word<T extends string>(name: string, words: readonly T[]): T {
-    const value = this.value(name);
-    return words.find((word) => word === value) ?? this.#refuse(name, `is not ${words.join(' or ')}`);
+    return this.#checked(name, oneOf(...words), `is not ${words.join(' or ')}`);
   }
 
-  /** True or false. */
   flag(name: string): boolean {
-    const value = this.value(name);
-    return typeof value === 'boolean' ? value : this.#refuse(name, 'is not true or false');
+    return this.#checked(name, isBoolean, 'is not true or false');
+  }
+
+  #checked<T>(name: string, check: (value: unknown) => value is T, reason: string): T {
+    const value: unknown = this.value(name);
+    return check(value) ? value : this.#refuse(name, reason);
   }
 
   #refuse(name: string, reason: string): never {

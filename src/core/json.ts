@@ -102,8 +102,8 @@ function refuseExcess(text: string): void {
   let members = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
-      case 0x22: // a string: on to its closing quote
-        at = endOfString(text, at);
+      case 0x22:
+        at = endOfQuotes(text, at);
         break;
       case 0x5b:
       case 0x7b:
@@ -122,7 +122,7 @@ function refuseExcess(text: string): void {
 }
 
 /** The index of the quote that closes the string opened at `start`, or the text's length. */
-function endOfString(text: string, start: number): number {
+export function endOfQuotes(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;

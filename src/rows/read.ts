@@ -1,7 +1,7 @@
 /** Files of many items: rows out of CSV, TSV, JSON and ids. */
 import { Failure } from '../core/errors.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
-import { jsonFaultAt } from '../core/json-scan.ts';
+import { findJsonFault } from '../core/json-scan.ts';
 import { checkRename, createCellParser, createIdParser, type Header, readHeader } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { decodeText, splitLines, type TextPart } from './decode.ts';
@@ -166,11 +166,9 @@ function parsed(text: string): Parsed {
   } catch (error) {
     // A RangeError: a value so deep that the stack did not hold it.
     if (!(error instanceof SyntaxError)) throw error;
-    const at = jsonFaultAt(text);
-    // JSON, but none that is taken: a name twice, too deep, too wide.
-    if (at === undefined) return { problem: error.message, at };
-    const rest = text.slice(at, at + 20);
-    return { problem: rest === '' ? 'invalid JSON: unexpected end' : `invalid JSON at ${quoted(rest)}`, at };
+    // Without a fault it is JSON with a name twice, too deep or too wide.
+    const { message, at } = findJsonFault(text) ?? { message: error.message, at: undefined };
+    return { problem: message, at };
   }
 }
 

@@ -1,5 +1,5 @@
 import { isObject, type JsonValue, parseJson, printJson } from '../../../src/core/json.ts';
-import { jsonFaultAt } from '../../../src/core/json-scan.ts';
+import { findJsonFault } from '../../../src/core/json-scan.ts';
 import { jsonText } from '../../../src/output/layout.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
@@ -16,7 +16,7 @@ export const jsonTarget: FuzzTarget = {
     run: (bytes) => {
       const text = bytes.toString();
       const isJson = isJsonText(text);
-      const faultAt = jsonFaultAt(text);
+      const faultAt = findJsonFault(text)?.at;
       mustHold((faultAt === undefined) === isJson, 'a fault has a place, and what is JSON has none');
       try {
         const value = parseJson(text);

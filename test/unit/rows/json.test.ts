@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, NumberToken, printJson } from '../../../src/core/json.ts';
-import { jsonFaultAt } from '../../../src/core/json-scan.ts';
+import { findJsonFault } from '../../../src/core/json-scan.ts';
 import { splitElements } from '../../../src/rows/json-rows.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
@@ -297,7 +297,7 @@ describe('where a text stops being JSON', () => {
     ['{"a', 3],
     ['\u00a01', 0],
   ])('%j: at %i', (text, at) => {
-    expect(jsonFaultAt(text)).toBe(at);
+    expect(findJsonFault(text)?.at).toBe(at);
   });
 
   test('is told of whatever JSON.parse refuses, and of nothing else', () => {
@@ -328,7 +328,7 @@ describe('where a text stops being JSON', () => {
           fc.json(),
         ),
         (text) => {
-          expect(jsonFaultAt(text) === undefined).toBe(isJson(text));
+          expect(findJsonFault(text) === undefined).toBe(isJson(text));
         },
       ),
       { numRuns: 2000 },
@@ -336,7 +336,7 @@ describe('where a text stops being JSON', () => {
   });
 
   test('a long string is no trouble', () => {
-    expect(jsonFaultAt(`"${'x'.repeat(8_000_000)}"`)).toBeUndefined();
+    expect(findJsonFault(`"${'x'.repeat(8_000_000)}"`)).toBeUndefined();
   });
 
   function isJson(text: string): boolean {
