@@ -4,10 +4,10 @@ import { getOperation } from '../api/items.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { noJournal } from '../bulk/journal.ts';
 import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
-import { startPace } from '../bulk/pace.ts';
+import { Pace } from '../bulk/pace.ts';
 import { openProgress } from '../bulk/progress.ts';
 import { newCounts } from '../bulk/resume.ts';
-import { startRun } from '../bulk/runner.ts';
+import { Run } from '../bulk/runner.ts';
 import { startGracefulStop } from '../bulk/send.ts';
 import { doneIfMissing } from '../bulk/senders.ts';
 import type { Session } from '../cli/session.ts';
@@ -51,8 +51,8 @@ export async function refreshItems(
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     const { retries, maxWaitMs } = session.service.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
-    const found = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
-    const running = startRun({
+    const found = new Pace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const running = new Run({
       ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, reportLeft: false },

@@ -186,82 +186,27 @@ class RateLimiter {
   }
 }
 
-/** What the run's flags say. */
-export interface PaceOptions {
-  /** --concurrency: at most so many requests under way; at least 1. */
-  readonly limitMax: number;
-  /** --rate: at most so many requests a second; without it only what the service allows. */
-  readonly ratePerSecond?: number | undefined;
-  /** --max-wait: how long a service may be gone before the run ends. */
-  readonly maxWaitMs: number;
-}
-
 /**
- * How a request ended: 'accepted' is any complete answer that is neither of the next two, a refusal too; 'throttled'
- * is 429, or 503 with Retry-After; 'no-answer' is no connection, no answer or a broken one, 500, 502, 504 and a bare
+ * How a request ended: 'accepted' is any complete response that is neither of the next two, a refusal too; 'throttled'
+ * is 429, or 503 with Retry-After; 'no-answer' is no connection, no response or a broken one, 500, 502, 504 and a bare
  * 503; 'aborted' is what the run itself broke off, which says nothing of the service.
  */
 export type PaceEnd = 'accepted' | 'throttled' | 'no-answer' | 'aborted';
+
+/** Shorter waits are what is left of a wait that a sum of fractions missed. */
+const noWaitMs = 1e-6;
 
 /**
  * The pace of one run. It has no clock and no timer: `nowMs` is monotonic milliseconds, may be fractional, never goes
  * back. The runner's loop is:
  *
- *     while (underWay < pace.limit && (waitMs = pace.waitMs(now())) === 0) send a row;
- *     wait until a request ends, or for waitMs where that is finite;
+ *     while (inFlight < pace.limit && (waitMs = pace.waitMs(now())) === 0) send a row;
+ *     wait until a request ends, or for waitMs if that is finite;
  *     if (pace.outage === 'gave-up') end the run;
  *
  * Every `started` is followed by one `ended` with its stamp.
  */
-export interface Pace {
-  /** How many requests may be under way now; at least 1. It may fall below what is under way. */
-  readonly limit: number;
-  /** How many may start a second; Infinity where nothing says so. */
-  readonly ratePerSecond: number;
-  /**
-   * Milliseconds until the next request may start, given that fewer than `limit` are under way: 0 for now. Infinity
-   * while only an end can change it: a probe is under way, or the run was given up. In an outage it lets one request
-   * through as the probe: any row will do.
-   */
-  waitMs(nowMs: number): number;
-  /** A request starts now. Gives a stamp to hand back with its end. */
-  started(nowMs: number): number;
-  /**
-   * A request ended.
-   *
-   * @param askedMs of a throttled one: the wait that the service asked for, jitter added; without it the pace backs
-   *   off by itself
-   */
-  ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void;
-  /**
-   * Until when the run is paused because it was throttled, in the time of `nowMs`; undefined when it is not. It may be
-   * past, until `waitMs` is asked again.
-   */
-  readonly pausedUntilMs: number | undefined;
-  /** What the pauses took in all, the rest of the present one included. */
-  readonly throttledMs: number;
-  /** How many pauses there were; one that was extended counts once. */
-  readonly episodes: number;
-  /** 'probing' while the service is gone and one probe at a time asks for it; 'gave-up' is for good. */
-  readonly outage: 'none' | 'probing' | 'gave-up';
-  /** Since when the service is gone, in the time of `nowMs`; undefined when it is not. */
-  readonly outageSinceMs: number | undefined;
-}
-
-/**
- * Starts the pace of a run.
- *
- * @param random gives a number from 0 up to 1
- */
-export function startPace(options: PaceOptions, random: () => number): Pace {
-  return new RunPace(options, random);
-}
-
-/** Waits below this are none: what is left of a wait that a sum of fractions missed. */
-const noWaitMs = 1e-6;
-
-/** Fields, not a closure's variables, so that a number that changes needs no new place. */
-class RunPace implements Pace {
+export class Pace {
   readonly #concurrency: ConcurrencySearch;
   #search: RateSearch;
   readonly #throttles = new ThrottleShare();
@@ -273,7 +218,16 @@ class RunPace implements Pace {
   #inFlight = 0;
   #isPaused = false;
 
-  constructor({ limitMax, ratePerSecond = Number.POSITIVE_INFINITY, maxWaitMs }: PaceOptions, random: () => number) {
+  /**
+   * @param options `limitMax`: --concurrency, at least 1; `ratePerSecond`: --rate; `maxWaitMs`: --max-wait, after which
+   *   an outage ends the run
+   * @param random gives a number from 0 up to 1
+   */
+  constructor(
+    options: { readonly limitMax: number; readonly ratePerSecond?: number | undefined; readonly maxWaitMs: number },
+    random: () => number,
+  ) {
+    const { limitMax, ratePerSecond = Number.POSITIVE_INFINITY, maxWaitMs } = options;
     this.#concurrency = new ConcurrencySearch(limitMax);
     this.#search = new RateSearch(ratePerSecond);
     this.#pause = new ThrottlePause(random);
@@ -282,34 +236,45 @@ class RunPace implements Pace {
     this.#applyRate(0);
   }
 
+  /** The maximum number of concurrent requests now, at least 1. It may fall below the number in flight. */
   get limit(): number {
     return this.#throttles.placesOf(this.#concurrency.limit);
   }
 
+  /** The maximum number of requests that start a second; Infinity without a known limit. */
   get ratePerSecond(): number {
     return this.#rate;
   }
 
+  /** The end of a pause after throttles; undefined without one. May be past until the next `waitMs`. */
   get pausedUntilMs(): number | undefined {
     return this.#isPaused ? this.#pause.endMs : undefined;
   }
 
+  /** The total time of pauses, with the rest of the current one. */
   get throttledMs(): number {
     return this.#pause.totalMs;
   }
 
+  /** The number of pauses; one that was extended counts once. */
   get episodes(): number {
     return this.#pause.episodes;
   }
 
-  get outage(): Pace['outage'] {
+  /** 'probing' while the service does not respond and one request at a time is sent; 'gave-up' is final. */
+  get outage(): CircuitBreaker['state'] {
     return this.#breaker.state;
   }
 
+  /** When the outage began; undefined without one. */
   get outageSinceMs(): number | undefined {
     return this.#breaker.sinceMs;
   }
 
+  /**
+   * Milliseconds until the next request may start, given that fewer than `limit` are in flight. Infinity if only an end
+   * can change it: a probe is in flight, or the run was given up. In an outage one request may start, as the probe.
+   */
   waitMs(nowMs: number): number {
     const ms = this.#limiter.waitMs(nowMs);
     const closedMs = this.#isPaused || this.#breaker.state !== 'none' ? this.#blockedMs(nowMs) : 0;
@@ -317,6 +282,7 @@ class RunPace implements Pace {
     return ms > noWaitMs || closedMs > 0 ? Math.max(ms, closedMs) : 0;
   }
 
+  /** Records the start of a request; returns the stamp to pass with its end. */
   started(nowMs: number): number {
     this.#inFlight += 1;
     this.#limiter.started(nowMs);
@@ -327,6 +293,11 @@ class RunPace implements Pace {
     return nowMs;
   }
 
+  /**
+   * Records the end of a request.
+   *
+   * @param askedMs of a throttled one: the wait that the service asked for, with jitter; without it the pace backs off
+   */
   ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void {
     this.#inFlight -= 1;
     switch (end) {

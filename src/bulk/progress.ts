@@ -5,7 +5,7 @@ import type { ProgressDisplay } from '../output/progress-bar.ts';
 import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
 import type { Pace } from './pace.ts';
 import type { SettledCounts } from './plan.ts';
-import type { RunningRun } from './runner.ts';
+import type { Run } from './runner.ts';
 
 /** Shorter work draws nothing (clig.dev asks for a reaction within 100 ms). */
 const firstDrawMs = 50;
@@ -78,7 +78,7 @@ export interface Progress {
 
 /** The sources of the progress of a run. */
 export interface Watched {
-  readonly running: RunningRun;
+  readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
   readonly pace: Pace;
   readonly report: SettledCounts;
   /** The rows of this session. */

@@ -35,18 +35,6 @@ export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T
   readonly maxWaitMs?: number | undefined;
 }
 
-/** The progress and the end of a run. */
-export interface RunningRun {
-  readonly sent: number;
-  readonly retries: number;
-  readonly inFlight: number;
-  /** Whether the run has stopped sending. */
-  readonly isStopping: boolean;
-  readonly elapsedMs: number;
-  /** Rejects only on a bug in the runner itself. */
-  readonly ended: Promise<RunEnd>;
-}
-
 /** How a session ended. */
 export interface RunEnd {
   readonly totals: RunTotals;
@@ -71,12 +59,9 @@ const serviceDriftMs = 60_000;
 /** The longest time of a row between its file and its turn, apart from the sync of its intent, in milliseconds. */
 const slackMs = 10;
 
-/** Starts a run. */
-export function startRun<R extends NumberedRow, T>(options: RunOptions<R, T>): RunningRun {
-  return new Run(options);
-}
-
-class Run<R extends NumberedRow, T> implements RunningRun {
+/** A run in progress. */
+export class Run<R extends NumberedRow, T> {
+  /** Rejects only on a bug in the runner itself. */
   readonly ended: Promise<RunEnd>;
   readonly #options: RunOptions<R, T>;
   readonly #tasks: TaskReader<R>;
@@ -139,6 +124,7 @@ class Run<R extends NumberedRow, T> implements RunningRun {
     return this.#inFlight;
   }
 
+  /** Whether the run has stopped sending. */
   get isStopping(): boolean {
     return this.#stop !== undefined;
   }

@@ -6,12 +6,12 @@ import { countOf, oneLine } from '../core/text.ts';
 import { shellWord } from '../output/request.ts';
 import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
-import { startPace } from './pace.ts';
+import { Pace } from './pace.ts';
 import type { KnownResults, PlannedRow, RunPlan } from './plan.ts';
 import { openProgress } from './progress.ts';
 import type { RunRecording } from './record.ts';
 import { RowReport } from './row-report.ts';
-import { type RunEnd, startRun } from './runner.ts';
+import { Run, type RunEnd } from './runner.ts';
 
 /**
  * Runs a plan, and prints results and summary.
@@ -127,8 +127,8 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
-    const pace = startPace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
-    const running = startRun({
+    const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const running = new Run({
       tasks: plan.tasks,
       sender: plan.createSender(client),
       journal: recorded?.journal ?? noJournal,

@@ -2,30 +2,21 @@
 import { beginningOf, type RawRow, type RowFault, rowLengthMax, tooLong } from './types.ts';
 
 /**
- * Text of whole records, and where each begins in it. Blank lines are in the text, and are no records. A record that is
- * too long may be cut short: its beginning is given as soon as it is too long, and its rest never.
+ * Text of whole records, and the place of each in it, its line end included. Blank lines are not records. A record that
+ * is too long is cut: its beginning is given as soon as it is too long, and its rest never.
  */
-export interface SplitBlock {
+interface SplitBlock {
   readonly text: string;
-  readonly records: readonly SplitRecord[];
+  readonly records: readonly {
+    readonly start: number;
+    readonly end: number;
+    /** The line in which it begins, from 1. */
+    readonly line: number;
+    readonly problem: string | undefined;
+  }[];
 }
 
-export interface SplitRecord {
-  /** The part of the block's text, its line end included. */
-  readonly start: number;
-  readonly end: number;
-  /** The line in which it begins, from 1. */
-  readonly line: number;
-  /** What is seen at its end already; nothing else is to be expected of it then. */
-  readonly problem: string | undefined;
-}
-
-export interface CsvSplitter {
-  /** The records that have ended by now, and one that has become too long. */
-  cut(text: string): SplitBlock;
-  /** The last one, which may have no line end. */
-  end(): SplitBlock;
-}
+type SplitRecord = SplitBlock['records'][number];
 
 // The state before the next character: a quote opens only at the start of a field (RFC 4180, section 2.5).
 const atField = 0;
@@ -38,12 +29,8 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** @param line that of the first character, from 1 */
-export function createCsvSplitter(delimiter: string, line = 1): CsvSplitter {
-  return new RecordSplitter(delimiter, line);
-}
-
-class RecordSplitter implements CsvSplitter {
+/** Splits text that comes in parts into its records. */
+export class CsvSplitter {
   readonly #separator: number;
   /** The text of a record that has not ended, as far as it has been looked at, and in what state that ended. */
   #begun = '';
@@ -59,16 +46,19 @@ class RecordSplitter implements CsvSplitter {
   /** The record is too long: its beginning has been given, and its rest is skipped. */
   #isTooLong = false;
 
-  constructor(delimiter: string, line: number) {
+  /** @param line that of the first character, from 1 */
+  constructor(delimiter: string, line = 1) {
     this.#separator = delimiter.charCodeAt(0);
     this.#line = line;
     this.#startLine = line;
   }
 
+  /** The records that have ended by now, and one that has become too long. */
   cut(text: string): SplitBlock {
     return this.#cutUp(this.#rest + text, false);
   }
 
+  /** The last record, which may have no line end. */
   end(): SplitBlock {
     return this.#cutUp(this.#rest, true);
   }
@@ -184,7 +174,7 @@ export async function* csvRecords(
   delimiter: string,
   line: number,
 ): AsyncGenerator<readonly RawRow[]> {
-  const splitter = createCsvSplitter(delimiter, line);
+  const splitter = new CsvSplitter(delimiter, line);
   const rows = ({ text: block, records }: SplitBlock) => records.map((record) => toRow(block, record, delimiter));
   for await (const part of text) {
     const block = splitter.cut(part);

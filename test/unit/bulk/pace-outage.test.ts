@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type Pace, type PaceEnd, startPace } from '../../../src/bulk/pace.ts';
+import { Pace, type PaceEnd } from '../../../src/bulk/pace.ts';
 import { type Service, simulate, steady } from './pace-simulation.ts';
 
 const maxWaitMs = 900_000;
 
 /** A pace that was answered once, and then so often not, the last time at `nowMs`. */
 function failedPace(failures: number, nowMs = 1000, more: { maxWaitMs?: number } = {}): Pace {
-  const pace = startPace({ limitMax: 32, maxWaitMs, ...more }, () => 0.5);
+  const pace = new Pace({ limitMax: 32, maxWaitMs, ...more }, () => 0.5);
   pace.ended(pace.started(0), 'accepted', 1);
   fail(pace, failures, nowMs);
   return pace;
@@ -38,7 +38,7 @@ describe('an outage', () => {
   });
 
   test('never begins before the first answer of a run: the retries of the rows decide', () => {
-    const pace = startPace({ limitMax: 32, maxWaitMs }, () => 0.5);
+    const pace = new Pace({ limitMax: 32, maxWaitMs }, () => 0.5);
     fail(pace, 100, 1000);
 
     expect([pace.outage, pace.waitMs(1000)]).toEqual(['none', 0]);
@@ -82,7 +82,7 @@ describe('an outage', () => {
   });
 
   test('ends with a slow answer, too, but for one to what was sent before the first that failed', () => {
-    const pace = startPace({ limitMax: 32, maxWaitMs }, () => 0.5);
+    const pace = new Pace({ limitMax: 32, maxWaitMs }, () => 0.5);
     pace.ended(pace.started(0), 'accepted', 1);
     const before = pace.started(10);
     const failing = Array.from({ length: 8 }, (_, at) => pace.started(20 + at));

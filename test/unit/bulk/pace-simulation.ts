@@ -1,5 +1,5 @@
 /** Services that exist in numbers alone, and a run over them: hours of it in a moment, and the same each time. */
-import { type Pace, startPace } from '../../../src/bulk/pace.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
 
 /** What a simulated service does with a request, decided when it comes in. */
 export interface Reply {
@@ -87,7 +87,7 @@ class Run {
     this.#random = numbersFrom(options.seed ?? 1);
     this.#unsent = options.rows ?? Number.POSITIVE_INFINITY;
     const { limitMax = 64, maxWaitMs = 900_000, ratePerSecond } = options;
-    this.#pace = startPace({ limitMax, maxWaitMs, ratePerSecond }, this.#random);
+    this.#pace = new Pace({ limitMax, maxWaitMs, ratePerSecond }, this.#random);
   }
 
   run(): RunResult {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Pace, startPace } from '../../../src/bulk/pace.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
 import {
   atMost,
   fixedWindow,
@@ -36,7 +36,7 @@ function mostWithin(times: readonly number[], windowMs: number): number {
 
 /** Starts a pace past its first answer. */
 function answeredPace(limitMax = 32): Pace {
-  const pace = startPace({ limitMax, maxWaitMs: 900_000 }, () => 0.5);
+  const pace = new Pace({ limitMax, maxWaitMs: 900_000 }, () => 0.5);
   pace.ended(pace.started(0), 'accepted', 10);
   return pace;
 }
@@ -464,7 +464,7 @@ describe('a pause', () => {
   });
 
   test('N28: without a Retry-After it backs off from 1 s, twice as long for each in a row, up to 20 s', () => {
-    const pace = startPace({ limitMax: 4, maxWaitMs: 900_000 }, () => 1 - 1e-9);
+    const pace = new Pace({ limitMax: 4, maxWaitMs: 900_000 }, () => 1 - 1e-9);
     let nowMs = 0;
     const waits = Array.from({ length: 7 }, () => {
       refuse(pace, nowMs);
@@ -480,7 +480,7 @@ describe('a pause', () => {
 
   test('N28: never pauses for less than 100 ms', () => {
     for (const askedMs of [undefined, 0, 1]) {
-      const pace = startPace({ limitMax: 4, maxWaitMs: 900_000 }, () => 0);
+      const pace = new Pace({ limitMax: 4, maxWaitMs: 900_000 }, () => 0);
       refuse(pace, 10, askedMs);
 
       expect(pace.waitMs(10)).toBe(100);

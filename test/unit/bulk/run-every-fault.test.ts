@@ -4,8 +4,8 @@ import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 import type { Task } from '../../../src/bulk/outcome.ts';
-import { startPace } from '../../../src/bulk/pace.ts';
-import { startRun } from '../../../src/bulk/runner.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
+import { Run } from '../../../src/bulk/runner.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
@@ -91,13 +91,13 @@ async function runOnce(world: World, io: JournalIo, replay: Replay | undefined):
       replay === undefined
         ? createJournal(path, sampleHeader(rows), session, io)
         : reopenJournal(path, replay, session, io);
-    const { ended } = startRun<Row, string>({
+    const { ended } = new Run<Row, string>({
       tasks: tasksOf(replay),
       sender: senderOf(world, never),
       journal,
       counts: { ...(replay?.counts ?? { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows }) },
       nextSeq: replay?.nextSeq ?? 1,
-      pace: startPace({ limitMax: limit, maxWaitMs: 60_000 }, world.random.next),
+      pace: new Pace({ limitMax: limit, maxWaitMs: 60_000 }, world.random.next),
       limitMax: limit,
       retries: 4,
       maxErrors: Number.POSITIVE_INFINITY,

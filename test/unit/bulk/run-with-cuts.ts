@@ -4,8 +4,8 @@ import type { SessionStart } from '../../../src/bulk/journal-format.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 import { journalRecords, type Replay, readJournal } from '../../../src/bulk/journal-read.ts';
 import type { Task } from '../../../src/bulk/outcome.ts';
-import { startPace } from '../../../src/bulk/pace.ts';
-import { startRun } from '../../../src/bulk/runner.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
+import { Run } from '../../../src/bulk/runner.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { type PowerLossDisk, powerLossDisk } from '../../support/power-loss.ts';
 import { type SeededRandom, seededRandom } from '../../support/seeded-random.ts';
@@ -114,13 +114,13 @@ async function runSession(
   const { rows, limit, printed, random } = world;
   const clock = hurriedClock(cut);
   const counts = replay?.counts ?? { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
-  const running = startRun<Row, string>({
+  const running = new Run<Row, string>({
     tasks: tasksOf(world, replay),
     sender: senderOf(world, cut),
     journal,
     counts: { ...counts },
     nextSeq: replay?.nextSeq ?? 1,
-    pace: startPace({ limitMax: limit, maxWaitMs: 60_000 }, random.next),
+    pace: new Pace({ limitMax: limit, maxWaitMs: 60_000 }, random.next),
     limitMax: limit,
     retries: 4,
     maxErrors: Number.POSITIVE_INFINITY,

@@ -5,8 +5,8 @@ import type { AttemptResult, NotDone } from '../../../src/api/client.ts';
 import type { RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
 import type { RowResult, RunningCounts, Task } from '../../../src/bulk/outcome.ts';
-import { type Pace, startPace } from '../../../src/bulk/pace.ts';
-import { type RunEnd, type RunningRun, type RunOptions, startRun } from '../../../src/bulk/runner.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
+import { Run, type RunEnd, type RunOptions } from '../../../src/bulk/runner.ts';
 import { Failure, type FailureKind } from '../../../src/core/errors.ts';
 import type { Clock } from '../../../src/core/host.ts';
 
@@ -97,7 +97,7 @@ export interface RunSays extends Partial<Omit<RunOptions<TestRow, string>, 'task
 
 /** A run, and all that it did. */
 export interface WatchedRun {
-  readonly running: RunningRun;
+  readonly running: Run<TestRow, string>;
   readonly clock: JumpingClock;
   readonly pace: Pace;
   readonly events: readonly Event[];
@@ -124,7 +124,7 @@ export function watchedRun(says: RunSays): WatchedRun {
   const underWay = { now: 0, max: 0 };
   const tasks = says.tasks ?? Array.from({ length: rows }, (_, index) => sendTask(index + 1));
   const counts = says.counts ?? { ...noRows, left: tasks.length };
-  const pace = says.pace ?? startPace({ limitMax: says.limitMax ?? 8, maxWaitMs: 900_000 }, () => 0.5);
+  const pace = says.pace ?? new Pace({ limitMax: says.limitMax ?? 8, maxWaitMs: 900_000 }, () => 0.5);
   const attempt = async ({ number }: TestRow): Promise<AttemptResult<string>> => {
     const nth = (attempts.get(number) ?? 0) + 1;
     attempts.set(number, nth);
@@ -136,7 +136,7 @@ export function watchedRun(says: RunSays): WatchedRun {
     events.push({ what: 'answered', row: number });
     return answer(number, nth, clock.monotonicMs());
   };
-  const running = startRun<TestRow, string>({
+  const running = new Run<TestRow, string>({
     ...{ limitMax: 8, retries: 4, maxErrors: Number.POSITIVE_INFINITY, nextSeq: 1, reportLeft: false, signal: never },
     journal: watchedJournal(says, { events, records, clock, syncMs }),
     ...says,

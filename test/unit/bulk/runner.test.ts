@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AttemptResult } from '../../../src/api/client.ts';
 import type { Task } from '../../../src/bulk/outcome.ts';
-import { type Pace, startPace } from '../../../src/bulk/pace.ts';
+import { Pace } from '../../../src/bulk/pace.ts';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import { done, type Event, notDone, sendTask, steps, type TestRow, watchedRun } from './runner-world.ts';
 
 /** A pace that never holds back. */
 function freePace(limit: number): Pace {
-  return {
+  const pace: Pick<Pace, keyof Pace> = {
     limit,
     waitMs: () => 0,
     started: (nowMs) => nowMs,
@@ -18,6 +18,7 @@ function freePace(limit: number): Pace {
     ...{ pausedUntilMs: undefined, throttledMs: 0, episodes: 0, outage: 'none', outageSinceMs: undefined },
     ratePerSecond: Number.POSITIVE_INFINITY,
   };
+  return pace as Pace;
 }
 
 describe('what is on disk when', () => {
@@ -175,7 +176,7 @@ describe('how many', () => {
   }, 20_000);
 
   test('at a slow rate a row that is not answered holds none of the others back', async () => {
-    const pace = startPace({ limitMax: 8, ratePerSecond: 10, maxWaitMs: 900_000 }, () => 0.5);
+    const pace = new Pace({ limitMax: 8, ratePerSecond: 10, maxWaitMs: 900_000 }, () => 0.5);
     const run = watchedRun({ rows: 8, pace, syncMs: 1, takesMs: (row) => (row === 5 ? 5000 : 10) });
 
     await run.end();
@@ -360,9 +361,9 @@ describe('a stop', () => {
     }
     const made = watchedRun({ rows: 0, counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 } });
     await made.end();
-    const { startRun } = await import('../../../src/bulk/runner.ts');
+    const { Run } = await import('../../../src/bulk/runner.ts');
     const results: number[] = [];
-    const running = startRun<TestRow, string>({
+    const running = new Run<TestRow, string>({
       ...{ tasks: tasks(), limitMax: 2, retries: 0, maxErrors: 9, nextSeq: 1, reportLeft: false, pace: freePace(2) },
       ...{ clock: made.clock, signal: new AbortController().signal },
       counts: { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 5 },

@@ -2,7 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createCsvSplitter, csvRecords } from '../../../src/rows/csv.ts';
+import { CsvSplitter, csvRecords } from '../../../src/rows/csv.ts';
 import { rowsFrom, told } from './rows-from.ts';
 
 describe('what is a row', () => {
@@ -239,7 +239,7 @@ describe('blocks', () => {
   test('what the splitter takes for one record csv-parse does too, or finds it bad', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const splitter = createCsvSplitter(',');
+        const splitter = new CsvSplitter(',');
         for (const { text, records } of [splitter.cut(pieces.join('')), splitter.end()]) {
           for (const { start, end } of records) expect(countIn(text.slice(start, end))).toBe(1);
         }
