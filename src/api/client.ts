@@ -108,15 +108,15 @@ export interface NotDone extends AttemptInfo {
   /** The wait before the next attempt in milliseconds; undefined if the request must not be retried. */
   readonly waitMs: number | undefined;
   /** The wait is the service's Retry-After. */
-  readonly isAsked: boolean;
-  readonly concerns: FailureScope;
+  readonly isRetryAfter: boolean;
+  readonly scope: FailureScope;
   /** The error if there is no further attempt: a `Failure`, or the reason of the stop. */
   readonly failure: () => unknown;
 }
 
 export interface AttemptInfo {
   readonly outcome: Outcome;
-  readonly sign: ServiceSignal;
+  readonly service: ServiceSignal;
   readonly tookMs: number;
 }
 
@@ -191,7 +191,7 @@ interface Judged {
 
 interface Wait {
   readonly ms?: number;
-  readonly isAsked?: boolean;
+  readonly isRetryAfter?: boolean;
   readonly tooLongMs?: number;
 }
 
@@ -235,7 +235,7 @@ class Attempts<T> implements RequestAttempts<T> {
     if (head !== undefined) this.#shared.service.hear(head);
     const ended = this.#judge(attempt);
     if (!('value' in ended)) return this.#notDone(ended, tookMs, mayRepeat);
-    const done: Done<T> = { isDone: true, value: ended.value, outcome: 'applied', sign: 'answered', tookMs };
+    const done: Done<T> = { isDone: true, value: ended.value, outcome: 'applied', service: 'ok', tookMs };
     if (this.#shared.options.onAttempt === undefined) return done;
     return this.#report({ attempt, outcome: 'applied' }, tookMs, undefined).then(() => done);
   }
@@ -246,14 +246,14 @@ class Attempts<T> implements RequestAttempts<T> {
     if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
     const wait: Wait = mayRepeat ? this.#waitAfter(ended) : {};
     await this.#report(ended, tookMs, wait.ms);
-    const told = { outcome: ended.outcome, sign: toServiceSignal(ended.attempt), tookMs };
+    const told = { outcome: ended.outcome, service: toServiceSignal(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...told };
     const { attempt, unusable, isForeign } = ended;
-    const concerns =
-      wait.tooLongMs === undefined ? toFailureScope(this.#method, attempt, unusable !== undefined, isForeign) : 'every';
+    const scope =
+      wait.tooLongMs === undefined ? toFailureScope(this.#method, attempt, unusable !== undefined, isForeign) : 'run';
     const failure = () => this.#failure(ended, wait.tooLongMs);
-    return { isDone: false, waitMs: wait.ms, isAsked: wait.isAsked === true, concerns, failure, ...told };
+    return { isDone: false, waitMs: wait.ms, isRetryAfter: wait.isRetryAfter === true, scope, failure, ...told };
   }
 
   #judge(attempt: Attempt): Judged | { readonly value: T } {
@@ -279,7 +279,7 @@ class Attempts<T> implements RequestAttempts<T> {
     const askedMs = response && retryAfterMs(response, clock.now());
     if (askedMs !== undefined && askedMs > maxWaitMs) return { tooLongMs: askedMs };
     const ms = delayMs({ attempt: this.#number, isThrottled: isThrottled(response), askedMs }, random);
-    return this.#isKeyOld(ms) ? {} : { ms, isAsked: askedMs !== undefined };
+    return this.#isKeyOld(ms) ? {} : { ms, isRetryAfter: askedMs !== undefined };
   }
 
   /** By the monotonic clock, which stops while the machine sleeps, the wall clock, and that of the service. */
@@ -304,8 +304,8 @@ class Attempts<T> implements RequestAttempts<T> {
   /** The result in place of an attempt that would be too late for the key. */
   #heldBack(): NotDone {
     const failure = () => this.#failure({ ...before, outcome: 'unknown' });
-    const told = { outcome: 'unknown', sign: 'answered', tookMs: 0 } as const;
-    return { isDone: false, waitMs: undefined, isAsked: false, concerns: 'itself', failure, ...told };
+    const told = { outcome: 'unknown', service: 'ok', tookMs: 0 } as const;
+    return { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row', failure, ...told };
   }
 
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {

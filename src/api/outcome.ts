@@ -107,17 +107,17 @@ export function isDoubtful(method: Method, outcome: Outcome): boolean {
   return outcome === 'unknown' && !isRead(method);
 }
 
-/** `silent`: no response, 500, 502, 504, or 503 without Retry-After. */
-export type ServiceSignal = 'answered' | 'throttled' | 'silent';
+/** `unreachable`: no response, 500, 502, 504, or 503 without Retry-After. */
+export type ServiceSignal = 'ok' | 'throttled' | 'unreachable';
 
 export function toServiceSignal({ response }: Attempt): ServiceSignal {
-  if (response === undefined) return 'silent';
+  if (response === undefined) return 'unreachable';
   if (isThrottled(response)) return 'throttled';
-  return response.status >= 500 && response.status !== 501 && response.status !== 505 ? 'silent' : 'answered';
+  return response.status >= 500 && response.status !== 501 && response.status !== 505 ? 'unreachable' : 'ok';
 }
 
-/** The requests that a failure affects: this one, all of the run, or all until one has succeeded. */
-export type FailureScope = 'itself' | 'every' | 'every-until-done';
+/** The rows that a failure affects. */
+export type FailureScope = 'row' | 'run' | 'run-until-first-success';
 
 /**
  * The requests that a failure affects (bulk-5). A rejected token, a redirect, an untrusted certificate and an HTML page
@@ -132,12 +132,12 @@ export function toFailureScope(
   isUnusable: boolean,
   isForeign = false,
 ): FailureScope {
-  if (response === undefined) return ofEvery.has(error.kind) ? 'every' : 'itself';
+  if (response === undefined) return ofEvery.has(error.kind) ? 'run' : 'row';
   const { status } = response;
-  if (isOfEvery(response, isUnusable) || (isForeign && method === 'POST')) return 'every';
+  if (isOfEvery(response, isUnusable) || (isForeign && method === 'POST')) return 'run';
   const isNotFound = status === 404 || status === 410;
   const isElsewhere = method === 'POST' ? isNotFound || isUnusable : isNotFound && isHtml(response);
-  return status === 403 || isElsewhere ? 'every-until-done' : 'itself';
+  return status === 403 || isElsewhere ? 'run-until-first-success' : 'row';
 }
 
 const ofEvery: ReadonlySet<string> = new Set(['untrusted', 'not-local']);

@@ -86,23 +86,23 @@ export interface RetryDecision {
 /**
  * Decides what follows a failed attempt, for its row and for the run (docs/decisions.md, bulk-5, retries-5).
  *
- * A failure that concerns every row stops the run and is not counted as the row's. Neither is a throttle, nor a request
+ * A failure that affects every row stops the run and is not counted as the row's. Neither is a throttle, nor a request
  * that could not be sent after the service had responded before: outages are judged over all rows. Before the first
  * response it is as for a single item: the first row that runs out of retries ends the run.
  */
 export function decideRetry(step: NotDone, run: RunContext): RetryDecision {
-  const concernsAll = step.concerns === 'every' || (step.concerns === 'every-until-done' && !run.hasDone);
-  if (concernsAll) return ended(step, 'left', { stopReason: step.failure() });
+  const affectsAll = step.scope === 'run' || (step.scope === 'run-until-first-success' && !run.hasDone);
+  if (affectsAll) return ended(step, 'left', { stopReason: step.failure() });
   const counts = countsAgainst(step, run);
   const mayRepeat = step.waitMs !== undefined && (!counts || run.tries + 1 <= run.triesMax);
   if (mayRepeat) return run.isStopping ? ended(step, 'left', {}) : { row: 'retry', counts };
-  if (step.sign === 'silent' && !run.hasResponded) return ended(step, 'left', { stopReason: step.failure() });
-  return ended(step, run.isStopping && step.sign === 'silent' ? 'left' : 'failed', {});
+  if (step.service === 'unreachable' && !run.hasResponded) return ended(step, 'left', { stopReason: step.failure() });
+  return ended(step, run.isStopping && step.service === 'unreachable' ? 'left' : 'failed', {});
 }
 
-function countsAgainst({ sign, outcome }: NotDone, { hasResponded, isOutage }: RunContext): boolean {
-  if (sign === 'throttled') return false;
-  return !(sign === 'silent' && (isOutage || (outcome === 'not-sent' && hasResponded)));
+function countsAgainst({ service, outcome }: NotDone, { hasResponded, isOutage }: RunContext): boolean {
+  if (service === 'throttled') return false;
+  return !(service === 'unreachable' && (isOutage || (outcome === 'not-sent' && hasResponded)));
 }
 
 /** Ends the row; in doubt if the request may have taken effect. */
@@ -132,13 +132,13 @@ export class ServiceHealth {
 
   /** Records an attempt; returns whether the service has only throttled for longer than `maxWaitMs`. */
   observe(step: AttemptResult<unknown>, nowMs: number): boolean {
-    if (step.sign === 'silent') {
+    if (step.service === 'unreachable') {
       if (!step.isDone) this.#silence = step.failure;
       return false;
     }
     this.#hasResponded = true;
-    if (step.sign === 'answered') this.#throttledSinceMs = undefined;
-    if (step.sign !== 'throttled' || step.isDone) return false;
+    if (step.service === 'ok') this.#throttledSinceMs = undefined;
+    if (step.service !== 'throttled' || step.isDone) return false;
     this.#throttledSinceMs ??= nowMs;
     return nowMs - this.#throttledSinceMs > this.#maxWaitMs;
   }

@@ -302,12 +302,12 @@ export class Run<R extends NumberedRow, T> {
 
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
     const { pace } = this.#options;
-    if (step.sign !== 'throttled') {
-      pace.ended(stamp, step.sign === 'silent' ? 'no-answer' : 'accepted', nowMs);
+    if (step.service !== 'throttled') {
+      pace.ended(stamp, step.service === 'unreachable' ? 'no-answer' : 'accepted', nowMs);
       return;
     }
     const { pausedUntilMs: before } = pace;
-    pace.ended(stamp, 'throttled', nowMs, step.isDone || !step.isAsked ? undefined : step.waitMs);
+    pace.ended(stamp, 'throttled', nowMs, step.isDone || !step.isRetryAfter ? undefined : step.waitMs);
     const { pausedUntilMs: until } = pace;
     if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
   }

@@ -27,7 +27,7 @@ export function doneIfMissing<T, V>(step: AttemptResult<T>, value: V): AttemptRe
 
 /** Whether the service reports that the item does not exist; an HTML page does not count. */
 export function isMissing(step: AttemptResult<unknown>): boolean {
-  if (step.isDone || step.outcome !== 'refused' || step.concerns !== 'itself') return false;
+  if (step.isDone || step.outcome !== 'refused' || step.scope !== 'row') return false;
   const failure = step.failure();
   return failure instanceof Failure && failure.kind === 'not-found';
 }

@@ -104,7 +104,7 @@ class Removal {
     // It was only read. But what an earlier process sent may have deleted it.
     const failure = () => {
       const found = seen.failure();
-      if (this.#sentMsAgo === undefined || seen.concerns !== 'itself' || !(found instanceof Failure)) return found;
+      if (this.#sentMsAgo === undefined || seen.scope !== 'row' || !(found instanceof Failure)) return found;
       const { details, message } = found;
       return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was deleted: ${message}`, {
         ...details,
@@ -139,15 +139,15 @@ class Removal {
         outcome: 'refused',
       });
     };
-    const { sign, tookMs } = step;
+    const { service, tookMs } = step;
     return {
       isDone: false,
       outcome: 'refused',
-      sign,
+      service,
       tookMs,
       waitMs: undefined,
-      isAsked: false,
-      concerns: 'itself',
+      isRetryAfter: false,
+      scope: 'row',
       failure,
     };
   }

@@ -6,7 +6,7 @@ import { answered, clientWith, lost, operation, page, requestOf, tookMs, unreada
 
 describe('a step', () => {
   test('that is done has the value, watched or not', async () => {
-    const done = { isDone: true, value: 'done', outcome: 'applied', sign: 'answered', tookMs };
+    const done = { isDone: true, value: 'done', outcome: 'applied', service: 'ok', tookMs };
     const watched = { onAttempt: async () => {} };
 
     expect(
@@ -27,34 +27,34 @@ describe('a step', () => {
       answered(500),
       answered(422),
     ]).client.startAttempts(operation(1));
-    const itself = { isDone: false, concerns: 'itself', tookMs };
+    const itself = { isDone: false, scope: 'row', tookMs };
 
     expect(await exchange.attempt()).toMatchObject({
       ...itself,
-      ...{ outcome: 'refused', sign: 'throttled', waitMs: 2100, isAsked: true },
+      ...{ outcome: 'refused', service: 'throttled', waitMs: 2100, isRetryAfter: true },
     });
     expect(await exchange.attempt()).toMatchObject({
       ...itself,
-      ...{ outcome: 'unknown', sign: 'silent', waitMs: 500, isAsked: false },
+      ...{ outcome: 'unknown', service: 'unreachable', waitMs: 500, isRetryAfter: false },
     });
     expect(await exchange.attempt()).toMatchObject({
       ...itself,
-      ...{ outcome: 'refused', sign: 'answered', waitMs: undefined, isAsked: false },
+      ...{ outcome: 'refused', service: 'ok', waitMs: undefined, isRetryAfter: false },
     });
   });
 
   test('says whom it is about', async () => {
-    const concernsOf = async (response = answered(200), method: 'GET' | 'POST' = 'POST') => {
+    const scopeOf = async (response = answered(200), method: 'GET' | 'POST' = 'POST') => {
       const step = await clientWith([response])
         .client.startAttempts(operation(1, method, { read: unreadable }))
         .attempt();
-      return 'concerns' in step ? step.concerns : 'it is done';
+      return 'scope' in step ? step.scope : 'it is done';
     };
 
-    expect(await concernsOf(page)).toBe('every');
-    expect(await concernsOf(answered(201))).toBe('every-until-done');
-    expect(await concernsOf(answered(404, { 'content-type': 'text/html' }), 'GET')).toBe('every-until-done');
-    expect(await concernsOf(answered(422))).toBe('itself');
+    expect(await scopeOf(page)).toBe('run');
+    expect(await scopeOf(answered(201))).toBe('run-until-first-success');
+    expect(await scopeOf(answered(404, { 'content-type': 'text/html' }), 'GET')).toBe('run-until-first-success');
+    expect(await scopeOf(answered(422))).toBe('row');
   });
 
   test('after which the service wants to be left alone for too long is about every request', async () => {
@@ -62,7 +62,7 @@ describe('a step', () => {
 
     const step = await client.startAttempts(operation(1)).attempt();
 
-    expect(step).toMatchObject({ isDone: false, waitMs: undefined, isAsked: false, concerns: 'every' });
+    expect(step).toMatchObject({ isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'run' });
     expect('failure' in step && step.failure()).toMatchObject({ message: expect.stringContaining('wait 500 s') });
   });
 });

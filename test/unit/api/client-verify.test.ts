@@ -85,7 +85,7 @@ describe('a read that may prove a write', () => {
     await exchange.attempt();
 
     expect(await exchange.attempt()).toEqual({
-      ...{ isDone: true, value: 'proven', outcome: 'refused', sign: 'answered' },
+      ...{ isDone: true, value: 'proven', outcome: 'refused', service: 'ok' },
       tookMs: expect.any(Number),
     });
   });

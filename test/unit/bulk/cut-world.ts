@@ -80,14 +80,14 @@ async function attempt(world: World, row: Row, key: string): Promise<AttemptResu
   await turns(random.whole(6));
   const id = isLost && !isApplied ? undefined : service.create(row, key);
   world.moment();
-  if (isLost || id === undefined) return notDone('unknown', 'silent', honorsKeys ? 5 : undefined);
+  if (isLost || id === undefined) return notDone('unknown', 'unreachable', honorsKeys ? 5 : undefined);
   await turns(random.whole(6));
-  return { isDone: true, outcome: 'applied', sign: 'answered', tookMs: 1, value: id };
+  return { isDone: true, outcome: 'applied', service: 'ok', tookMs: 1, value: id };
 }
 
 function notDone(
   outcome: 'refused' | 'unknown',
-  sign: 'throttled' | 'silent',
+  service: 'throttled' | 'unreachable',
   waitMs: number | undefined,
 ): AttemptResult<string> {
   const failure = () =>
@@ -95,11 +95,11 @@ function notDone(
   return {
     isDone: false,
     outcome,
-    sign,
+    service,
     tookMs: 1,
     waitMs,
-    isAsked: sign === 'throttled',
-    concerns: 'itself',
+    isRetryAfter: service === 'throttled',
+    scope: 'row',
     failure,
   };
 }

@@ -231,15 +231,15 @@ export function sendTask(number: number): Task<TestRow> {
 
 /** An attempt that was a success. */
 export function done(value = 'id'): AttemptResult<string> {
-  return { isDone: true, value, outcome: 'applied', sign: 'answered', tookMs: 10 };
+  return { isDone: true, value, outcome: 'applied', service: 'ok', tookMs: 10 };
 }
 
 /** An attempt that was none. */
 export function notDone(more: Partial<NotDone> & { readonly kind?: FailureKind }) {
   const { kind = 'refused', ...step } = more;
   return {
-    ...{ isDone: false, outcome: 'refused', sign: 'answered', tookMs: 10, waitMs: undefined, isAsked: false },
-    ...{ concerns: 'itself', failure: () => new Failure(kind, `it was ${kind}`) },
+    ...{ isDone: false, outcome: 'refused', service: 'ok', tookMs: 10, waitMs: undefined, isRetryAfter: false },
+    ...{ scope: 'row', failure: () => new Failure(kind, `it was ${kind}`) },
     ...step,
   } as NotDone;
 }
@@ -247,9 +247,10 @@ export function notDone(more: Partial<NotDone> & { readonly kind?: FailureKind }
 /** What may be sent again after a wait, and what is not known of it. */
 export const steps = {
   refused: () => notDone({}),
-  throttled: (waitMs: number) => notDone({ kind: 'unavailable', sign: 'throttled', waitMs, isAsked: true }),
-  unreachable: (waitMs: number) => notDone({ kind: 'unreachable', outcome: 'not-sent', sign: 'silent', waitMs }),
-  doubtful: () => notDone({ kind: 'in-doubt', outcome: 'unknown', sign: 'silent' }),
-  doubtfulAgain: (waitMs: number) => notDone({ kind: 'in-doubt', outcome: 'unknown', sign: 'silent', waitMs }),
-  unauthorised: () => notDone({ kind: 'credentials', concerns: 'every' }),
+  throttled: (waitMs: number) => notDone({ kind: 'unavailable', service: 'throttled', waitMs, isRetryAfter: true }),
+  unreachable: (waitMs: number) =>
+    notDone({ kind: 'unreachable', outcome: 'not-sent', service: 'unreachable', waitMs }),
+  doubtful: () => notDone({ kind: 'in-doubt', outcome: 'unknown', service: 'unreachable' }),
+  doubtfulAgain: (waitMs: number) => notDone({ kind: 'in-doubt', outcome: 'unknown', service: 'unreachable', waitMs }),
+  unauthorised: () => notDone({ kind: 'credentials', scope: 'run' }),
 } as const;

@@ -529,8 +529,8 @@ test('whatever the service does, every row ends exactly once, results are in ord
     () => steps.unreachable(30),
     () => steps.doubtfulAgain(30),
     steps.unauthorised,
-    () => notDone({ concerns: 'every-until-done', kind: 'credentials' }),
-    () => notDone({ waitMs: 200, kind: 'unavailable', sign: 'silent', outcome: 'unknown' }),
+    () => notDone({ scope: 'run-until-first-success', kind: 'credentials' }),
+    () => notDone({ waitMs: 200, kind: 'unavailable', service: 'unreachable', outcome: 'unknown' }),
   );
   const likely = fc.oneof(
     { weight: 6, arbitrary: fc.constant<() => AttemptResult<string>>(done) },
