@@ -4,7 +4,7 @@
  */
 import { Failure } from '../core/errors.ts';
 import { isSameValue } from '../core/item.ts';
-import { type JsonObject, type JsonValue, objectFrom, printJson } from '../core/json.ts';
+import { type JsonObject, printJson, withoutUndefined } from '../core/json.ts';
 import {
   type Extent,
   eachElement,
@@ -38,11 +38,6 @@ export function stepObject(step: Step): JsonObject {
 /** A create in doubt as an object. */
 export function doubtObject({ idempotencyKey, hash, sentAt, serviceAt }: CreateInDoubt): JsonObject {
   return withoutUndefined({ idempotencyKey, hash, sentAt, serviceAt });
-}
-
-/** The members that are there. */
-export function withoutUndefined(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return objectFrom(Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined));
 }
 
 /**

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { closeSync, readSync } from 'node:fs';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
 import { readDescriptor } from '../core/files.ts';
-import { printJson } from '../core/json.ts';
+import { printJson, withoutUndefined } from '../core/json.ts';
 import {
   type Extent,
   eachMember,
@@ -14,7 +14,7 @@ import {
   skipBlanks,
 } from '../core/json-scan.ts';
 import { fileIo, replaceFile } from '../core/write-file.ts';
-import { doubtObject, readDoubt, readSteps, stepObject, withoutUndefined } from './plan-file.ts';
+import { doubtObject, readDoubt, readSteps, stepObject } from './plan-file.ts';
 import { type Retired, type State, type StateItem, stateVersion } from './state.ts';
 
 /**

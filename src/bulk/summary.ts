@@ -1,24 +1,16 @@
 /** The summary of a run, on stderr and in the file of `--summary-json`. */
 import type { Session } from '../cli/session.ts';
-import { exitCodes, Failure, Stopped } from '../core/errors.ts';
+import { exitCodes, Failure } from '../core/errors.ts';
 import { printJson } from '../core/json.ts';
 import { descriptorNamed, openOutput } from '../core/write-file.ts';
-import type { FailureGroup } from '../output/failure.ts';
-import { runSummary, type SummarizedRun, summaryObject } from '../output/run-summary.ts';
-import type { RowCounts, RunTotals } from './journal-format.ts';
-
-/** The results of a run that ended. */
-export interface RunResults {
-  /** Undefined for a run without a journal. */
-  readonly run: string | undefined;
-  readonly journal: string | undefined;
-  readonly totals: RunTotals;
-  /** The counts of this session. */
-  readonly settled: Readonly<Record<'settled' | 'failed' | 'inDoubt', number>>;
-  readonly groups: readonly FailureGroup[];
-  /** Lines below the summary. */
-  readonly notes: readonly string[];
-}
+import {
+  type CommandEnd,
+  type RunResults,
+  rowsOf,
+  runSummary,
+  type SummarizedRun,
+  summaryObject,
+} from '../output/run-summary.ts';
 
 /** A summary that is printed when the command ends. */
 export interface Summary {
@@ -43,12 +35,13 @@ export async function openSummary(file: string | undefined, of: SummarizedRun, s
   const write = file === undefined ? undefined : await summaryFile(file, session);
   let ended: RunResults | undefined;
   session.command.atEnd(async (error, exit) => {
-    const unwritten = await write?.(`${printJson(objectOf(of, ended, { error, exit }), 2)}\n`);
+    const unwritten = await write?.(`${printJson(summaryObject(of, ended, { error, exit }), 2)}\n`);
     // An earlier error takes precedence.
     if (unwritten !== undefined && error !== undefined) await session.messages.report(unwritten);
-    const end = unwritten === undefined || error !== undefined ? { error, exit } : endedIn(unwritten);
+    const isEnd = unwritten !== undefined && error === undefined;
+    const end = isEnd ? { error: unwritten, exit: exitCodes[unwritten.kind] } : { error, exit };
     if (ended !== undefined) await print(of, ended, end, session);
-    if (unwritten !== undefined && error === undefined) throw unwritten;
+    if (isEnd) throw unwritten;
   });
   return {
     ended: (run) => {
@@ -57,48 +50,12 @@ export async function openSummary(file: string | undefined, of: SummarizedRun, s
   };
 }
 
-interface End {
-  readonly error: unknown;
-  readonly exit: number;
-}
-
-function endedIn(error: Failure): End {
-  return { error, exit: exitCodes[error.kind] };
-}
-
-async function print(of: SummarizedRun, ended: RunResults, end: End, session: Session): Promise<void> {
-  const { totals, groups, notes } = ended;
+async function print(of: SummarizedRun, ended: RunResults, end: CommandEnd, session: Session): Promise<void> {
   // The plan has reported that nothing changes.
-  if (of.action === 'apply' && rowsOf(totals) === 0) return;
-  const facts = { ...totals, action: of.action, failed: failedOf(totals), rows: rowsOf(totals), groups };
-  const lines = () => session.messages.errorScreen().then((screen) => runSummary(facts, screen));
-  await session.messages.summarize(objectOf(of, ended, end), lines);
-  for (const note of notes) await session.messages.say(note);
-}
-
-function objectOf(of: SummarizedRun, ended: RunResults | undefined, { error, exit }: End) {
-  const failure = error instanceof Failure ? error : undefined;
-  const signal = error instanceof Stopped ? error.signal : undefined;
-  if (ended === undefined) return summaryObject({ ...of, exit, failure, signal });
-  const { run, journal, totals, settled, groups } = ended;
-  const { ms: durationMs, sent, retries, throttledMs } = totals;
-  const { settled: rows, failed, inDoubt } = settled;
-  return summaryObject({
-    ...{ run, journal, ...of, exit, failure, signal, groups },
-    total: {
-      ...{ rows: rowsOf(totals), done: totals.done, failed: failedOf(totals) },
-      ...{ inDoubt: totals.inDoubt, skipped: totals.skipped, left: totals.left },
-    },
-    session: { rows, done: rows - failed - inDoubt, failed, inDoubt, sent, retries, throttledMs, durationMs },
-  });
-}
-
-function failedOf({ failed, invalid }: RowCounts): number {
-  return failed + invalid;
-}
-
-function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RowCounts): number {
-  return done + failed + invalid + inDoubt + skipped + left;
+  if (of.action === 'apply' && rowsOf(ended.totals) === 0) return;
+  const lines = () => session.messages.errorScreen().then((screen) => runSummary(of.action, ended, screen));
+  await session.messages.summarize(summaryObject(of, ended, end), lines);
+  for (const note of ended.notes) await session.messages.say(note);
 }
 
 /** Opens the file; returns a function that writes it, and returns the failure if that fails. */

@@ -68,6 +68,11 @@ export function objectFrom(members: Iterable<readonly [string, JsonValue]>): Jso
   return Object.fromEntries(members);
 }
 
+/** Makes an object of the members that are defined. */
+export function withoutUndefined(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return objectFrom(Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined));
+}
+
 function print(value: JsonValue, indent: number, newline: string): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (value instanceof NumberToken) return value.digits;

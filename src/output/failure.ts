@@ -1,6 +1,6 @@
 /** What a failure says on stderr, to a person or to a script. */
 import { exitCodes, type Failure } from '../core/errors.ts';
-import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
+import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countText, oneLine, printable } from '../core/text.ts';
 import { jsonText } from './layout.ts';
 import type { Style } from './style.ts';
@@ -42,16 +42,11 @@ export function failureJson(failure: Failure, exit?: number): string {
 export function failureObject({ kind, message, details }: Failure, exit: number = exitCodes[kind]): JsonObject {
   const { hint, status, outcome, serviceCode, requestId, idempotencyKey, about = {} } = details;
   const { row, line, column, columnName, byte, key, id, action, reason } = about;
-  const members: Record<string, JsonValue | undefined> = {
+  return withoutUndefined({
     ...{ kind, exit, message, hint },
     ...{ row, line, column, columnName, byte, key, id, action, reason },
     ...{ status, outcome, serviceCode, requestId, idempotencyKey },
-  };
-  return objectFrom(Object.entries(members).filter(isKnown));
-}
-
-function isKnown(member: [string, JsonValue | undefined]): member is [string, JsonValue] {
-  return member[1] !== undefined;
+  });
 }
 
 /** The text in at most so many bytes of UTF-8, ending in `…` where it was cut; never inside a character. */

@@ -1,97 +1,105 @@
-/** What a run says when it ends. */
-import type { Failure, StopSignal } from '../core/errors.ts';
-import { type JsonObject, type JsonValue, objectFrom } from '../core/json.ts';
+/** The summary of a run at its end. */
+import type { RunTotals } from '../bulk/journal-format.ts';
+import { Failure, Stopped } from '../core/errors.ts';
+import { type JsonObject, withoutUndefined } from '../core/json.ts';
 import { countOf, countText, rateText, timeText } from '../core/text.ts';
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
 import { pastTense } from './runs.ts';
 import type { Screen } from './view.ts';
 
-/** What is known of a run at its end. */
-export interface RunFacts {
-  /** `create`, `update`, `delete`, `get` */
-  readonly action: string;
-  /** All rows of the run; each is in one of the five states below. */
-  readonly rows: number;
-  readonly done: number;
-  /** Refused, and invalid. */
-  readonly failed: number;
-  readonly inDoubt: number;
-  /** Not done yet. */
-  readonly left: number;
-  /** In doubt, and given up on when somebody said so. */
-  readonly skipped: number;
-  /** How long this session took. */
-  readonly ms: number;
-  /** Requests of this session; those that were sent again count each time. */
-  readonly sent: number;
-  readonly retries: number;
-  readonly throttledMs: number;
-  readonly groups: readonly FailureGroup[];
-}
-
-/** What a run is of. */
+/** The action and the place of a run. */
 export interface SummarizedRun {
   readonly action: string;
   /** The address of the service. */
   readonly service: string;
   readonly site: string;
   readonly list: string;
-  /** `2/4`; null where every row is the run's. */
+  /** `2/4`; null for every row. */
   readonly shard: string | null;
 }
 
-/** A run at its end, for a program. Counts have the names that `runs list` gives them. */
-export interface ProgramSummary extends SummarizedRun {
-  readonly run?: string | undefined;
-  readonly journal?: string | undefined;
-  /** The status that the process ends with. */
-  readonly exit: number;
-  /** What it ended in. */
-  readonly failure?: Failure | undefined;
-  readonly signal?: StopSignal | undefined;
-  /** Every row of the run. */
-  readonly total?: Readonly<Record<'rows' | 'done' | 'failed' | 'inDoubt' | 'skipped' | 'left', number>>;
-  /** What this session did. */
-  readonly session?: Readonly<
-    Record<'rows' | 'done' | 'failed' | 'inDoubt' | 'sent' | 'retries' | 'throttledMs' | 'durationMs', number>
-  >;
-  readonly groups?: readonly FailureGroup[];
+/** The end of a run. */
+export interface RunResults {
+  /** Undefined for a run without a journal. */
+  readonly run: string | undefined;
+  readonly journal: string | undefined;
+  readonly totals: RunTotals;
+  /** The counts of this session. */
+  readonly settled: Readonly<Record<'settled' | 'failed' | 'inDoubt', number>>;
+  readonly groups: readonly FailureGroup[];
+  /** Lines below the summary. */
+  readonly notes: readonly string[];
 }
 
-/** The summary as an object, with the members that are known. */
-export function summaryObject(summary: ProgramSummary): JsonObject {
-  const { run, journal, action, service, site, list, shard, exit, failure, signal, total, session, groups } = summary;
-  const members: Record<string, JsonValue | undefined> = {
-    ...{ run, journal, action, service, site, list, shard, exit, signal },
-    error: failure && failureObject(failure, exit),
-    ...{ total, session, failures: groups?.map(groupObject) },
+/** The error that a command ends with, and its exit code. */
+export interface CommandEnd {
+  readonly error: unknown;
+  readonly exit: number;
+}
+
+/**
+ * The summary as an object, with the members that are known. Counts have the names that `runs list` gives them.
+ *
+ * @param results undefined for a command that ended before its run
+ */
+export function summaryObject(
+  of: SummarizedRun,
+  results: RunResults | undefined,
+  { error, exit }: CommandEnd,
+): JsonObject {
+  const { action, service, site, list, shard } = of;
+  const { run, journal, groups } = results ?? {};
+  return withoutUndefined({
+    ...{ run, journal, action, service, site, list, shard, exit },
+    signal: error instanceof Stopped ? error.signal : undefined,
+    error: error instanceof Failure ? failureObject(error, exit) : undefined,
+    ...(results && countsObject(results)),
+    failures: groups?.map(groupObject),
+  });
+}
+
+/** The rows of the run, and what this session did. */
+function countsObject({ totals, settled: { settled: rows, failed, inDoubt } }: RunResults) {
+  const { ms: durationMs, sent, retries, throttledMs } = totals;
+  return {
+    total: {
+      ...{ rows: rowsOf(totals), done: totals.done, failed: totals.failed + totals.invalid },
+      ...{ inDoubt: totals.inDoubt, skipped: totals.skipped, left: totals.left },
+    },
+    session: { rows, done: rows - failed - inDoubt, failed, inDoubt, sent, retries, throttledMs, durationMs },
   };
-  return known(members);
+}
+
+/** The number of rows of a run. */
+export function rowsOf({ done, failed, invalid, inDoubt, skipped, left }: RunTotals): number {
+  return done + failed + invalid + inDoubt + skipped + left;
 }
 
 function groupObject({ count, kind, status, serviceCode, row, name: key, message }: FailureGroup): JsonObject {
   const first = key === undefined ? { row } : { key };
-  return known({ count, kind, status, serviceCode, ...first, message });
-}
-
-function known(members: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return objectFrom(Object.entries(members).filter((member): member is [string, JsonValue] => member[1] !== undefined));
+  return withoutUndefined({ count, kind, status, serviceCode, ...first, message });
 }
 
 /**
- * The summary for a person, as printable lines without newlines: one with all counts, then one for each sort of
- * failure. What is zero is left out, but for the rows, and those done.
+ * The summary for a person, as printable lines without newlines: one with all counts, then one for each kind of failure.
+ * Zeros are left out, except for the rows, and those done.
  */
-export function runSummary(facts: RunFacts, screen: Screen): readonly string[] {
-  const { rows, groups } = facts;
-  const counts = rows === 0 ? '' : `: ${countsOf(facts, screen).join(', ')}`;
-  const noun = facts.action === 'apply' ? 'step' : 'row';
-  const speed = rows === 0 ? [] : speedOf(facts, noun);
+export function runSummary(
+  action: string,
+  { totals, groups }: Pick<RunResults, 'totals' | 'groups'>,
+  screen: Screen,
+): readonly string[] {
+  const rows = rowsOf(totals);
+  const noun = action === 'apply' ? 'step' : 'row';
+  const counts = rows === 0 ? '' : `: ${countsOf(action, totals, screen).join(', ')}`;
+  const speed = rows === 0 ? [] : speedOf(totals, noun);
   const first = `${countOf(rows, noun)}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
   return [first, ...failureGroupLines(groups, screen)];
 }
 
-function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { style }: Screen): string[] {
+function countsOf(action: string, totals: RunTotals, { style }: Screen): string[] {
+  const { done, inDoubt, skipped, left } = totals;
+  const failed = totals.failed + totals.invalid;
   return [
     `${countText(done)} ${pastTense(action)}`,
     ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
@@ -101,7 +109,7 @@ function countsOf({ action, done, failed, inDoubt, skipped, left }: RunFacts, { 
   ];
 }
 
-function speedOf({ ms, sent, retries, throttledMs }: RunFacts, noun: string): string[] {
+function speedOf({ ms, sent, retries, throttledMs }: RunTotals, noun: string): string[] {
   // A row that is sent again is no further row.
   const rowsSent = sent - retries;
   return [
