@@ -7,12 +7,12 @@ import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row, RowAction } from '../rows/types.ts';
 import type { BulkOptions } from './flags.ts';
 import type { Journal } from './journal.ts';
-import type { JournalHeader, JournalRecord, RowCounts } from './journal-format.ts';
+import type { JournalHeader, JournalRecord } from './journal-format.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { keyAgeMs, type PresentMoment } from './keys.ts';
 import type { RunningCounts, Task } from './outcome.ts';
 import { bootId, identityOf } from './record.ts';
-import { type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
+import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
 /** What to do about the previous run. */
 export type ResumeDecision =
@@ -73,11 +73,6 @@ async function differenceOf(before: Replay, input: InputFacts): Promise<Failure 
   const changed = await input.changedRow(before);
   if (changed !== undefined && !isComplete(counts)) return rowChanged(before, changed);
   return changed === undefined && header.input.rows === input.check.rows ? undefined : otherInput(before, input);
-}
-
-/** Whether every row of a run is done or skipped. */
-export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boolean {
-  return failed + invalid + inDoubt + left === 0;
 }
 
 function unfinished({ header, counts }: Replay, { name }: InputFacts): { question: string; refusal: Failure } {

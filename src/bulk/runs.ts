@@ -4,7 +4,7 @@ import { Failure } from '../core/errors.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { encodeLine, type JournalHeader, type RowCounts } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
-import { readJournal } from './journal-read.ts';
+import { type ReplayOptions, readJournal } from './journal-read.ts';
 
 const compactAfterMs = 30 * 24 * 3_600_000;
 
@@ -46,33 +46,14 @@ export interface RunFile {
   readonly identityStart: string;
 }
 
-/** `done` has only rows that are done or skipped. */
-export type RunStatus = 'done' | 'incomplete' | 'in-doubt';
-
 /** A run with a readable journal. */
 export interface ReadRun extends RunFile {
-  readonly status: RunStatus;
   readonly header: JournalHeader;
   readonly counts: RowCounts;
-  readonly failure?: undefined;
 }
 
-/** A run with an unreadable journal. */
-interface DamagedRun extends RunFile {
-  readonly status: 'damaged';
-  readonly header?: undefined;
-  readonly counts?: undefined;
-  readonly failure: Failure;
-}
-
-export type ListedRun = ReadRun | DamagedRun;
-
-/** Options for reading runs. */
-export interface RunOptions {
-  /** The boot id of this machine; empty if unknown. */
-  readonly boot: string;
-  readonly io?: JournalIo;
-}
+/** A run with a readable journal, or the failure to read it. */
+export type ListedRun = RunFile & Partial<Pick<ReadRun, 'header' | 'counts'>> & { readonly failure?: Failure };
 
 /**
  * Makes the id of a run, `20261120-101530-k3f9`: UTC with milliseconds, so that ids sort by time. The milliseconds are
@@ -98,12 +79,12 @@ export function runPath(directory: string, run: string, identity: string): strin
  *
  * @throws {Failure} local-file, if the directory cannot be read
  */
-export async function listRuns(directory: string, { boot, io = fileIo }: RunOptions): Promise<readonly ListedRun[]> {
+export async function listRuns(directory: string, options: ReplayOptions): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
-  for (const file of runFiles(directory, io)) {
-    const run = await readRunFile(file, { boot, io }).catch((error: unknown): ListedRun => {
+  for (const file of runFiles(directory, options.io ?? fileIo)) {
+    const run = await readRunFile(file, options).catch((error: unknown): ListedRun => {
       if (!(error instanceof Failure)) throw error;
-      return { ...file, status: 'damaged', failure: error };
+      return { ...file, failure: error };
     });
     if (run !== undefined) listed.push(run);
   }
@@ -294,14 +275,14 @@ function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | '
  * @returns undefined if there is no file
  * @throws {Failure} local-file
  */
-export async function readRunFile(file: RunFile, { boot, io = fileIo }: RunOptions): Promise<ReadRun | undefined> {
+export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
   if (start === undefined) return undefined;
   const last = readLastGroup(file.path, start.lengthBytes, io)?.at(-1);
   const ended = Array.isArray(last) && last[0] === 'E' ? (last[1] as RowCounts) : undefined;
   const counts = ended ?? (await readJournal(file.path, { boot, io }))?.counts;
   if (counts === undefined) return undefined;
-  return { ...file, header: start.header, counts: countsAmong(counts), status: statusOf(counts) };
+  return { ...file, header: start.header, counts: countsAmong(counts) };
 }
 
 /** Picks the counts, without the other members of totals. */
@@ -309,7 +290,14 @@ function countsAmong({ done, failed, invalid, inDoubt, skipped, left }: RowCount
   return { done, failed, invalid, inDoubt, skipped, left };
 }
 
-function statusOf({ failed, invalid, inDoubt, left }: RowCounts): RunStatus {
-  if (inDoubt > 0) return 'in-doubt';
-  return failed + invalid + left > 0 ? 'incomplete' : 'done';
+/** Whether every row of a run is done or skipped. */
+export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boolean {
+  return failed + invalid + inDoubt + left === 0;
+}
+
+/** The status of a run in a list; without counts its journal is damaged. */
+export function runStatus(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {
+  if (counts === undefined) return 'damaged';
+  if (counts.inDoubt > 0) return 'in-doubt';
+  return isComplete(counts) ? 'done' : 'incomplete';
 }

@@ -4,8 +4,7 @@ import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, journalLock, runOrigin } from '../../bulk/record.ts';
-import { isComplete } from '../../bulk/resume.ts';
-import { findRun, isRunName, resolveRun } from '../../bulk/runs.ts';
+import { findRun, isRunName, resolveRun, runStatus } from '../../bulk/runs.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
@@ -135,19 +134,13 @@ export function toRunSummary({ run, header, counts, isRunning = false }: KnownRu
     list: header?.list,
     file: header?.file ?? header?.of,
     startedAt: header?.startedAt,
-    status: isRunning ? 'running' : statusOf(counts),
+    status: isRunning ? 'running' : runStatus(counts),
     rows: header?.rows,
     done: counts?.done,
     failed: counts && counts.failed + counts.invalid,
     inDoubt: counts?.inDoubt,
     left: counts?.left,
   };
-}
-
-function statusOf(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {
-  if (counts === undefined) return 'damaged';
-  if (counts.inDoubt > 0) return 'in-doubt';
-  return isComplete(counts) ? 'done' : 'incomplete';
 }
 
 /** A row that is done. */

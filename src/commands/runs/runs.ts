@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { bootId, journalLock } from '../../bulk/record.ts';
-import { isComplete } from '../../bulk/resume.ts';
-import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
+import { isComplete, type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
 import { type Session, withSession } from '../../cli/session.ts';

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { journalRecords, readJournal } from '../../../src/bulk/journal-read.ts';
-import { listRuns } from '../../../src/bulk/runs.ts';
+import { listRuns, runStatus } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { type FuzzTarget, failureWords, mustHold } from '../target.ts';
 import { jsonWords } from './words.ts';
@@ -52,7 +52,7 @@ export const journalTarget: FuzzTarget = {
         for (let row = 1; row <= Math.min(header.input.rows, 1000); row += 1) states.add(replay.stateOf(row));
         let count = 0;
         for await (const { timeMs } of journalRecords(path, io)) count += timeMs >= 0 ? 1 : 0;
-        mustHold(listed?.status !== 'damaged', 'what can be read is in the list');
+        mustHold(runStatus(listed?.counts) !== 'damaged', 'what can be read is in the list');
         const many = [...replay.doubts()].length;
         mustHold(many === counts.inDoubt, 'the rows in doubt are those that are counted');
         return `${[...states].sort().join(' ')}; ${Math.min(9, many)} in doubt; ${Math.min(9, count)} records; torn ${tornBytes > 0}`;
