@@ -27,15 +27,7 @@ import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
 import type { BulkOptions } from './flags.ts';
 import type { Replay } from './journal-read.ts';
-import {
-  formatKeySource,
-  IdSet,
-  type KeyedRow,
-  keyDeriver,
-  type PresentMoment,
-  payloadHash,
-  refuseDuplicateKeys,
-} from './keys.ts';
+import { formatKeySource, IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
 import type { RunPlan } from './plan.ts';
 import {
   type CommandFiles,
@@ -51,16 +43,14 @@ import {
 } from './record.ts';
 import { openRejectsFile, openRejectsOutput, type RejectsFormat } from './rejects-file.ts';
 import {
+  askToOverlap,
   decideResume,
-  doubtPolicy,
   findChangedRow,
   findEditedRun,
   findOverlappingRun,
   isSameTarget,
-  needsKeyAge,
   newCounts,
   nothingToResume,
-  overlap,
   type ResumeDecision,
   type RunInput,
   runIdentity,
@@ -153,8 +143,7 @@ interface FileRun {
   readonly options: BulkOptions;
   readonly file: RowsFile;
   readonly check: Check;
-  /** A hash of the options that map columns to fields. */
-  readonly mapping: string;
+  readonly input: RunInput;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
   readonly rejects: OutputFile | undefined;
@@ -198,7 +187,7 @@ async function runInput(
     const keyOf = keyOfRows(file, options, session);
     const checked = keyOf && options.keysFrom ? refuseDuplicateKeys(file, options.keysFrom, keyOf) : file;
     const check = await checkFile(checked, options.skipInvalid, session);
-    const run = { command, options, file, check, mapping: mappingOf(file), keyOf, ...outputs };
+    const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isRecorded = options.hasJournal && (action !== 'get' || options.journal !== undefined || options.resume);
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
@@ -249,11 +238,11 @@ function shardText({ shard }: BulkOptions): string | null {
 }
 
 /** Describes the input, for comparison with previous runs. */
-function inputOf({ command, options, file, check }: FileRun, session: Session): RunInput {
+function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Session): RunInput {
   const { input } = file;
   return {
     target: {
-      action: command.action,
+      action: file.options.action,
       origin: runOrigin(session),
       ...session.settings.list(),
       shard: shardText(options),
@@ -262,19 +251,16 @@ function inputOf({ command, options, file, check }: FileRun, session: Session): 
     path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
     rows: check.rows,
     sha256: check.sha256,
-    changedRow: (before) => untilStopped(findChangedRow(before, file, hashOf), session.host.signal),
+    mapping: mappingOf(file),
+    keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
+    changedRow: (before) => untilStopped(findChangedRow(before, file), session.host.signal),
   };
 }
 
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
-  const {
-    host,
-    command: { version: tool },
-    messages: { say: warn },
-  } = session;
-  const { lockWaitMs, breakLock, restart, resume } = run.options;
-  const journal = run.options.journal === undefined ? undefined : resolveLinks(absolutePath(run.options.journal, host));
-  const input = inputOf(run, session);
+  const { host, command, messages } = session;
+  const { input, options } = run;
+  const { lockWaitMs, breakLock, restart, resume, journal } = options;
   let failure: Failure | undefined;
   const findOther = async (directory: string) => {
     const edited = await findEditedRun(directory, input);
@@ -283,16 +269,17 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   };
   const place = {
     identity: runIdentity(input.target, input.sha256),
-    journal,
-    typedJournal: run.options.journal,
+    journal: journal === undefined ? undefined : resolveLinks(absolutePath(journal, host)),
+    typedJournal: journal,
     findOther,
   };
-  const record = await openRecord(place, { lockWaitMs, breakLock, restart, tool, warn }, host);
+  const { version: tool } = command;
+  const record = await openRecord(place, { lockWaitMs, breakLock, restart, tool, warn: messages.say }, host);
   try {
     const { before } = record;
-    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(run.options, before);
+    if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(options, before);
     if (before === undefined && resume) {
-      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, run.options.journal));
+      throw failure ?? (await nothingToResume(findRunsDirectory(host), input, journal));
     }
     await work(record);
   } finally {
@@ -318,10 +305,8 @@ function mappingOf({ options, format, delimiter }: RowsFile): string {
 
 async function runFile(run: FileRun, record: RunRecord | undefined, session: Session): Promise<void> {
   const { command, check } = run;
-  const decision = await confirmResume(
-    (await overlapOf(run, record, session)) ?? (await decideResumeFor(run, record)),
-    session,
-  );
+  const found = await overlapOf(run, record, session);
+  const decision = await confirmResume(found ?? (await decideResume(record?.before, run.options, run.input)), session);
   if (decision.kind === 'complete') {
     const { run: name, startedAt } = decision.before.header;
     const { skipped } = decision.before.counts;
@@ -339,8 +324,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   if (command.needsConfirmation) await confirmDelete(run, session);
   const { site, list } = session.settings.list();
   if (command.action !== 'get') await session.service.confirmWrites(`list "${list}" of site "${site}"`);
-  const present = await presentFor(run, decision, session);
-  await sendRows(planOf(run, decision, record, present, session), session);
+  await sendRows(await planOf(run, decision, record, session), session);
 }
 
 /** A new run has the same derived keys: items of an earlier run may be reported as created. */
@@ -351,30 +335,12 @@ async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<voi
   );
 }
 
-/** The current time, if the age of keys decides about rows in doubt. */
-async function presentFor({ command, options }: FileRun, decision: ResumeDecision, session: Session) {
-  const doubts = { inDoubt: options.inDoubt, isCreate: command.action === 'create' };
-  if (decision.kind !== 'resume' || session.settings.idempotency !== 'honored') return undefined;
-  if (!needsKeyAge(decision.before, doubts)) return undefined;
-  return presentMoment(session.settings.list(), session);
-}
-
 /** Finds another run that created these rows; undefined if there is none, or a previous run of this input decides. */
-async function overlapOf(run: FileRun, record: RunRecord | undefined, session: Session) {
-  const { restart, journal } = run.options;
-  const directory = findRunsDirectory(session.host);
-  const isAsked = run.command.action === 'create' && record !== undefined && record.before === undefined && !restart;
-  if (!isAsked || directory === undefined) return undefined;
-  const input = inputOf(run, session);
-  const other = await findOverlappingRun(directory, input);
-  return other && overlap(other, input, journal);
-}
-
-function decideResumeFor({ command, options, check, mapping, file }: FileRun, record: RunRecord | undefined) {
-  const keysFrom = options.keysFrom && formatKeySource(options.keysFrom);
-  const changedRow = (before: Replay) => findChangedRow(before, file, hashOf);
-  const facts = { action: command.action, name: nameOf(file.input.name), check, mapping, keysFrom, changedRow };
-  return decideResume(record?.before, options, facts);
+async function overlapOf({ command, options, input }: FileRun, record: RunRecord | undefined, session: Session) {
+  const { restart, journal } = options;
+  const mayOverlap = command.action === 'create' && record !== undefined && record.before === undefined && !restart;
+  const other = mayOverlap ? await findOverlappingRun(findRunsDirectory(session.host), input) : undefined;
+  return other && askToOverlap(other, input, journal);
 }
 
 /** Asks for confirmation if the decision needs it. */
@@ -393,10 +359,6 @@ function rejectsFormat(file: RowsFile): RejectsFormat<Row | BadRow> {
   return { head, tail, row: ({ source }, error) => row(source, error) };
 }
 
-function hashOf({ id, fields }: Row): string {
-  return payloadHash(id, fields);
-}
-
 async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
   const { site, list } = session.settings.list();
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
@@ -409,7 +371,7 @@ async function confirmDelete({ check, command, file }: FileRun, session: Session
 }
 
 function openRunRecord(
-  { command, options, check, mapping, file }: FileRun,
+  { command, options, check, input, file }: FileRun,
   decision: ResumeDecision,
   record: RunRecord | undefined,
   session: Session,
@@ -421,54 +383,53 @@ function openRunRecord(
   return record.create(
     {
       tool: session.command.version,
-      action: command.action,
-      origin: runOrigin(session),
-      ...session.settings.list(),
+      ...input.target,
       file: command.from === '-' ? '-' : absolutePath(file.input.name, host),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
-      mapping,
-      shard: shardText(options),
+      mapping: input.mapping,
       idempotency: session.settings.idempotency,
-      keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
+      keysFrom: input.keysFrom,
       startedAt: new Date(host.clock.now()).toISOString(),
     },
     concurrency,
   );
 }
 
-function planOf(
+/** The current time, if the age of keys decides about rows in doubt. */
+async function presentFor({ command, options }: FileRun, before: Replay | undefined, session: Session) {
+  const isByAge = command.action === 'create' && options.inDoubt === undefined && (before?.counts.inDoubt ?? 0) > 0;
+  if (!isByAge || session.settings.idempotency !== 'honored') return undefined;
+  return presentMoment(session.settings.list(), session);
+}
+
+async function planOf(
   run: FileRun,
   decision: ResumeDecision,
   record: RunRecord | undefined,
-  present: (() => PresentMoment) | undefined,
   session: Session,
-): RunPlan<Row | BadRow> {
-  const { command, options, file, check, summary, keyOf } = run;
+): Promise<RunPlan<Row | BadRow>> {
+  const { command, options, file, check, summary, keyOf, rejects } = run;
   const { action, done, ignoreMissing = false } = command;
+  const { inDoubt } = options;
+  const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
-  const {
-    settings: { idempotency, sendsKeys },
-  } = session;
-  const isCreate = action === 'create';
-  const policy =
-    before === undefined ? () => undefined : doubtPolicy(before, { inDoubt: options.inDoubt, isCreate, present });
-  const skip = options.inDoubt === 'skip';
+  const present = await presentFor(run, before, session);
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: options, summary },
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
       const recorded = openRunRecord(run, decision, record, session);
-      if (before !== undefined && recorded !== undefined && skip) skipDoubts(before, recorded.journal, counts);
+      const skips = before !== undefined && recorded !== undefined && inDoubt === 'skip';
+      if (skips) skipDoubts(before, recorded.journal, counts);
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, skipDoubts: skip, policy, hashOf }),
-    createSender: (client) =>
-      createRowSender({ action, list: session.settings.list(), client, sendsKeys, ignoreMissing, given, keyOf }),
-    rejects: run.rejects && openRejectsFile(run.rejects, rejectsFormat(file)),
-    nextSteps: nextSteps(resumeCommand(session.command.words), isCreate && idempotency !== 'honored'),
+    tasks: tasksOf(file, { before, inDoubt, present }),
+    createSender: (client) => createRowSender({ action, list: list(), client, sendsKeys, ignoreMissing, given, keyOf }),
+    rejects: rejects && openRejectsFile(rejects, rejectsFormat(file)),
+    nextSteps: nextSteps(resumeCommand(session.command.words), action === 'create' && idempotency !== 'honored'),
   };
 }

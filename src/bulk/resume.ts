@@ -2,14 +2,14 @@
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
 import { countOf } from '../core/text.ts';
-import { badRowFailure, type Check } from '../rows/check.ts';
+import { badRowFailure } from '../rows/check.ts';
 import type { RowsFile } from '../rows/read.ts';
-import type { BadRow, Row, RowAction } from '../rows/types.ts';
+import type { BadRow, Row } from '../rows/types.ts';
 import type { BulkOptions } from './flags.ts';
 import type { Journal } from './journal.ts';
 import type { JournalHeader, JournalRecord } from './journal-format.ts';
-import { type Replay, readJournal } from './journal-read.ts';
-import { keyAgeMs, type PresentMoment } from './keys.ts';
+import { type Doubt, type Replay, readJournal } from './journal-read.ts';
+import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
 import type { RunningCounts, Task } from './outcome.ts';
 import { bootId, identityOf } from './record.ts';
 import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
@@ -28,17 +28,23 @@ export type ResumeDecision =
       readonly refusal: Failure;
     };
 
-/** The input, compared with that of the previous run. */
-export interface InputFacts {
-  readonly action: RowAction;
+/** The action and the place of a run; with the content of its input, its identity. */
+export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'site' | 'list' | 'shard'>;
+
+/** The input of a run, to compare with that of others. */
+export interface RunInput {
+  readonly target: RunTarget;
   /** For messages. */
   readonly name: string;
-  readonly check: Pick<Check, 'rows' | 'sha256'>;
+  /** The absolute path; undefined for a stream. */
+  readonly path: string | undefined;
+  readonly rows: number;
+  readonly sha256: string;
   /** A hash of the options that map columns to fields. */
   readonly mapping: string;
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
-  /** As `findChangedRow` over the input. */
+  /** Finds the first row that is done or in doubt in a run, and has changed since. */
   readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
 
@@ -50,7 +56,7 @@ export interface InputFacts {
 export async function decideResume(
   before: Replay | undefined,
   { resume, restart, journal }: Pick<BulkOptions, 'resume' | 'restart' | 'journal'>,
-  input: InputFacts,
+  input: RunInput,
 ): Promise<ResumeDecision> {
   if (before === undefined || restart) return { kind: 'new' };
   const isWhole = isComplete(before.counts);
@@ -59,63 +65,68 @@ export async function decideResume(
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
   if (!isWhole && before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
   if (resume) return { kind: isWhole ? 'complete' : 'resume', before };
-  if (!isWhole) return { kind: 'choice', yes: { kind: 'resume', before }, ...unfinished(before, input) };
+  if (!isWhole) return askToResume(before, input);
   // Updates and deletes can be repeated; a second run in the same --journal would replace the first.
-  const mayDouble = input.action === 'create' && before.header.rows > 0;
-  if (journal === undefined && !mayDouble) return { kind: 'new' };
-  return { kind: 'choice', yes: { kind: 'new' }, ...finished(before, input, journal) };
+  const mayDouble = input.target.action === 'create' && before.header.rows > 0;
+  return journal === undefined && !mayDouble ? { kind: 'new' } : askToRepeat(before, input, journal);
 }
 
-/** Why the previous run cannot be of this input; undefined if it can. */
-async function differenceOf(before: Replay, input: InputFacts): Promise<Failure | undefined> {
+/** The failure if the previous run is not of this input. */
+async function differenceOf(before: Replay, input: RunInput): Promise<Failure | undefined> {
   const { header, counts } = before;
-  if (header.input.sha256 === input.check.sha256 && header.mapping === input.mapping) return undefined;
+  if (header.input.sha256 === input.sha256 && header.mapping === input.mapping) return undefined;
   const changed = await input.changedRow(before);
   if (changed !== undefined && !isComplete(counts)) return rowChanged(before, changed);
-  return changed === undefined && header.input.rows === input.check.rows ? undefined : otherInput(before, input);
+  return changed === undefined && header.input.rows === input.rows ? undefined : otherInput(before, input);
 }
 
-function unfinished({ header, counts }: Replay, { name }: InputFacts): { question: string; refusal: Failure } {
+function askToResume(before: Replay, { name }: RunInput): ResumeDecision {
+  const { header, counts } = before;
   const states: readonly (readonly [number, string])[] = [
     [counts.left, 'remaining'],
     [counts.failed + counts.invalid, 'failed'],
     [counts.inDoubt, 'in doubt'],
   ];
   const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
-  const what = `run ${header.run} of ${name} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}`;
-  return {
-    question: `${capitalized(what)}. Resume it?`,
-    refusal: new Failure('usage', what, {
-      hint: 'pass --resume to send the remaining rows, or --restart to send every row again; nothing was sent',
-    }),
-  };
+  return choice(
+    { kind: 'resume', before },
+    `run ${header.run} of ${name} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}`,
+    'Resume it?',
+    ['pass --resume to send the remaining rows, or --restart to send every row again; nothing was sent'],
+  );
 }
 
-function finished(
-  { header, counts }: Replay,
-  { name, action }: InputFacts,
-  journal: string | undefined,
-): { question: string; refusal: Failure } {
+function askToRepeat(before: Replay, { name, target }: RunInput, journal: string | undefined): ResumeDecision {
+  const { header, counts } = before;
   const rows = counts.skipped === 0 ? 'every row' : `all rows but ${counts.skipped} skipped`;
-  const what = `run ${header.run} (started ${header.startedAt}) completed ${rows} of ${name}`;
   const loss = journal === undefined ? '' : ` (replaces the run in ${journal})`;
-  return {
-    question: `${capitalized(what)}. ${capitalized(action)} them again${loss}?`,
-    refusal: new Failure('usage', what, {
-      hint: `pass --restart to ${action} every row again${loss}; nothing was sent`,
-    }),
-  };
+  return choice(
+    { kind: 'new' },
+    `run ${header.run} (started ${header.startedAt}) completed ${rows} of ${name}`,
+    `${capitalized(target.action)} them again${loss}?`,
+    [`pass --restart to ${target.action} every row again${loss}; nothing was sent`],
+  );
+}
+
+function choice(
+  yes: Exclude<ResumeDecision, { readonly kind: 'choice' }>,
+  what: string,
+  question: string,
+  hints: readonly string[],
+): ResumeDecision {
+  const refusal = new Failure('usage', what, { hint: hints.join('\n') });
+  return { kind: 'choice', yes, question: `${capitalized(what)}. ${question}`, refusal };
 }
 
 function capitalized(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-function otherInput({ header }: Replay, { name, check }: InputFacts): Failure {
+function otherInput({ header }: Replay, { name, rows }: RunInput): Failure {
   const what =
-    header.input.rows === check.rows
+    header.input.rows === rows
       ? 'the rows or the input options changed since that run'
-      : `its input had ${header.input.rows} rows, but this one has ${check.rows}`;
+      : `its input had ${header.input.rows} rows, but this one has ${rows}`;
   return new Failure('usage', `cannot resume run ${header.run} with ${name}: ${what}`, {
     hint: 'pass --restart to start over with this input; nothing was sent',
   });
@@ -142,12 +153,8 @@ export interface ChangedRow {
   readonly line: number;
 }
 
-/** Finds the first row that is done or in doubt in a run, and has changed in its input since. */
-export async function findChangedRow(
-  before: Replay,
-  file: RowsFile,
-  hashOf: (row: Row) => string,
-): Promise<ChangedRow | undefined> {
+/** As `RunInput.changedRow`, over a file. */
+export async function findChangedRow(before: Replay, file: RowsFile): Promise<ChangedRow | undefined> {
   for await (const block of file.blocks()) {
     for (const row of block) {
       const state = row.number > before.header.input.rows ? 'pending' : before.stateOf(row.number);
@@ -171,36 +178,6 @@ export function newCounts(rows: number): RunningCounts {
   return { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: rows };
 }
 
-/** Decides about a row in doubt: undefined to keep it so, or a function for the age of its request, to send it again. */
-export type DoubtPolicy = (row: number, hash: string) => (() => number) | undefined;
-
-/** The parameters of a `DoubtPolicy`. */
-export interface DoubtOptions {
-  readonly inDoubt: BulkOptions['inDoubt'];
-  /** Repeating a create may make a second item. */
-  readonly isCreate: boolean;
-  /** The current time, if the service honors keys and their age matters. */
-  readonly present: (() => PresentMoment) | undefined;
-}
-
-/** Whether the age of keys decides about rows in doubt, which needs the clock of the service. */
-export function needsKeyAge(before: Replay, { inDoubt, isCreate }: Omit<DoubtOptions, 'present'>): boolean {
-  return isCreate && inDoubt === undefined && before.counts.inDoubt > 0;
-}
-
-/** Makes the policy: `--in-doubt` decides; by default only creates are not sent again (docs/decisions.md, doubt-1). */
-export function doubtPolicy(before: Replay, { inDoubt, isCreate, present }: DoubtOptions): DoubtPolicy {
-  return (row, hash) => {
-    if (inDoubt === 'hold') return undefined;
-    // An explicit retry ignores the age of the key, but is sent only once.
-    if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
-    const doubt = before.doubtOf(row);
-    if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hash) return undefined;
-    const msAgo = () => keyAgeMs(doubt, present()) ?? Number.POSITIVE_INFINITY;
-    return msAgo() < keyWindowMs ? msAgo : undefined;
-  };
-}
-
 /** Records every row in doubt as skipped. */
 export function skipDoubts(before: Replay, journal: Journal, counts: RunningCounts): void {
   const records: JournalRecord[] = [...before.doubts()].map((row) => ['R', row, 'skipped']);
@@ -209,34 +186,34 @@ export function skipDoubts(before: Replay, journal: Journal, counts: RunningCoun
   counts.inDoubt -= records.length;
 }
 
-/** Options for making tasks. */
+/** The previous run, and what decides about its rows in doubt. */
 export interface TaskOptions {
   readonly before: Replay | undefined;
-  readonly skipDoubts: boolean;
-  readonly policy: DoubtPolicy;
-  readonly hashOf: (row: Row) => string;
+  readonly inDoubt: BulkOptions['inDoubt'];
+  /** The current time, if the service honors keys and their age matters. */
+  readonly present: (() => PresentMoment) | undefined;
 }
 
 /** Makes the tasks for the rows of a file that are not done. */
 export async function* tasksOf(file: RowsFile, options: TaskOptions): AsyncGenerator<readonly Task<Row | BadRow>[]> {
   for await (const block of file.blocks()) {
-    const tasks: Task<Row | BadRow>[] = [];
-    for (const row of block) {
-      const task = taskOf(row, file, options);
-      if (task !== undefined) tasks.push(task);
-    }
+    const tasks = block.flatMap((row) => taskOf(row, file, options) ?? []);
     if (tasks.length > 0) yield tasks;
   }
 }
 
 function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<Row | BadRow> | undefined {
-  const { before, skipDoubts } = options;
+  const { before, inDoubt } = options;
   const state = before?.stateOf(row.number) ?? 'pending';
-  if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && skipDoubts)) return undefined;
+  if (state === 'done' || state === 'skipped' || (state === 'in-doubt' && inDoubt === 'skip')) return undefined;
   const was = states[state];
   if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: badRowFailure(row, file) };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
-  return doubtfulTask(row, options);
+  const doubt = before?.doubtOf(row.number);
+  const key = doubt?.key ?? null;
+  const msAgo = msSinceSent(doubt, row, file.options.action === 'create', options);
+  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(row, key) };
+  return { kind: 'send', row, was, sent: { key, msAgo } };
 }
 
 const states = {
@@ -246,11 +223,26 @@ const states = {
   'in-doubt': 'inDoubt',
 } as const;
 
-function doubtfulTask(row: Row, { before, policy, hashOf }: TaskOptions): Task<Row | BadRow> {
-  const key = before?.doubtOf(row.number)?.key ?? null;
-  const msAgo = policy(row.number, hashOf(row));
-  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(row, key) };
-  return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
+/**
+ * The age of the request of a row in doubt, if the row is to be sent again: `--in-doubt` decides; by default only creates
+ * are not sent again, except with a key that the service still knows (docs/decisions.md, doubt-1).
+ */
+function msSinceSent(
+  doubt: Doubt | undefined,
+  row: Row,
+  isCreate: boolean,
+  { inDoubt, present }: TaskOptions,
+): (() => number) | undefined {
+  if (inDoubt === 'hold') return undefined;
+  // An explicit retry ignores the age of the key, but is sent only once.
+  if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
+  if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hashOf(row)) return undefined;
+  const msAgo = () => keyAgeMs(doubt, present()) ?? Number.POSITIVE_INFINITY;
+  return msAgo() < keyWindowMs ? msAgo : undefined;
+}
+
+function hashOf({ id, fields }: Row): string {
+  return payloadHash(id, fields);
 }
 
 function inDoubtFailure({ number, line }: Row, key: string | null): Failure {
@@ -258,22 +250,6 @@ function inDoubtFailure({ number, line }: Row, key: string | null): Failure {
     outcome: 'unknown',
     idempotencyKey: key ?? undefined,
   });
-}
-
-/** The action and the place of a run; with the content of its input, its identity. */
-export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'site' | 'list' | 'shard'>;
-
-/** The input of a run. */
-export interface RunInput {
-  readonly target: RunTarget;
-  /** For messages. */
-  readonly name: string;
-  /** The absolute path; undefined for a stream. */
-  readonly path: string | undefined;
-  readonly rows: number;
-  readonly sha256: string;
-  /** As `findChangedRow` over the input. */
-  readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
 }
 
 /** The identity of a run: 64 hex digits. */
@@ -289,21 +265,15 @@ function isSameList(one: RunTarget, other: RunTarget): boolean {
   return one.action === other.action && one.site === other.site && one.list === other.list;
 }
 
-/** The run of an edited input, or why the first candidate does not match. */
-export interface EditedRun {
-  readonly run: RunFile | undefined;
-  readonly failure: Failure | undefined;
-}
-
 /**
- * Finds the run of an input that was edited since.
+ * Finds the run of an input that was edited since, or why the first candidate does not match.
  *
  * @throws {Failure} local-file
  */
 export async function findEditedRun(
   directory: string,
   { target, path, rows, changedRow }: RunInput,
-): Promise<EditedRun> {
+): Promise<{ readonly run: RunFile | undefined; readonly failure: Failure | undefined }> {
   const boot = bootId();
   const isAtPath = (header: JournalHeader) => header.file === path && isSameTarget(header, target);
   let failure: Failure | undefined;
@@ -327,14 +297,9 @@ export async function nothingToResume(
   { target, sha256, name }: RunInput,
   journal: string | undefined,
 ): Promise<Failure> {
-  const isOfRows = (header: JournalHeader) => header.input.sha256 === sha256 && isSameList(header, target);
   const found: ReadRun[] = [];
-  if (directory !== undefined) {
-    for (const file of runsElsewhere(directory, isOfRows)) {
-      // A damaged one is reported when it is used.
-      const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
-      if (run !== undefined && !isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
-    }
+  for await (const run of runsOfRows(directory, sha256, target)) {
+    if (!isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
   }
   const where = journal === undefined ? '' : `${journal} does not exist, and `;
   const elsewhere = found.map(({ header }) => `; ${placeOf(header, target, journal)}`).join('');
@@ -356,24 +321,31 @@ export async function nothingToResume(
  * recorded in the state directory where this one has a --journal.
  */
 export async function findOverlappingRun(
-  directory: string,
+  directory: string | undefined,
   { target, sha256 }: RunInput,
 ): Promise<ReadRun | undefined> {
-  const isOfRows = (header: JournalHeader) =>
-    header.input.sha256 === sha256 &&
-    isSameList(header, target) &&
-    header.origin === target.origin &&
-    sharesRows(header.shard, target.shard);
-  for (const file of runsElsewhere(directory, isOfRows)) {
-    // A damaged one is reported where it is named.
-    const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
-    if (run !== undefined && run.counts.done + run.counts.inDoubt > 0) return run;
+  for await (const run of runsOfRows(directory, sha256, target)) {
+    const { header, counts } = run;
+    const isOverlapping = header.origin === target.origin && sharesRows(header.shard, target.shard);
+    if (isOverlapping && counts.done + counts.inDoubt > 0) return run;
   }
   return undefined;
 }
 
-/** As `runsWith`; none where the directory cannot be read, since a run with a --journal does not need it. */
-function runsElsewhere(directory: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
+/**
+ * Finds the readable runs of the same rows in a list of that name, newest first; none if the directory cannot be read,
+ * since a run with a --journal does not need it.
+ */
+async function* runsOfRows(directory: string | undefined, sha256: string, target: RunTarget): AsyncGenerator<ReadRun> {
+  const isOfRows = (header: JournalHeader) => header.input.sha256 === sha256 && isSameList(header, target);
+  for (const file of directory === undefined ? [] : runsIn(directory, isOfRows)) {
+    // A damaged one is reported when it is used.
+    const run = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
+    if (run !== undefined) yield run;
+  }
+}
+
+function runsIn(directory: string, isWanted: (header: JournalHeader) => boolean): readonly RunFile[] {
   try {
     return [...runsWith(directory, isWanted)];
   } catch {
@@ -397,23 +369,20 @@ function greatestDivisor(one: number, other: number): number {
 }
 
 /** The choice after an overlapping run. */
-export function overlap(
+export function askToOverlap(
   { header, counts }: ReadRun,
   { target, name }: RunInput,
   journal: string | undefined,
 ): ResumeDecision {
   const { run, startedAt, shard } = header;
   const where = shard === target.shard ? 'recorded in the state directory' : shardText(shard);
-  const what = `run ${run} (started ${startedAt}, ${where}) already created ${countOf(counts.done, 'row')} of ${name} in this list`;
   const resuming = isComplete(counts) ? [] : [adviceFor(header, target, journal, ['pass --resume'])];
-  return {
-    kind: 'choice',
-    yes: { kind: 'new' },
-    question: `${what.replace(/^r/, 'R')}. Create these rows again?`,
-    refusal: new Failure('usage', what, {
-      hint: ['pass --restart to create these rows again; nothing was sent', ...resuming].join('\n'),
-    }),
-  };
+  return choice(
+    { kind: 'new' },
+    `run ${run} (started ${startedAt}, ${where}) already created ${countOf(counts.done, 'row')} of ${name} in this list`,
+    'Create these rows again?',
+    ['pass --restart to create these rows again; nothing was sent', ...resuming],
+  );
 }
 
 function shardText(shard: string | null): string {
