@@ -2,14 +2,11 @@
 import type { RequestAttempts } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import { GroupCommit, type RunJournal } from './journal.ts';
-import type { JournalRecord } from './journal-format.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, SendTask, Task } from './outcome.ts';
 import { Queue } from './queues.ts';
 
-/** The place of a result in the order of the input. */
-export interface Place<V> {
-  value: V | undefined;
-}
+/** The place of a result in the order of the input; empty until it is known. */
+type Place<V> = { value: V | undefined };
 
 /** Delivers results in the order of their places, one at a time. */
 export class OrderedResults<V> {
@@ -114,85 +111,52 @@ export interface LedgerOptions<R extends NumberedRow, T> {
   readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
 }
 
-/** The events of a ledger. */
-export interface LedgerListener<R, T> {
-  /** The intents of these rows are on disk: they may be sent. */
-  onReady(entries: readonly Entry<R, T>[]): void;
-  /** Results were delivered, or records are on disk. */
-  onProgress(): void;
-  /** A result could not be delivered, or the journal could not be written. */
-  onFailure(error: unknown, isJournal: boolean): void;
-}
-
 /** Keeps journal, counts and results of a run consistent. */
 export class Ledger<R extends NumberedRow, T> {
   readonly counts: RunningCounts;
+  readonly commit: GroupCommit<Entry<R, T>>;
+  readonly results: OrderedResults<RowResult<R, T>>;
+  /** The number of intents that are not on disk yet. */
+  intended = 0;
   readonly #sender: Sender<R, T>;
-  readonly #commit: GroupCommit<Entry<R, T>>;
-  readonly #results: OrderedResults<RowResult<R, T>>;
-  readonly #listener: LedgerListener<R, T>;
+  readonly #onReady: (entries: readonly Entry<R, T>[]) => void;
+  readonly #onProgress: () => void;
   #seq: number;
-  #intended = 0;
   /** Rows whose outcome is known but not on disk, by their previous state. */
   readonly #unsynced: RunningCounts = { done: 0, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
 
-  constructor({ sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>, listener: LedgerListener<R, T>) {
+  /**
+   * @param on.ready called with rows whose intents are on disk: they may be sent
+   * @param on.progress called when results were delivered, or records are on disk
+   * @param on.failure called if a result could not be delivered, or the journal could not be written
+   */
+  constructor(
+    { sender, journal, counts, nextSeq, onResult }: LedgerOptions<R, T>,
+    on: {
+      readonly ready: (entries: readonly Entry<R, T>[]) => void;
+      readonly progress: () => void;
+      readonly failure: (error: unknown, isJournal: boolean) => void;
+    },
+  ) {
     this.counts = counts;
     this.#sender = sender;
     this.#seq = nextSeq;
-    this.#listener = listener;
-    this.#commit = new GroupCommit(
+    this.#onReady = on.ready;
+    this.#onProgress = on.progress;
+    this.commit = new GroupCommit(
       journal,
       (entries) => this.#durable(entries),
-      (error) => listener.onFailure(error, true),
+      (error) => on.failure(error, true),
     );
-    this.#results = new OrderedResults(onResult, (error) => {
-      if (error !== undefined) listener.onFailure(error, false);
-      listener.onProgress();
+    this.results = new OrderedResults(onResult, (error) => {
+      if (error !== undefined) on.failure(error, false);
+      on.progress();
     });
-  }
-
-  /** The number of rows that are not reported yet. */
-  get waiting(): number {
-    return this.#results.size;
-  }
-
-  /** The number of intents that are not on disk yet. */
-  get intended(): number {
-    return this.#intended;
   }
 
   /** Whether all records are on disk and all results delivered. */
   get isIdle(): boolean {
-    return this.#commit.isIdle && this.#results.isIdle;
-  }
-
-  get hasResultError(): boolean {
-    return this.#results.hasFailed;
-  }
-
-  get syncMs(): number {
-    return this.#commit.syncMs;
-  }
-
-  /** Records something about the whole run. */
-  add(record: JournalRecord): void {
-    this.#commit.add(record);
-  }
-
-  /** Writes the pending records: a process that is killed after this does not lose them. */
-  write(nowMs: number, timeMs: number): void {
-    this.#commit.write(nowMs, timeMs);
-  }
-
-  /** As `GroupCommit.sync`. */
-  sync(nowMs: number, clockMs: () => number, enough: number, isStarving: boolean): number {
-    return this.#commit.sync(nowMs, clockMs, enough, isStarving);
-  }
-
-  /** As `OrderedResults.pump`. */
-  pump(): boolean {
-    return this.#results.pump();
+    return this.commit.isIdle && this.results.isIdle;
   }
 
   /** Adds a row to send. */
@@ -207,7 +171,7 @@ export class Ledger<R extends NumberedRow, T> {
       isDoubtful: sent !== undefined,
       exchange: undefined,
       failure: undefined,
-      place: this.#results.next(),
+      place: this.results.next(),
       result: undefined,
       state: was,
     };
@@ -218,52 +182,52 @@ export class Ledger<R extends NumberedRow, T> {
   /** Records the intent to send a row, which must be on disk before it is sent. */
   intend(entry: Entry<R, T>): void {
     const { key, hash, task, attempts } = entry;
-    this.#intended += 1;
-    this.#commit.add(['I', task.row.number, this.#seq, attempts + 1, key, hash], entry);
+    this.intended += 1;
+    this.commit.add(['I', task.row.number, this.#seq, attempts + 1, key, hash], entry);
     this.#seq += 1;
   }
 
   /** Reports a row for which nothing is sent. */
   recordUnsent(task: Exclude<Task<R>, SendTask<R>>): void {
     const { row, failure } = task;
-    this.#results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
+    this.results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
     if (task.kind === 'in-doubt') return;
     // Nothing was sent, so the result need not wait for the disk.
-    this.#commit.add(['X', row.number]);
+    this.commit.add(['X', row.number]);
     this.counts[task.was] -= 1;
     this.counts.invalid += 1;
   }
 
   /** Reports a row that was not sent because the run stopped. */
   recordLeft(row: R): void {
-    this.#results.next().value = { status: 'left', row };
+    this.results.next().value = { status: 'left', row };
   }
 
   done(entry: Entry<R, T>, value: T, tookMs: number): void {
     const { row } = entry.task;
     const { id, etag } = this.#sender.toRecord(row, value);
-    this.#commit.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
+    this.commit.add(['D', row.number, id, etag ?? null, Math.round(tookMs)], entry);
     this.#result(entry, { status: 'done', row, value });
   }
 
   fail(entry: Entry<R, T>, failure: Failure, tookMs: number): void {
     const { row } = entry.task;
     const { status = null, serviceCode = null } = failure.details;
-    this.#commit.add(['F', row.number, failure.kind, status, serviceCode, Math.round(tookMs)], entry);
+    this.commit.add(['F', row.number, failure.kind, status, serviceCode, Math.round(tookMs)], entry);
     this.#result(entry, { status: 'failed', row, failure });
   }
 
   doubt(entry: Entry<R, T>, failure: Failure, tookMs: number | null): void {
     const { row } = entry.task;
-    this.#commit.add(['U', row.number, causeOf(failure), tookMs === null ? null : Math.round(tookMs)], entry);
+    this.commit.add(['U', row.number, causeOf(failure), tookMs === null ? null : Math.round(tookMs)], entry);
     this.#result(entry, { status: 'in-doubt', row, failure });
   }
 
   /** Withdraws the intent of a row that is sent later: it is as before, or in doubt if it was sent already. */
   requeue(entry: Entry<R, T>): void {
     const { row } = entry.task;
-    if (entry.isDoubtful) this.#commit.add(['U', row.number, 'it was to be sent again', null]);
-    else this.#commit.add(['N', row.number]);
+    if (entry.isDoubtful) this.commit.add(['U', row.number, 'it was to be sent again', null]);
+    else this.commit.add(['N', row.number]);
     this.#move(entry, entry.isDoubtful ? 'inDoubt' : 'left');
   }
 
@@ -300,7 +264,7 @@ export class Ledger<R extends NumberedRow, T> {
 
   #durable(entries: readonly Entry<R, T>[]): void {
     const intended = entries.filter(({ result }) => result === undefined);
-    this.#intended -= intended.length;
+    this.intended -= intended.length;
     for (const entry of entries) {
       const { result } = entry;
       if (result === undefined) continue;
@@ -308,8 +272,8 @@ export class Ledger<R extends NumberedRow, T> {
       this.#move(entry, states[result.status]);
       entry.place.value = result;
     }
-    this.#listener.onReady(intended);
-    this.#listener.onProgress();
+    this.#onReady(intended);
+    this.#onProgress();
   }
 
   #move(entry: Entry<R, T>, state: keyof RunningCounts): void {
@@ -321,10 +285,7 @@ export class Ledger<R extends NumberedRow, T> {
 
 const states = { done: 'done', failed: 'failed', 'in-doubt': 'inDoubt', left: 'left' } as const;
 
-function unknownFailure<R extends NumberedRow>({
-  failure,
-  task,
-}: Pick<Entry<R, unknown>, 'failure' | 'task'>): Failure {
+function unknownFailure({ failure, task }: Entry<NumberedRow, unknown>): Failure {
   const known = failure?.();
   if (known instanceof Failure && known.kind === 'in-doubt') return known;
   const message = `row ${task.row.number} is in doubt: the request was sent, but no response arrived`;

@@ -8,9 +8,6 @@ export interface NumberedRow {
   readonly number: number;
 }
 
-/** What to do about a row that is not done. */
-export type Task<R extends NumberedRow> = SendTask<R> | InDoubtTask<R> | InvalidTask<R>;
-
 /** A row to send. */
 export interface SendTask<R> {
   readonly kind: 'send';
@@ -21,20 +18,11 @@ export interface SendTask<R> {
   readonly sent?: { readonly key: string | null; readonly msAgo: () => number } | undefined;
 }
 
-/** A row in doubt that is not sent again. */
-export interface InDoubtTask<R> {
-  readonly kind: 'in-doubt';
-  readonly row: R;
-  readonly failure: Failure;
-}
-
-/** A row that is not valid. */
-export interface InvalidTask<R> {
-  readonly kind: 'invalid';
-  readonly row: R;
-  readonly was: keyof RowCounts;
-  readonly failure: Failure;
-}
+/** What to do about a row that is not done; one in doubt, or invalid, is reported and not sent. */
+export type Task<R> =
+  | SendTask<R>
+  | { readonly kind: 'in-doubt'; readonly row: R; readonly failure: Failure }
+  | { readonly kind: 'invalid'; readonly row: R; readonly was: keyof RowCounts; readonly failure: Failure };
 
 /** Sends the rows of a run. */
 export interface Sender<R extends NumberedRow, T> {

@@ -97,9 +97,9 @@ export class Run<R extends NumberedRow, T> {
       (error) => this.#stopFor(error),
     );
     this.#ledger = new Ledger(options, {
-      onReady: (entries) => this.#onReady(entries),
-      onProgress: () => this.#schedule(),
-      onFailure: (error, isJournal) => this.#stopFor(error, isJournal),
+      ready: (entries) => this.#onReady(entries),
+      progress: () => this.#schedule(),
+      failure: (error, isJournal) => this.#stopFor(error, isJournal),
     });
     this.ended = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -157,11 +157,11 @@ export class Run<R extends NumberedRow, T> {
     else this.#abandonQueued();
     // 2. Write these intents, and the outcomes since the last turn. Outcomes are written before their slots are reused: of
     // the intents that a killed process leaves open, only the first `limitMax` can have been sent (docs/decisions.md, doubt-2).
-    if (!this.#stop?.isJournal) this.#ledger.write(nowMs, nowMs - this.#startedAtMs);
+    if (!this.#stop?.isJournal) this.#ledger.commit.write(nowMs, nowMs - this.#startedAtMs);
     // 3. Send rows whose intents are on disk; `#attempted` takes the outcome of each.
     const hasSent = this.#stop === undefined && this.#send(nowMs);
     // 4. Report results whose outcomes are on disk. That, and sending, makes room for more rows.
-    if (this.#ledger.pump() || (hasSent && this.#writtenAhead === 0)) this.#schedule();
+    if (this.#ledger.results.pump() || (hasSent && this.#writtenAhead === 0)) this.#schedule();
     // 5. Sync the journal, wait for the next event, or end.
     this.#waitOrEnd(nowMs);
   }
@@ -196,7 +196,7 @@ export class Run<R extends NumberedRow, T> {
     const { pace, limitMax } = this.#options;
     // One request at a time means one intent at a time: at most one row is in doubt.
     if (limitMax === 1) return this.#inFlight === 0 ? 1 : 0;
-    const { syncMs } = this.#ledger;
+    const { syncMs } = this.#ledger.commit;
     const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
     const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * ratePerMs);
     const most = Math.min(writeAheadRows.max, Math.max(writeAheadRows.min, 2 * pace.limit, hidden));
@@ -222,7 +222,7 @@ export class Run<R extends NumberedRow, T> {
 
   /** Takes the next row to send, and reports the rows before it that are not sent; false if there is none. */
   #takeNext(): boolean {
-    while (this.#stop === undefined && this.#ledger.waiting < windowMax) {
+    while (this.#stop === undefined && this.#ledger.results.size < windowMax) {
       const task = this.#tasks.next();
       if (task === undefined) return false;
       if (task.kind === 'send') {
@@ -297,7 +297,7 @@ export class Run<R extends NumberedRow, T> {
     const aheadMs = Math.round(ms - this.#startedWallMs - this.elapsedMs);
     if (Math.abs(aheadMs - (this.#serviceAheadMs ?? Number.POSITIVE_INFINITY)) < serviceDriftMs) return;
     this.#serviceAheadMs = aheadMs;
-    this.#ledger.add(['S', aheadMs]);
+    this.#ledger.commit.add(['S', aheadMs]);
   }
 
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
@@ -309,7 +309,7 @@ export class Run<R extends NumberedRow, T> {
     const { pausedUntilMs: before } = pace;
     pace.ended(stamp, 'throttled', nowMs, step.isDone || !step.isRetryAfter ? undefined : step.waitMs);
     const { pausedUntilMs: until } = pace;
-    if (until !== undefined && until !== before) this.#ledger.add(['T', Math.round(until - nowMs)]);
+    if (until !== undefined && until !== before) this.#ledger.commit.add(['T', Math.round(until - nowMs)]);
   }
 
   #notDone(entry: Entry<R, T>, step: NotDone, nowMs: number): void {
@@ -344,7 +344,7 @@ export class Run<R extends NumberedRow, T> {
     const hasNoJournal = this.#stop?.isJournal === true;
     if (!hasNoJournal) {
       const enough = syncedEach * limitMax;
-      this.#timer.set(this.#ledger.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
+      this.#timer.set(this.#ledger.commit.sync(nowMs, () => clock.monotonicMs(), enough, this.#ready.size === 0));
     }
     // Rows that are due already wait for a free slot or the end of a pause.
     if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
@@ -361,7 +361,7 @@ export class Run<R extends NumberedRow, T> {
   }
 
   get #reportLeft(): boolean {
-    return this.#options.reportLeft && !this.#ledger.hasResultError;
+    return this.#options.reportLeft && !this.#ledger.results.hasFailed;
   }
 
   #endWithoutJournal(): void {
@@ -397,7 +397,7 @@ export class Run<R extends NumberedRow, T> {
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
     const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
     const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
-    const hasAllResults = !this.#ledger.hasResultError && this.#stop?.isJournal !== true;
+    const hasAllResults = !this.#ledger.results.hasFailed && this.#stop?.isJournal !== true;
     return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
   }
 
@@ -418,7 +418,7 @@ export class Run<R extends NumberedRow, T> {
   #abandonQueued(): void {
     for (const entry of this.#waiting.takeAll()) this.#ledger.abandonRequeued(entry);
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) this.#ledger.abandon(entry);
-    while (this.#reportLeft && this.#ledger.waiting < windowMax) {
+    while (this.#reportLeft && this.#ledger.results.size < windowMax) {
       const task = this.#tasks.next();
       if (task === undefined) return;
       if (task.kind === 'send') this.#ledger.recordLeft(task.row);

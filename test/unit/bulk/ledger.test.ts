@@ -33,17 +33,17 @@ function watchedLedger(counts: Partial<RunningCounts> = { left: 3 }) {
       },
     },
     {
-      onReady: (entries) => intended.push(...entries.map(({ task }) => task.row.number)),
-      onProgress: () => {},
-      onFailure: () => {},
+      ready: (entries) => intended.push(...entries.map(({ task }) => task.row.number)),
+      progress: () => {},
+      failure: () => {},
     },
   );
   /** Writes and syncs what was said, and hands on what is known. */
   const settle = async () => {
-    ledger.write(0, 0);
-    ledger.sync(0, () => 0, 0, true);
+    ledger.commit.write(0, 0);
+    ledger.commit.sync(0, () => 0, 0, true);
     await setImmediate();
-    ledger.pump();
+    ledger.results.pump();
   };
   return { ledger, records, results, intended, counts: all, settle };
 }
@@ -101,7 +101,7 @@ describe('an outcome', () => {
     if (what === 'done') ledger.done(entry, '42', 12.4);
     else if (what === 'failed') ledger.fail(entry, refused, 12.4);
     else ledger.doubt(entry, doubt, 12.4);
-    ledger.pump();
+    ledger.results.pump();
     expect([results, watched.counts]).toMatchObject([[], { left: 3 }]);
     await settle();
 
@@ -166,7 +166,7 @@ describe('a row that is not sent after all', () => {
     expect([watched.records.at(-1)?.[0], watched.counts.inDoubt, watched.results]).toEqual(['U', 1, []]);
 
     watched.ledger.abandonRequeued(entry);
-    watched.ledger.pump();
+    watched.ledger.results.pump();
 
     expect(watched.results).toMatchObject([{ status: 'in-doubt', failure: { kind: 'in-doubt' } }]);
   });
