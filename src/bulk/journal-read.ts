@@ -11,12 +11,11 @@ import type {
 import { damagedJournal, fileIo, type JournalIo, type PlacedGroup, readGroups, readHeader } from './journal-lines.ts';
 import type { IdSet, SentMoment } from './keys.ts';
 
-/** The state of a row. `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
-export type RowState = 'pending' | 'done' | 'failed' | 'invalid' | 'in-doubt' | 'skipped';
+/** `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
+const states = ['pending', 'done', 'failed', 'invalid', 'in-doubt', 'skipped'] as const;
+export type RowState = (typeof states)[number];
 
-const states: readonly RowState[] = ['pending', 'done', 'failed', 'invalid', 'in-doubt', 'skipped'];
-
-/** A row in doubt. */
+/** A row in doubt; its moment is that of the first attempt in doubt with this key. */
 export interface Doubt extends SentMoment {
   readonly key: string | null;
   /** The hash of the payload that may have been applied. */
@@ -24,136 +23,135 @@ export interface Doubt extends SentMoment {
   readonly attempt: number;
   /** Why the outcome is unknown; undefined if the process ended while the request was or may have been in flight. */
   readonly cause: string | undefined;
-  /** When the first attempt in doubt with this key was recorded; `serviceAt` and `session` belong to the same one. */
-  readonly sentAt: number;
   /** Whether no outcome was recorded. */
   readonly isOpen: boolean;
 }
 
-/** An intent without an outcome. */
-interface OpenIntent {
-  readonly seq: number;
-  readonly doubt: Doubt;
-}
+/** The rows of a run, all pending at first. */
+export class RunRows {
+  readonly #rowMax: number;
+  readonly #isDone: boolean;
+  readonly #table: RowTable;
+  /** Intents without an outcome. */
+  readonly #open = new Map<number, { readonly seq: number; readonly doubt: Doubt }>();
+  readonly #doubts = new Map<number, Doubt>();
+  #session: SessionStart | undefined;
+  /** How far the clock of the service is ahead, once known in the session. */
+  #aheadMs: number | undefined;
 
-/** The rows of a run. */
-export interface RunRows {
+  /**
+   * @param rowMax the highest row number
+   * @param isDone makes all of them done instead
+   */
+  constructor(rowMax: number, isDone: boolean) {
+    this.#rowMax = rowMax;
+    this.#isDone = isDone;
+    this.#table = new RowTable(isDone ? 'done' : 'pending');
+  }
+
   /**
    * Applies a record.
    *
    * @param at when it was written: milliseconds since the Unix epoch
    * @returns why it contradicts earlier records, if it does
    */
-  take(record: RowRecord, at: number): string | undefined;
+  take(record: RowRecord, at: number): string | undefined {
+    const [letter, row] = record;
+    if (row > this.#rowMax) return `it names row ${row}, but the input has ${this.#rowMax}`;
+    if (this.stateOf(row) === 'done') return `it follows the completion of row ${row}`;
+    if (letter === 'I') this.#intend(record, at);
+    else if (letter === 'N') this.#restore(row);
+    else if (letter === 'U') return this.#lose(row, record[2]);
+    else this.#settle(row, stateAfter(record));
+    return undefined;
+  }
+
   /** Starts the next session. */
-  begin(session: SessionStart): void;
-  hearService(aheadMs: number): void;
+  begin(session: SessionStart): void {
+    this.#session = session;
+    this.#aheadMs = undefined;
+  }
+
+  /** Records the clock of the service, also for earlier requests of the session. */
+  hearService(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+    const dated = (doubt: Doubt): Doubt => {
+      const isEarlier = doubt.serviceAt === undefined && doubt.session === this.#session;
+      return isEarlier ? { ...doubt, serviceAt: doubt.sentAt + aheadMs } : doubt;
+    };
+    for (const [row, { seq, doubt }] of this.#open) this.#open.set(row, { seq, doubt: dated(doubt) });
+    for (const [row, doubt] of this.#doubts) this.#doubts.set(row, dated(doubt));
+  }
+
   /** Judges the open intents of a session that ended: see `Replay.stateOf`. */
-  settle(session: SessionStart, boot: string): void;
-  stateOf(row: number): RowState;
-  hashOf(row: number): string | undefined;
-  doubtOf(row: number): Doubt | undefined;
-  doubts(): readonly number[];
-  counts(rows: number): RowCounts;
-}
+  endSession(session: SessionStart, boot: string): void {
+    const isSameBoot = session.boot !== '' && session.boot === boot;
+    const inOrder = [...this.#open].sort(([, one], [, other]) => one.seq - other.seq);
+    for (const [index, [row, { doubt }]] of inOrder.entries()) {
+      if (!isSameBoot || index < session.limit) this.#doubt(row, doubt);
+      else this.#restore(row);
+    }
+  }
 
-/**
- * Makes the table of rows, all pending.
- *
- * @param rowMax the highest row number
- * @param isDone makes all of them done instead
- */
-export function runRows(rowMax: number, isDone: boolean): RunRows {
-  const table = rowTable(isDone ? 'done' : 'pending');
-  const open = new Map<number, OpenIntent>();
-  const doubts = new Map<number, Doubt>();
-  const moments = sentMoments();
+  stateOf(row: number): RowState {
+    return this.#table.stateOf(row);
+  }
 
-  const settled = (row: number, state: RowState) => {
-    open.delete(row);
-    doubts.delete(row);
-    table.setState(row, state);
-  };
-  const doubted = (row: number, doubt: Doubt) => {
-    const before = doubts.get(row);
+  hashOf(row: number): string | undefined {
+    return this.#table.hashOf(row);
+  }
+
+  doubtOf(row: number): Doubt | undefined {
+    return this.#doubts.get(row);
+  }
+
+  doubts(): readonly number[] {
+    return [...this.#doubts.keys()].sort((one, other) => one - other);
+  }
+
+  counts(rows: number): RowCounts {
+    if (this.#isDone) return { done: rows, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
+    const { done, failed, invalid, skipped, 'in-doubt': inDoubt } = this.#table.count();
+    return { done, failed, invalid, inDoubt, skipped, left: rows - done - failed - invalid - inDoubt - skipped };
+  }
+
+  #intend([, row, seq, attempt, key, hash]: IntentRecord, at: number): void {
+    const unanswered = this.#open.get(row);
+    if (unanswered !== undefined) this.#doubt(row, unanswered.doubt);
+    this.#table.setHash(row, hash);
+    const serviceAt = this.#aheadMs === undefined ? undefined : at + this.#aheadMs;
+    const moment = { sentAt: at, serviceAt, session: this.#session };
+    this.#open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, ...moment, isOpen: true } });
+  }
+
+  #lose(row: number, cause: string): string | undefined {
+    const doubt = this.#open.get(row)?.doubt ?? this.#doubts.get(row);
+    if (doubt === undefined) return 'it records an unknown outcome for a row that was not sent';
+    this.#doubt(row, { ...doubt, cause, isOpen: false });
+    return undefined;
+  }
+
+  #doubt(row: number, doubt: Doubt): void {
+    const before = this.#doubts.get(row);
     // A service remembers a key from its first use.
     const isSameKey = before !== undefined && before.key !== null && before.key === doubt.key;
-    open.delete(row);
-    const first = isSameKey ? before : doubt;
-    doubts.set(row, { ...doubt, sentAt: first.sentAt, serviceAt: first.serviceAt, session: first.session });
-    table.setState(row, 'in-doubt');
-  };
+    const { sentAt, serviceAt, session } = isSameKey ? before : doubt;
+    this.#open.delete(row);
+    this.#doubts.set(row, { ...doubt, sentAt, serviceAt, session });
+    this.#table.setState(row, 'in-doubt');
+  }
+
   /** Undoes an intent without effect; an earlier doubt remains. */
-  const asBefore = (row: number) => {
-    open.delete(row);
-    table.setState(row, doubts.has(row) ? 'in-doubt' : 'pending');
-  };
-  const intended = ([, row, seq, attempt, key, hash]: IntentRecord, at: number) => {
-    const unanswered = open.get(row);
-    if (unanswered !== undefined) doubted(row, unanswered.doubt);
-    table.setHash(row, hash);
-    open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, ...moments.at(at), isOpen: true } });
-  };
-  const lost = (row: number, cause: string) => {
-    const doubt = open.get(row)?.doubt ?? doubts.get(row);
-    if (doubt === undefined) return 'it records an unknown outcome for a row that was not sent';
-    doubted(row, { ...doubt, cause, isOpen: false });
-    return undefined;
-  };
+  #restore(row: number): void {
+    this.#open.delete(row);
+    this.#table.setState(row, this.#doubts.has(row) ? 'in-doubt' : 'pending');
+  }
 
-  return {
-    take: (record, at) => {
-      const [letter, row] = record;
-      if (row > rowMax) return `it names row ${row}, but the input has ${rowMax}`;
-      if (table.stateOf(row) === 'done') return `it follows the completion of row ${row}`;
-      if (letter === 'I') intended(record, at);
-      else if (letter === 'N') asBefore(row);
-      else if (letter === 'U') return lost(row, record[2]);
-      else settled(row, stateAfter(record));
-      return undefined;
-    },
-    begin: moments.begin,
-    hearService: (ms) => {
-      const placed = moments.hear(ms);
-      for (const [row, { seq, doubt }] of open) open.set(row, { seq, doubt: placed(doubt) });
-      for (const [row, doubt] of doubts) doubts.set(row, placed(doubt));
-    },
-    settle: (session, boot) => {
-      const isSameBoot = session.boot !== '' && session.boot === boot;
-      const inOrder = [...open].sort(([, one], [, other]) => one.seq - other.seq);
-      for (const [index, [row, { doubt }]] of inOrder.entries()) {
-        if (!isSameBoot || index < session.limit) doubted(row, doubt);
-        else asBefore(row);
-      }
-    },
-    stateOf: table.stateOf,
-    hashOf: table.hashOf,
-    doubtOf: (row) => doubts.get(row),
-    doubts: () => [...doubts.keys()].sort((one, other) => one - other),
-    counts: (rows) => countsOf(table.count(), rows, isDone),
-  };
-}
-
-/** Dates requests by the clocks of their session. */
-function sentMoments() {
-  let session: SessionStart | undefined;
-  let aheadMs: number | undefined;
-  return {
-    begin: (next: SessionStart) => {
-      [session, aheadMs] = [next, undefined];
-    },
-    at: (sentAt: number): SentMoment => {
-      return { sentAt, serviceAt: aheadMs === undefined ? undefined : sentAt + aheadMs, session };
-    },
-    /** Applies to earlier requests of the session as well. */
-    hear: (ms: number) => {
-      aheadMs = ms;
-      return (doubt: Doubt): Doubt => {
-        const isEarlier = doubt.serviceAt === undefined && doubt.session === session;
-        return isEarlier ? { ...doubt, serviceAt: doubt.sentAt + ms } : doubt;
-      };
-    },
-  };
+  #settle(row: number, state: RowState): void {
+    this.#open.delete(row);
+    this.#doubts.delete(row);
+    this.#table.setState(row, state);
+  }
 }
 
 function stateAfter(record: Exclude<RowRecord, readonly ['I' | 'N' | 'U', ...unknown[]]>): RowState {
@@ -169,63 +167,68 @@ function stateAfter(record: Exclude<RowRecord, readonly ['I' | 'N' | 'U', ...unk
   }
 }
 
-function countsOf(found: Readonly<Record<RowState, number>>, rows: number, isDone: boolean): RowCounts {
-  if (isDone) return { done: rows, failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
-  const { done, failed, invalid, skipped, 'in-doubt': inDoubt } = found;
-  return { done, failed, invalid, inDoubt, skipped, left: rows - done - failed - invalid - inDoubt - skipped };
-}
-
 /** The rows of one page of memory. */
 const pageRows = 1024;
 
-interface Page {
-  readonly codes: Uint8Array;
-  readonly hashes: Uint32Array;
-}
+/** Set in the code of a row that has a hash; the other bits are the index of its state. */
+const hasHash = 0x80;
 
 /** States and hashes by row number; memory grows with the rows seen, not with their numbers. */
-function rowTable(initial: RowState) {
-  const pages: Page[] = [];
-  const hasHash = 0x80;
-  const initialCode = states.indexOf(initial);
-  const pageAt = (row: number) => pages[Math.floor(row / pageRows)];
-  const newPageAt = (row: number): Page => {
-    const page = { codes: new Uint8Array(pageRows).fill(initialCode), hashes: new Uint32Array(2 * pageRows) };
-    pages[Math.floor(row / pageRows)] = page;
-    return page;
-  };
-  const codeOf = (row: number) => pageAt(row)?.codes[row % pageRows] ?? initialCode;
-  const setCode = (row: number, code: number) => {
-    (pageAt(row) ?? newPageAt(row)).codes[row % pageRows] = code;
-  };
-  const stateOf = (row: number) => stateIn(codeOf(row));
-  const stateIn = (code: number): RowState => states[code & ~hasHash] ?? 'pending';
-  return {
-    stateOf,
-    setState: (row: number, state: RowState) => setCode(row, (codeOf(row) & hasHash) | states.indexOf(state)),
-    hashOf: (row: number) => {
-      const { codes, hashes } = pageAt(row) ?? {};
-      const at = row % pageRows;
-      if (((codes?.[at] ?? 0) & hasHash) === 0) return undefined;
-      const half = (place: number) => (hashes?.[place] ?? 0).toString(16).padStart(8, '0');
-      return half(2 * at) + half(2 * at + 1);
-    },
-    setHash: (row: number, hash: string) => {
-      const { codes, hashes } = pageAt(row) ?? newPageAt(row);
-      const at = row % pageRows;
-      codes[at] = (codes[at] ?? initialCode) | hasHash;
-      hashes[2 * at] = Number.parseInt(hash.slice(0, 8), 16);
-      hashes[2 * at + 1] = Number.parseInt(hash.slice(8), 16);
-    },
-    count: () => {
-      const found = { pending: 0, done: 0, failed: 0, invalid: 0, 'in-doubt': 0, skipped: 0 };
-      // The array is sparse.
-      pages.forEach(({ codes }) => {
-        for (const code of codes) found[stateIn(code)] += 1;
-      });
-      return found;
-    },
-  };
+class RowTable {
+  /** Sparse. */
+  readonly #pages: { readonly codes: Uint8Array; readonly hashes: Uint32Array }[] = [];
+  readonly #initialCode: number;
+
+  constructor(initial: RowState) {
+    this.#initialCode = states.indexOf(initial);
+  }
+
+  stateOf(row: number): RowState {
+    return toState(this.#codeOf(row));
+  }
+
+  setState(row: number, state: RowState): void {
+    this.#page(row).codes[row % pageRows] = (this.#codeOf(row) & hasHash) | states.indexOf(state);
+  }
+
+  hashOf(row: number): string | undefined {
+    if ((this.#codeOf(row) & hasHash) === 0) return undefined;
+    const { hashes } = this.#page(row);
+    const half = (place: number) => (hashes[place] ?? 0).toString(16).padStart(8, '0');
+    const at = 2 * (row % pageRows);
+    return half(at) + half(at + 1);
+  }
+
+  setHash(row: number, hash: string): void {
+    const { codes, hashes } = this.#page(row);
+    const at = row % pageRows;
+    codes[at] = this.#codeOf(row) | hasHash;
+    hashes[2 * at] = Number.parseInt(hash.slice(0, 8), 16);
+    hashes[2 * at + 1] = Number.parseInt(hash.slice(8), 16);
+  }
+
+  count(): Readonly<Record<RowState, number>> {
+    const found = { pending: 0, done: 0, failed: 0, invalid: 0, 'in-doubt': 0, skipped: 0 };
+    this.#pages.forEach(({ codes }) => {
+      for (const code of codes) found[toState(code)] += 1;
+    });
+    return found;
+  }
+
+  #codeOf(row: number): number {
+    return this.#pages[Math.floor(row / pageRows)]?.codes[row % pageRows] ?? this.#initialCode;
+  }
+
+  #page(row: number) {
+    const index = Math.floor(row / pageRows);
+    const codes = () => new Uint8Array(pageRows).fill(this.#initialCode);
+    this.#pages[index] ??= { codes: codes(), hashes: new Uint32Array(2 * pageRows) };
+    return this.#pages[index];
+  }
+}
+
+function toState(code: number): RowState {
+  return states[code & ~hasHash] ?? 'pending';
 }
 
 /** A run, as recorded in its journal. */
@@ -256,15 +259,6 @@ export interface Replay {
   readonly lastAt: number;
 }
 
-/** A record with its session and time. */
-export interface PlacedRecord {
-  /** The index of its session, from 0. */
-  readonly session: number;
-  /** Since the session began. */
-  readonly timeMs: number;
-  readonly record: JournalRecord;
-}
-
 /** Options for reading a journal. */
 export interface ReplayOptions {
   /** The boot id of this machine; empty if unknown. */
@@ -287,31 +281,32 @@ export async function readJournal(
   const start = readHeader(path, io);
   if (start === undefined) return undefined;
   const { header } = start;
-  const rows = runRows(header.input.rows, header.isShrunk === true);
-  const history = replayOf(path, rows, header.action === 'create' ? given : undefined);
+  const rows = new RunRows(header.input.rows, header.isShrunk === true);
+  const history = new History(path, rows, header.action === 'create' ? given : undefined);
   const groups = readGroups(path, start.lengthBytes, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value);
-  history.end(boot);
-  const { stateOf, hashOf, doubtOf, doubts } = rows;
+  history.endSession(boot);
+  const { sessions, nextSeq, ended, lastAt } = history;
   return {
-    header,
-    ...next.value,
-    ...history.told(),
+    ...{ header, ...next.value, sessions, nextSeq, ended, lastAt },
     counts: rows.counts(header.rows),
-    stateOf,
-    hashOf,
-    doubtOf,
-    doubts,
+    stateOf: (row) => rows.stateOf(row),
+    hashOf: (row) => rows.hashOf(row),
+    doubtOf: (row) => rows.doubtOf(row),
+    doubts: () => rows.doubts(),
   };
 }
 
 /**
- * Reads the records of a journal in their order.
+ * Reads the records of a journal in their order; `session` counts from 0, and `timeMs` from its start.
  *
  * @throws {Failure} local-file
  */
-export async function* journalRecords(path: string, io: JournalIo = fileIo): AsyncGenerator<PlacedRecord> {
+export async function* journalRecords(
+  path: string,
+  io: JournalIo = fileIo,
+): AsyncGenerator<{ readonly session: number; readonly timeMs: number; readonly record: JournalRecord }> {
   const start = readHeader(path, io);
   if (start === undefined) return;
   let session = -1;
@@ -324,54 +319,66 @@ export async function* journalRecords(path: string, io: JournalIo = fileIo): Asy
   }
 }
 
-function replayOf(path: string, rows: RunRows, given: IdSet | undefined) {
-  const sessions: SessionStart[] = [];
-  let [nextSeq, lastAt] = [1, 0];
-  let ended: RunTotals | undefined;
-  const atOf = (timeMs: number) => (sessions.at(-1)?.at ?? 0) + timeMs;
-  const end = (boot: string) => {
-    const session = sessions.at(-1);
-    if (session !== undefined) rows.settle(session, boot);
-  };
-  const taken = (record: JournalRecord, at: number): string | undefined => {
-    ended = record[0] === 'E' ? record[1] : undefined;
+/** What a journal says of its run besides the rows. */
+class History {
+  readonly sessions: SessionStart[] = [];
+  nextSeq = 1;
+  ended: RunTotals | undefined;
+  lastAt = 0;
+  readonly #path: string;
+  readonly #rows: RunRows;
+  readonly #given: IdSet | undefined;
+
+  constructor(path: string, rows: RunRows, given: IdSet | undefined) {
+    this.#path = path;
+    this.#rows = rows;
+    this.#given = given;
+  }
+
+  take({ group: [timeMs, ...records], offsetBytes }: PlacedGroup): void {
+    for (const record of records) {
+      if (record[0] !== 'B' && this.sessions.length === 0) {
+        throw damagedJournal(this.#path, offsetBytes, 'no session was started');
+      }
+      const reason = this.#apply(record, this.#at(timeMs));
+      if (reason !== undefined) throw damagedJournal(this.#path, offsetBytes, reason);
+      this.lastAt = Math.max(this.lastAt, this.#at(timeMs));
+    }
+  }
+
+  endSession(boot: string): void {
+    const session = this.sessions.at(-1);
+    if (session !== undefined) this.#rows.endSession(session, boot);
+  }
+
+  #at(timeMs: number): number {
+    return (this.sessions.at(-1)?.at ?? 0) + timeMs;
+  }
+
+  #apply(record: JournalRecord, at: number): string | undefined {
+    this.ended = record[0] === 'E' ? record[1] : undefined;
     switch (record[0]) {
       case 'B':
         // The new session acted on this judgment.
-        end(record[1].boot);
-        sessions.push(record[1]);
-        rows.begin(record[1]);
+        this.endSession(record[1].boot);
+        this.sessions.push(record[1]);
+        this.#rows.begin(record[1]);
         return undefined;
       case 'S':
-        rows.hearService(record[1]);
+        this.#rows.hearService(record[1]);
         return undefined;
       case 'T':
       case 'E':
         return undefined;
       case 'I':
-        nextSeq = Math.max(nextSeq, record[2] + 1);
-        return rows.take(record, at);
+        this.nextSeq = Math.max(this.nextSeq, record[2] + 1);
+        break;
       case 'D':
-        given?.add(record[2]);
-        return rows.take(record, at);
+        this.#given?.add(record[2]);
+        break;
       case 'R':
-        if (record[2] === 'applied') given?.add(record[3]);
-        return rows.take(record, at);
-      default:
-        return rows.take(record, at);
+        if (record[2] === 'applied') this.#given?.add(record[3]);
     }
-  };
-  return {
-    take: ({ group: [timeMs, ...records], offsetBytes }: PlacedGroup) => {
-      for (const record of records) {
-        if (record[0] !== 'B' && sessions.length === 0)
-          throw damagedJournal(path, offsetBytes, 'no session was started');
-        const reason = taken(record, atOf(timeMs));
-        if (reason !== undefined) throw damagedJournal(path, offsetBytes, reason);
-        lastAt = Math.max(lastAt, atOf(timeMs));
-      }
-    },
-    end,
-    told: () => ({ sessions, nextSeq, ended, lastAt }),
-  };
+    return this.#rows.take(record, at);
+  }
 }
