@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { reportBadRows } from '../bulk/check-input.ts';
 import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags.ts';
-import { whileShown } from '../bulk/progress.ts';
 import { bootId, type RecordFile, runOrigin } from '../bulk/record.ts';
+import { whileShown } from '../bulk/report.ts';
 import { removeRun } from '../bulk/runs.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';

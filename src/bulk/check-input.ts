@@ -7,7 +7,7 @@ import { type Input, nameOf, openInput } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { rowsMax } from './journal-format.ts';
-import { whileShown } from './progress.ts';
+import { whileShown } from './report.ts';
 
 /** Opens the file of `--from`, and shows progress while a stream is copied. */
 export function openShown(from: string, session: Session): Promise<Input> {

@@ -28,7 +28,8 @@ import { checkFile, openShown } from './check-input.ts';
 import type { BulkOptions } from './flags.ts';
 import type { Replay } from './journal-read.ts';
 import { formatKeySource, IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
-import type { RunPlan } from './plan.ts';
+import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
+import { createRowSender, type RunPlan } from './plan.ts';
 import {
   type CommandFiles,
   checkJournalPath,
@@ -41,7 +42,6 @@ import {
   refuseSameFile,
   runOrigin,
 } from './record.ts';
-import { openRejectsFile, openRejectsOutput, type RejectsFormat } from './rejects-file.ts';
 import {
   askToOverlap,
   decideResume,
@@ -58,8 +58,6 @@ import {
   tasksOf,
 } from './resume.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
-import { createRowSender } from './senders.ts';
-import { noSummary, openSummary, refuseSummary, type Summary } from './summary.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
@@ -354,11 +352,6 @@ async function confirmResume(
   throw refusal;
 }
 
-function rejectsFormat(file: RowsFile): RejectsFormat<Row | BadRow> {
-  const { head, row, tail } = openRejects(file);
-  return { head, tail, row: ({ source }, error) => row(source, error) };
-}
-
 async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
   const { site, list } = session.settings.list();
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
@@ -429,7 +422,7 @@ async function planOf(
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, inDoubt, present }),
     createSender: (client) => createRowSender({ action, list: list(), client, sendsKeys, ignoreMissing, given, keyOf }),
-    rejects: rejects && openRejectsFile(rejects, rejectsFormat(file)),
+    rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps(resumeCommand(session.command.words), action === 'create' && idempotency !== 'honored'),
   };
 }

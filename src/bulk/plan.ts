@@ -1,13 +1,15 @@
-/** The plan of a run: its rows, sender, limits and outputs. */
-import type { Client } from '../api/client.ts';
-import type { Failure } from '../core/errors.ts';
+/** The plan of a run: its rows, how each is sent, and what is written. */
+import type { AttemptResult, Client, Operation } from '../api/client.ts';
+import { createOperation, deleteOperation, getOperation, updateOperation } from '../api/items.ts';
+import { Failure } from '../core/errors.ts';
+import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
+import type { RowAction } from '../rows/types.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts } from './journal-format.ts';
+import { type IdSet, payloadHash, rowKeys } from './keys.ts';
 import type { NumberedRow, RowResult, RunningCounts, Sender, Task } from './outcome.ts';
+import type { RejectsFile, Summary } from './outputs.ts';
 import type { RunRecording } from './record.ts';
-import type { RejectsFile } from './rejects-file.ts';
-import type { SentResult } from './senders.ts';
-import type { Summary } from './summary.ts';
 
 /** The plan of a run. */
 export interface RunPlan<R extends PlannedRow> {
@@ -52,9 +54,86 @@ export interface KnownResults<R> {
   readonly failure: Failure | undefined;
 }
 
-/** The number of results so far. */
-export interface SettledCounts {
-  readonly settled: number;
-  readonly failed: number;
-  readonly inDoubt: number;
+/** A deleted item. */
+export type DeletedItem = { readonly id: string };
+
+/** Makes the request that deletes an item; its result is the id. */
+export function deleteById(ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
+  const question = deleteOperation(ref, ifMatch);
+  const read: Operation<DeletedItem>['read'] = (answer) => {
+    question.read(answer);
+    return { id: ref.id };
+  };
+  return { ...question, read, check: undefined };
+}
+
+/** Turns a "not found" into a success with this value. */
+export function doneIfMissing<T, V>(step: AttemptResult<T>, value: V): AttemptResult<T | V> {
+  return isMissing(step) ? { ...step, isDone: true, value } : step;
+}
+
+/** Whether the service reports that the item does not exist; an HTML page does not count. */
+export function isMissing(step: AttemptResult<unknown>): boolean {
+  if (step.isDone || step.outcome !== 'refused' || step.scope !== 'row') return false;
+  const failure = step.failure();
+  return failure instanceof Failure && failure.kind === 'not-found';
+}
+
+/** The parts of a row that are sent. */
+export interface SentRow {
+  readonly number: number;
+  readonly id?: string | undefined;
+  readonly fields?: Fields;
+}
+
+/** The item, or the id of a deleted one. */
+export type SentResult = Item | DeletedItem;
+
+/** Options for a sender. */
+export interface SenderOptions<R> {
+  readonly action: RowAction;
+  readonly list: ListRef;
+  readonly client: Client;
+  readonly sendsKeys: boolean;
+  /** Derives the key of a row; undefined for random keys. */
+  readonly keyOf?: ((row: R) => string) | undefined;
+  /** Counts a missing item as deleted. */
+  readonly ignoreMissing: boolean;
+  /** The ids of the items that this run created. */
+  readonly given: IdSet;
+}
+
+/** Makes the sender of an action. */
+export function createRowSender<R extends SentRow>(options: SenderOptions<R>): Sender<R, SentResult> {
+  const { action, client, sendsKeys, ignoreMissing, keyOf = rowKeys() } = options;
+  const questionOf = questions[action];
+  return {
+    isRead: action === 'get',
+    newKey: action === 'create' && sendsKeys ? keyOf : () => null,
+    hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
+    begin: (row, rowKey, sentMsAgo) => {
+      const question = questionOf(row, options, rowKey ?? undefined);
+      const exchange = client.startAttempts(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
+      if (!ignoreMissing) return exchange;
+      return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: row.id ?? '' }) };
+    },
+    toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? value.etag : undefined }),
+  };
+}
+
+type QuestionOf = (
+  row: SentRow,
+  options: Pick<SenderOptions<never>, 'list' | 'given'>,
+  key: string | undefined,
+) => Operation<SentResult>;
+
+const questions: Readonly<Record<RowAction, QuestionOf>> = {
+  create: ({ fields = {} }, { list, given }, key) => createOperation(list, fields, key, given),
+  get: (row, { list }) => getOperation(refOf(row, list)),
+  update: (row, { list }) => updateOperation(refOf(row, list), row.fields ?? {}),
+  delete: (row, { list }) => deleteById(refOf(row, list)),
+};
+
+function refOf({ id = '' }: SentRow, { site, list }: ListRef): ItemRef {
+  return { site, list, id };
 }

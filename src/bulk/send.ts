@@ -8,9 +8,8 @@ import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { Pace } from './pace.ts';
 import type { KnownResults, PlannedRow, RunPlan } from './plan.ts';
-import { openProgress } from './progress.ts';
 import type { RunRecording } from './record.ts';
-import { RowReport } from './row-report.ts';
+import { openProgress, RowReport } from './report.ts';
 import { Run, type RunEnd } from './runner.ts';
 
 /**

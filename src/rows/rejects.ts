@@ -3,13 +3,14 @@ import { isObject, type JsonValue, NumberToken, objectFrom, printJson } from '..
 import { type RowsFile, rejectMark } from './read.ts';
 import type { RowSource } from './types.ts';
 
-/** The texts of a rejects file, in the order in which they are to be written. */
-export interface Rejects {
-  head(): string;
-  /** @param error what went wrong, in one line or more */
-  row(source: RowSource, error: string): string;
-  tail(): string;
+/** The format of a rejects file: what it begins with, its rows with their errors, and what it ends with. */
+export interface RejectsFormat<R> {
+  head?(): string;
+  row(row: R, error: string): string;
+  tail?(): string;
 }
+
+type Rejects = RejectsFormat<{ readonly source: RowSource }>;
 
 /** What the error is called, and what stood there of a row that could not be read. */
 const errorName = 'listctl:error';
@@ -34,8 +35,7 @@ export function openRejects(file: RowsFile): Rejects {
     case 'jsonl':
       return {
         head: () => mark,
-        row: (source, error) => `${jsonReject(source, error, file.options.idColumn)}\n`,
-        tail: () => '',
+        row: ({ source }, error) => `${jsonReject(source, error, file.options.idColumn)}\n`,
       };
     case 'json':
       return arrayRejects(file.options.idColumn, mark);
@@ -55,12 +55,11 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
   const isFound = format === 'tsv' ? delimiter === '\t' : ',;\t'.includes(delimiter);
   return {
     head: () => `${mark}${isFound ? '' : `sep=${delimiter}\n`}${line([...without(header), errorName])}`,
-    row: (source, error) => {
+    row: ({ source }, error) => {
       if (source.kind !== 'cells') return ragged([textOf(source), error]);
       const { cells } = source;
       return cells.length === header.length ? line([...without(cells), error]) : ragged([...cells, error]);
     },
-    tail: () => '',
   };
 }
 
@@ -74,7 +73,7 @@ function arrayRejects(idColumn: string, mark: string): Rejects {
   let before = '';
   return {
     head: () => `${mark}[\n`,
-    row: (source, error) => {
+    row: ({ source }, error) => {
       const text = `${before}${jsonReject(source, error, idColumn)}`;
       before = ',\n';
       return text;
@@ -99,14 +98,13 @@ function idRejects(mark: string): Rejects {
   let isFirst = true;
   return {
     head: () => mark,
-    row: (source, error) => {
+    row: ({ source }, error) => {
       const text = textOf(source);
       // At the start of the file it would be read as a byte order mark.
       const guard = isFirst && mark === '' && text.startsWith('\ufeff') ? '\ufeff' : '';
       isFirst = false;
       return `${guard}${text}${rejectMark}${error.replace(/\s+/g, ' ')}\n`;
     },
-    tail: () => '',
   };
 }
 

@@ -3,7 +3,7 @@ import type { AttemptResult, Client, NotDone, RequestAttempts } from '../../api/
 import { getOperation } from '../../api/items.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Sender } from '../../bulk/outcome.ts';
-import { type DeletedItem, deleteById, isMissing } from '../../bulk/senders.ts';
+import { type DeletedItem, deleteById, isMissing } from '../../bulk/plan.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';

@@ -4,6 +4,7 @@ import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits } from '
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import type { Task } from '../../bulk/outcome.ts';
+import { openRejectsFile, openRejectsOutput, openSummary, type Summary } from '../../bulk/outputs.ts';
 import type { RunPlan } from '../../bulk/plan.ts';
 import {
   checkJournalPath,
@@ -15,11 +16,9 @@ import {
   type RunRecording,
   refuseSameFile,
 } from '../../bulk/record.ts';
-import { openRejectsFile, openRejectsOutput } from '../../bulk/rejects-file.ts';
 import { newCounts } from '../../bulk/resume.ts';
 import { isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
-import { openSummary, type Summary } from '../../bulk/summary.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
 import { confirm } from '../../cli/prompts.ts';

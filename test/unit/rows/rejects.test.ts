@@ -8,8 +8,8 @@ import { idsOf, type Outcome, rowsFrom, told } from './rows-from.ts';
 /** A rejects file of every row, each with this error or, of a bad one, its problem. */
 function rejected({ file, rows }: Outcome, error = 'a "bad", day;\n\tnot found'): string {
   const rejects = openRejects(file);
-  const texts = rows.map(({ source, problem }) => rejects.row(source, problem ?? error));
-  return rejects.head() + texts.join('') + rejects.tail();
+  const texts = rows.map((row) => rejects.row(row, row.problem ?? error));
+  return [rejects.head?.(), ...texts, rejects.tail?.()].join('');
 }
 
 /** Texts that give readers trouble (after the Big List of Naughty Strings, Max Woolf, MIT). */

@@ -1,17 +1,21 @@
-/** Reports the results of a run, row by row. */
+/** Reports a run while it is in progress: the results of its rows, and a bar, or a line every 10 seconds in a log. */
 import type { Print } from '../cli/output.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
+import { countOf, timeText } from '../core/text.ts';
 import { type FailureGroup, openFailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
+import type { ProgressDisplay } from '../output/progress-bar.ts';
+import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
+import type { RunResults } from '../output/run-summary.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
 import type { RowResult } from './outcome.ts';
-import type { PlannedRow, RunPlan, SettledCounts } from './plan.ts';
-import type { Progress } from './progress.ts';
-import type { SentResult } from './senders.ts';
+import type { Pace } from './pace.ts';
+import type { PlannedRow, RunPlan, SentResult } from './plan.ts';
+import type { Run } from './runner.ts';
 
 /** The most failures in text; JSON has all, and all are counted. */
 const shownMax = 20;
@@ -35,7 +39,7 @@ function itemIn({ item, id = '' }: Printed): Item {
 }
 
 /** Reports the results of a run: done rows to stdout, failures to stderr or, with a machine format, to stdout. */
-export class RowReport<R extends PlannedRow> implements SettledCounts {
+export class RowReport<R extends PlannedRow> {
   settled = 0;
   failed = 0;
   inDoubt = 0;
@@ -142,4 +146,123 @@ export class RowReport<R extends PlannedRow> implements SettledCounts {
     if (this.#shown === shownMax && !this.#session.messages.isJsonWanted)
       await this.#session.messages.say('  further failures are not shown; see the summary');
   }
+}
+
+/** Shorter work draws nothing (clig.dev asks for a reaction within 100 ms). */
+const firstDrawMs = 50;
+
+const redrawMs = 200;
+
+/** Draws a line periodically until `end`; undefined without a terminal, or with --quiet. */
+function openDisplay(shown: () => ProgressShown | undefined, session: Session) {
+  const { stderr, env, clock } = session.host;
+  if (session.messages.isQuiet || session.messages.isJsonWanted || !canRedraw(stderr, env)) return undefined;
+  let opening: Promise<ProgressDisplay> | undefined;
+  let bar: ProgressDisplay | undefined;
+  let isEnded = false;
+  const draw = async () => {
+    opening ??= openBar(session);
+    bar = await opening;
+    const progress = shown();
+    if (progress !== undefined && !isEnded) bar.show(progress);
+  };
+  const look = () => {
+    if (shown() !== undefined) void draw();
+  };
+  let stop = clock.every(firstDrawMs, () => {
+    stop();
+    stop = clock.every(redrawMs, look);
+    look();
+  });
+  return {
+    draw,
+    clear: () => bar?.clear(),
+    end: () => {
+      isEnded = true;
+      stop();
+      bar?.end();
+    },
+  };
+}
+
+async function openBar(session: Session): Promise<ProgressDisplay> {
+  const { openProgressBar } = await import('../output/progress-bar.ts');
+  return openProgressBar(session.host.stderr, await session.messages.errorScreen());
+}
+
+/**
+ * Shows progress while work is in progress.
+ *
+ * @param isDrawnFirst draws before the work, which may block timers
+ */
+export async function whileShown<T>(
+  shown: () => ProgressShown | undefined,
+  session: Session,
+  work: () => Promise<T>,
+  isDrawnFirst = false,
+): Promise<T> {
+  const display = openDisplay(shown, session);
+  try {
+    if (isDrawnFirst) await display?.draw();
+    return await work();
+  } finally {
+    display?.end();
+  }
+}
+
+/** The progress of a run on stderr. */
+export interface Progress {
+  /** Clears the bar until the next redraw, so that something else can be written. */
+  clear(): void;
+  end(): void;
+}
+
+/** The sources of the progress of a run. */
+export interface Watched {
+  readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
+  readonly pace: Pace;
+  readonly report: RunResults['settled'];
+  /** The rows of this session. */
+  readonly toDo: number;
+}
+
+const lineMs = 10_000;
+const estimateAfterMs = 1000;
+
+/** Starts to show the progress of a run. */
+export function openProgress(watched: Watched, session: Session): Progress {
+  const { clock } = session.host;
+  if (session.messages.isQuiet || session.messages.isJsonWanted) return nothingShown;
+  const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
+  if (display !== undefined) return display;
+  // A write error will occur again at the next write.
+  const say = () => session.messages.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
+  return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
+}
+
+const nothingShown: Progress = { clear: () => {}, end: () => {} };
+
+function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunProgressShown {
+  const { settled, failed, inDoubt } = report;
+  const { elapsedMs } = running;
+  const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);
+  // The first rows wait for a connection, so an early estimate is far off.
+  const hasEstimate = settled > 0 && elapsedMs >= estimateAfterMs && !running.isStopping;
+  return {
+    ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
+    leftMs: hasEstimate ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
+    reason: running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs),
+  };
+}
+
+function stoppingText(inFlight: number): string {
+  return inFlight === 0 ? 'stopping' : `stopping: waiting for ${countOf(inFlight, 'response')}`;
+}
+
+function reasonOf(pace: Pace, nowMs: number): string | undefined {
+  const { pausedUntilMs, outageSinceMs } = pace;
+  if (pace.outage === 'probing' && outageSinceMs !== undefined)
+    return `service unreachable for ${timeText(nowMs - outageSinceMs)}`;
+  if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
+  return `throttled for ${timeText(pausedUntilMs - nowMs)}`;
 }

@@ -1,8 +1,9 @@
-/** The summary of a run, on stderr and in the file of `--summary-json`. */
+/** The files that a run writes besides its journal: those of --rejects and --summary-json. */
 import type { Session } from '../cli/session.ts';
 import { exitCodes, Failure } from '../core/errors.ts';
 import { printJson } from '../core/json.ts';
-import { descriptorNamed, openOutput } from '../core/write-file.ts';
+import { openSpool } from '../core/spool.ts';
+import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 import {
   type CommandEnd,
   type RunResults,
@@ -11,6 +12,69 @@ import {
   type SummarizedRun,
   summaryObject,
 } from '../output/run-summary.ts';
+import type { RejectsFormat } from '../rows/rejects.ts';
+
+/** A rejects file that is being written. */
+export interface RejectsFile<R> {
+  add(row: R, error: string): void;
+  /**
+   * Writes the file, also without rows, since it replaces that of an earlier run.
+   *
+   * @throws {Failure} local-file
+   */
+  end(): Promise<void>;
+  /** Removes the file, also that of an earlier run, if not every failed row is known. */
+  discard(): void;
+}
+
+/** Characters per write. */
+const batchLength = 65_536;
+
+/**
+ * Opens the file of `--rejects`, before anything is sent.
+ *
+ * @param printsItems whether stdout is for items that are read
+ * @throws {Failure} usage, if results go to the same output; local-file
+ */
+export async function openRejectsOutput(
+  typed: string | undefined,
+  printsItems: boolean,
+  session: Session,
+): Promise<OutputFile | undefined> {
+  if (typed === undefined) return undefined;
+  if (descriptorNamed(typed, session.host) === 1) session.output.claimStdout('--rejects', printsItems);
+  return openOutput(typed, '--rejects', session.host);
+}
+
+/** Starts a rejects file, spooled to a private temporary file until the run has ended. */
+export function openRejectsFile<R>(
+  output: OutputFile | undefined,
+  format: RejectsFormat<R>,
+): RejectsFile<R> | undefined {
+  if (output === undefined) return undefined;
+  const spool = openSpool();
+  function* lines() {
+    yield format.head?.() ?? '';
+    yield* spool.lines();
+    yield format.tail?.() ?? '';
+  }
+  return {
+    add: (row, error) => spool.add(format.row(row, error)),
+    end: () => output.write(batched(lines())),
+    discard: () => output.discard(),
+  };
+}
+
+function* batched(lines: Iterable<string>): Generator<string> {
+  let batch = '';
+  for (const line of lines) {
+    batch += line;
+    if (batch.length < batchLength) continue;
+    yield batch;
+    batch = '';
+  }
+  yield batch;
+}
 
 /** A summary that is printed when the command ends. */
 export interface Summary {
