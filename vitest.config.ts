@@ -24,6 +24,7 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Ends what hangs, and nothing else: a busy machine takes its time.
     testTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
     passWithNoTests: mode === 'slow',
     projects: [
       ...[project(mode, 'unit'), project(mode, 'command')],
