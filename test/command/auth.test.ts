@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
-import { run, type TestHost, testHost } from '../support/test-host.ts';
+import { run, testHost } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
 const origin = 'https://lists.example';
@@ -90,8 +90,7 @@ describe('auth login', () => {
     const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
-    await asked(host);
-    host.type(`${token}\n`);
+    await host.answer('Token for', `${token}\n`);
 
     expect(await running).toBe(0);
     expect(host.printed.stderr).toContain(`Token for ${url}`);
@@ -104,11 +103,9 @@ describe('auth login', () => {
     const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
-    await asked(host);
-    host.type('not a canary\n');
-    await asked(host, 'has spaces');
+    await host.answer('Token for', 'not a canary\n');
     // Ctrl-U empties the line.
-    host.type(`\u0015${token}\n`);
+    await host.answer('has spaces', `\u0015${token}\n`);
 
     expect(await running).toBe(0);
     expect(host.printed.stderr).not.toContain('canary');
@@ -124,8 +121,7 @@ describe('auth login', () => {
     const host = testHost({ ...directory, terminal: 100 });
 
     const running = main(['auth', 'login', '--base-url', url], host);
-    await asked(host);
-    host.type(typed);
+    await host.answer('Token for', typed);
 
     expect(await running).toBe(exit);
     expect(host.printed.stdout).toBe('');
@@ -291,10 +287,3 @@ describe('auth status and auth token', () => {
     expect(await run(['auth', 'token', '--local'])).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });
-
-/** Waits until the question, or the text, stands on the terminal. */
-async function asked(host: TestHost, text = 'Token for'): Promise<void> {
-  for (let turn = 0; turn < 3000 && !host.printed.stderr.includes(text); turn += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}

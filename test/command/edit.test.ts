@@ -14,7 +14,7 @@ const read: ScriptedAnswer = { status: 200, body: milk, headers: { etag: '"1"' }
 const done: ScriptedAnswer = { status: 200, body: { id: '17', fields: { Title: 'Buy bread' } } };
 const toBread = 'perl -pi -e \'s/Buy milk/Buy bread/\' "$1"';
 const send = 'Send ';
-const again = 'Open the text again?';
+const again = 'Open the editor again?';
 
 describe('what is sent', () => {
   test('only what changed, null for what was removed, with If-Match; the item is printed', async () => {
@@ -442,7 +442,7 @@ async function edit(
   const host = testHost({ env, terminal: 120 });
 
   const running = main(['items', 'edit', id, ...words], { ...host, env: { ...host.env, ...env } });
-  for (const [question, typed] of answers) await answer(host, question, typed);
+  for (const [question, typed] of answers) await host.answer(question, typed);
   const exitCode = await running;
 
   const seen = readdirSync(directory.path).filter((name) => name.startsWith('seen-'));
@@ -463,18 +463,4 @@ function takeKept(file: string) {
   const kept = { file, text: readFileSync(file, 'utf8'), mode: statSync(file).mode & 0o777 };
   rmSync(dirname(file), { recursive: true });
   return kept;
-}
-
-async function answer(host: ReturnType<typeof testHost>, question: string | RegExp, typed: string): Promise<void> {
-  // Inquirer breaks lines wherever they are long.
-  const bare = (text: string) => text.replaceAll(/\s/g, '');
-  const wanted = typeof question === 'string' ? bare(question) : question;
-  const isAsked = () => {
-    const shown = bare(host.printed.stderr);
-    return typeof wanted === 'string' ? shown.includes(wanted) : wanted.test(shown);
-  };
-  for (let turn = 0; turn < 3000 && !isAsked(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
-  // A new prompt listens from the next turn on.
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  host.type(typed);
 }

@@ -16,7 +16,7 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token });
+  await answer(host, { 'Service URL': service.url, Site: 'home', List: 'tasks', 'Token for': token });
 
   expect(await running).toBe(0);
   expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
@@ -42,7 +42,7 @@ test('with -p it makes that profile; Enter alone keeps what is known', async () 
   const host = testHost({ env: { ...directory.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
 
   const running = main(['init', '-p', 'prod', '--list', 'tasks'], host);
-  await answer(host, { 'Address of': '', Site: '', List: '', 'Token for': token });
+  await answer(host, { 'Service URL': '', Site: '', List: '', 'Token for': token });
 
   expect(await running).toBe(0);
   expect(directory.read()).toMatchObject({
@@ -56,7 +56,7 @@ test('a token that the service refuses is asked for again', async () => {
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': 'old-canary' });
+  await answer(host, { 'Service URL': service.url, Site: 'home', List: 'tasks', 'Token for': 'old-canary' });
   await answer(host, { expired: token });
 
   expect(await running).toBe(0);
@@ -64,14 +64,14 @@ test('a token that the service refuses is asked for again', async () => {
   expect(Object.values(directory.tokens()).map((kept) => kept.token)).toEqual([token]);
 });
 
-test('what is no address or no id is asked for again', async () => {
+test('an invalid address or id is asked for again', async () => {
   await using service = await scriptedService(missing);
   await using directory = await settingsDirectory();
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Address of': 'lists.example', 'expected an address': `\u0015${service.url}` });
-  await answer(host, { Site: '..', 'would address something else': '\u0015home', List: 'tasks', 'Token for': token });
+  await answer(host, { 'Service URL': 'lists.example', 'expected a URL': `\u0015${service.url}` });
+  await answer(host, { Site: '..', 'not a path segment': '\u0015home', List: 'tasks', 'Token for': token });
 
   expect(await running).toBe(0);
 });
@@ -81,7 +81,7 @@ test('the built-in service has no token to take', async () => {
   const host = testHost({ env: { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') }, terminal: 120 });
 
   const running = main(['init', '--local'], host);
-  await answer(host, { 'Address of': '', Site: 'home', List: 'tasks' });
+  await answer(host, { 'Service URL': '', Site: 'home', List: 'tasks' });
 
   expect(await running).toBe(0);
   expect(host.printed.stderr).toMatch(/the service responds$/m);
@@ -109,7 +109,13 @@ describe('an address where no list service answers', () => {
     for (const typed of ['n', 'y']) {
       const host = testHost({ ...directory, terminal: 120 });
       const running = main(['init'], host);
-      await answer(host, { 'Address of': service.url, Site: 'home', List: 'tasks', 'Token for': token, Keep: typed });
+      await answer(host, {
+        'Service URL': service.url,
+        Site: 'home',
+        List: 'tasks',
+        'Token for': token,
+        'Save these settings': typed,
+      });
       endings.push([await running, readdirSync(directory.path).length > 0]);
       expect(host.printed.stderr).toContain('listctl:');
     }
@@ -122,11 +128,11 @@ describe('an address where no list service answers', () => {
 });
 
 test.each([
-  { at: { 'Address of': '\u0003' }, exit: 130 },
-  { at: { 'Address of': '\u0004' }, exit: 2 },
-  { at: { 'Address of': 'https://a.example', Site: '\u0003' }, exit: 130 },
-  { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' }, exit: 130 },
-  { at: { 'Address of': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' }, exit: 2 },
+  { at: { 'Service URL': '\u0003' }, exit: 130 },
+  { at: { 'Service URL': '\u0004' }, exit: 2 },
+  { at: { 'Service URL': 'https://a.example', Site: '\u0003' }, exit: 130 },
+  { at: { 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' }, exit: 130 },
+  { at: { 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' }, exit: 2 },
 ])('left at $at it keeps nothing', async ({ at, exit }) => {
   await using directory = await settingsDirectory();
   const host = testHost({ ...directory, terminal: 120 });
@@ -152,14 +158,9 @@ test.each([
   expect(readdirSync(directory.path)).toEqual([]);
 });
 
-/** Types each answer when its question stands on the terminal. */
+/** Types each answer when its question is on the terminal. */
 async function answer(host: TestHost, answers: Readonly<Record<string, string>>): Promise<void> {
   for (const [question, typed] of Object.entries(answers)) {
-    for (let turn = 0; turn < 3000 && !host.printed.stderr.includes(question); turn += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
-    // A new prompt listens from the next turn on.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    host.type(typed.endsWith('\u0003') || typed.endsWith('\u0004') ? typed : `${typed}\n`);
+    await host.answer(question, typed.endsWith('\u0003') || typed.endsWith('\u0004') ? typed : `${typed}\n`);
   }
 }

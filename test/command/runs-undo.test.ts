@@ -480,8 +480,7 @@ test.each([
   const host = testHost({ env: { ...world.env, ...environmentFor(service) }, terminal: 200, cwd: world.path });
 
   const running = main(['runs', 'undo', 'last'], host);
-  while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
-  host.type(typed);
+  await host.answer('?', typed);
 
   expect(await running).toBe(exit);
   expect(host.printed.stderr.replaceAll('\n', '')).toContain(

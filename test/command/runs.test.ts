@@ -381,8 +381,7 @@ describe('runs remove', () => {
     const host = testHost({ env: world.env, terminal: 200, cwd: world.path });
 
     const running = main(['runs', 'remove', 'last'], host);
-    while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
-    host.type(typed);
+    await host.answer('?', typed);
 
     expect(await running).toBe(exit);
     expect(host.printed.stderr).toContain(`Remove run ${givenRun}`);

@@ -44,8 +44,7 @@ describe('a protected profile', () => {
     const host = testHost({ ...directory, terminal: 200 });
 
     const running = main(['items', 'create', '-f', 'a=1'], host);
-    while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
-    host.type(typed);
+    await host.answer('?', typed);
 
     expect(await running).toBe(exit);
     expect(host.printed.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url} `);

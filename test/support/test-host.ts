@@ -35,6 +35,8 @@ export interface TestHost extends Host {
   readonly sleptMs: number[];
   /** Types into the terminal. */
   type(text: string): void;
+  /** Waits until the question is on the terminal, wherever the prompt breaks its lines, and types the answer. */
+  answer(question: string | RegExp, typed: string): Promise<void>;
 }
 
 /** A directory that nobody makes. */
@@ -87,7 +89,25 @@ export function testHost({
     stdout: outputInto(printed, 'stdout', terminal),
     stderr: outputInto(printed, 'stderr', terminal),
     type: (text) => keyboard.write(text),
+    answer: async (question, typed) => {
+      await untilShown(printed, question);
+      keyboard.write(typed);
+    },
   };
+}
+
+/** Waits until the question is on stderr. A prompt that shows it listens already. */
+async function untilShown(printed: TestHost['printed'], question: string | RegExp): Promise<void> {
+  const joined = (text: string) => text.replaceAll(/\s/g, '');
+  const isShown = () =>
+    typeof question === 'string'
+      ? joined(printed.stderr).includes(joined(question))
+      : question.test(joined(printed.stderr));
+  // Far longer than any question takes: a test that waits for another one fails, and says which.
+  for (const end = performance.now() + 20_000; !isShown(); ) {
+    if (performance.now() > end) throw new Error(`"${question}" was not asked, but:\n${printed.stderr}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
 }
 
 /** How one run ended, and what it printed. */

@@ -208,9 +208,7 @@ describe('--dry-run', () => {
 async function answering(world: ManyWorld, words: readonly string[], typed: string) {
   const host = testHost({ cwd: world.path, env: world.env, terminal: 200 });
   const running = main(words, host);
-  while (!host.printed.stderr.includes('?')) await new Promise((resolve) => setTimeout(resolve, 1));
+  await host.answer('?', typed);
   // A prompt breaks its lines where it likes.
-  const asked = host.printed.stderr.replaceAll('\n', '');
-  host.type(typed);
-  return { exitCode: await running, asked };
+  return { exitCode: await running, asked: host.printed.stderr.replaceAll('\n', '') };
 }

@@ -50,8 +50,7 @@ test.each([
   const host = testHost({ env: environmentFor(service), terminal: 200 });
 
   const running = main(['items', 'delete', '17'], host);
-  await asked(host);
-  host.type(typed);
+  await host.answer('?', typed);
 
   expect(await running).toBe(exit);
   expect(service.requests).toHaveLength(requests);
@@ -63,8 +62,7 @@ test('what an id holds cannot change how the question reads', async () => {
   const host = testHost({ env: environmentFor(service), terminal: 200 });
 
   const running = main(['items', 'delete', 'a\u202eb'], host);
-  await asked(host);
-  host.type('n\n');
+  await host.answer('?', 'n\n');
 
   expect(await running).toBe(2);
   expect(host.printed.stderr).toContain('a\\u{202e}b');
@@ -104,10 +102,3 @@ test('a page for people is no answer to a delete: it is in doubt', async () => {
   expect(exitCode).toBe(8);
   expect(stderr).toContain('not the list service');
 });
-
-/** Waits until the question stands on the terminal. */
-async function asked(host: ReturnType<typeof testHost>): Promise<void> {
-  for (let turn = 0; turn < 2000 && !host.printed.stderr.includes('?'); turn += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-}
