@@ -1,12 +1,12 @@
 /** N01 to N05, and N40: there is no connection, or not to whom it should be. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect } from 'vitest';
 import { connectProxy } from '../../support/connect-proxy.ts';
+import { deafPort } from '../../support/deaf-port.ts';
 import { answerBytes } from '../../support/fault-answer.ts';
 import { inOrder } from '../../support/fault-plan.ts';
 import { row } from '../../support/fault-rows.ts';
@@ -68,20 +68,6 @@ if (process.platform === 'linux') {
       expect({ exitCode, waits: host.sleptMs.length }).toEqual({ exitCode: 7, waits: 4 });
     },
   );
-
-  row('N03', 'connecting ends after 10 s, whatever an attempt may take', async (way) => {
-    await using silent = await deafPort();
-    const startedAt = performance.now();
-
-    const { exitCode } = await runOneWay(way, [...verbs.get, '--retries', '0'], {
-      env: environmentOf({ url: `http://127.0.0.1:${silent.port}/v1.0` }),
-    });
-
-    expect(exitCode).toBe(7);
-    expect(performance.now() - startedAt).toBeGreaterThan(9_900);
-    // The row allows 10.5 s; a busy machine gets one more.
-    expect(performance.now() - startedAt).toBeLessThan(11_500);
-  });
 }
 
 row(
@@ -303,25 +289,4 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-/** A port that answers no SYN any more: its process is stopped, and its queue of connections full (Linux). */
-async function deafPort(): Promise<AsyncDisposable & { readonly port: number }> {
-  const listen = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
-    console.log(this.address().port); })`;
-  const child = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const port = Number(line.toString());
-  child.kill('SIGSTOP');
-  const fillers = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  // What fits into the queue is connected by then; the others wait for an answer that does not come.
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  return {
-    port,
-    [Symbol.asyncDispose]: async () => {
-      for (const filler of fillers) filler.destroy();
-      child.kill('SIGKILL');
-      await once(child, 'close');
-    },
-  };
 }
