@@ -159,7 +159,7 @@ test('whatever was typed: it ends with 0, and every line is a word that goes on,
         expect(line.startsWith(current) || /^:files=?$/.test(line)).toBe(true);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });
 

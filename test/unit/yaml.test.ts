@@ -148,6 +148,6 @@ test('what is printed as YAML is read back digit for digit', () => {
     fc.property(anyValue, (value) => {
       expect(printJson(parseYaml(yamlDocument(value)))).toBe(printJson(value));
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });

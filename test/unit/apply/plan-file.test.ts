@@ -58,7 +58,7 @@ test('what is printed is read back, digits, hostile keys and half characters too
       expect(textOf(readPlan(text, 'plan.json'))).toBe(text);
       expect(JSON.parse(text)).toMatchObject({ listctl: 'plan', version: 1 });
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

@@ -252,6 +252,6 @@ test('a plan that was carried out leaves nothing to do; it names no key twice, a
       expect(createPlan({ ...input, state: folded.state }).steps).toEqual([]);
       expect(recoverRun(folded.state, await journalOf(begun, done)).state).toBe(folded.state);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

@@ -43,7 +43,7 @@ test('what is written is read back, digits, hostile keys, half characters and st
       expect(textOf(read)).toBe(text);
       expect(Buffer.from(text).toString()).toBe(text);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 

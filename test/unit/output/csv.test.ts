@@ -103,6 +103,6 @@ test.each([
         ...entries.map((row) => names.map((name) => new Map(row).get(name) ?? '')),
       ]);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });

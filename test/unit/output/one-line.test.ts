@@ -22,6 +22,6 @@ test('no line is wider than it may be', () => {
     fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 1, max: 80 }), (text, width) => {
       expect(stringWidth(oneLine(text, width))).toBeLessThanOrEqual(width);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });

@@ -79,7 +79,7 @@ test('two different texts of ASCII never look the same, and keep both ends', () 
         if (text.length <= width) expect(shown).toBe(text);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: 150 },
   );
 });
 
@@ -93,7 +93,7 @@ test('the first place where they differ is in both, in the same column', () => {
       expect(a.indexOf('X')).toBeGreaterThanOrEqual(0);
       expect(b.indexOf('Y')).toBe(a.indexOf('X'));
     }),
-    { numRuns: 1000 },
+    { numRuns: 150 },
   );
 });
 
@@ -106,6 +106,6 @@ test('no text is wider than it may be, and no character is taken apart', () => {
         expect(shown).not.toMatch(forbidden);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });

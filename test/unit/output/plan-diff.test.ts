@@ -171,7 +171,7 @@ test('no line is wider than the screen, and nothing steers it, whatever the plan
         expect(line).not.toMatch(/\p{Cs}/u);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
@@ -192,6 +192,6 @@ test('an old value and a new one that differ never look the same', () => {
 
       expect(old.normalize()).not.toBe(fresh.normalize());
     }),
-    { numRuns: 1000 },
+    { numRuns: 150 },
   );
 });

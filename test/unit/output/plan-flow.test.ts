@@ -49,6 +49,6 @@ test('no line is wider than it may be, and nothing is lost but blanks', () => {
       const shown = lines.join('').replaceAll(' ', '');
       expect(shown.replaceAll(',', '')).toBe(all.join('').replaceAll(/[ ,]/g, ''));
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });

@@ -62,6 +62,6 @@ test('no time has sixty seconds or minutes, or 24 hours', () => {
     fc.property(fc.double({ min: 0, max: 1e10, noNaN: true }), (ms) => {
       for (const text of [timeText(ms), roughTimeText(ms)]) expect(text).not.toMatch(/\b(60(\.0)? s|60 min|24 h)\b/);
     }),
-    { numRuns: 1000 },
+    { numRuns: 150 },
   );
 });

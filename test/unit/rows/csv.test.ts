@@ -120,20 +120,6 @@ describe('I12: a row that is too long', () => {
     expect(rows).toEqual([{ A: expect.any(String) }, '3: longer than 8 MiB', '4: longer than 8 MiB', { A: '8' }]);
   });
 
-  test('longer than any text may be, in quotes that close, is never held; of it the beginning is kept', async () => {
-    const records = [];
-    for await (const block of csvRecords(longRecord(), ',', 1)) records.push(...block);
-
-    expect(records).toMatchObject([
-      {
-        line: 1,
-        source: { kind: 'text', text: expect.stringMatching(/^x,"y{997}$/) },
-        fault: { problem: 'longer than 8 MiB' },
-      },
-      { line: 2, source: { kind: 'cells', cells: ['8', '9'] } },
-    ]);
-  }, 60_000);
-
   test('is given before its end is read', async () => {
     let partsRead = 0;
     async function* endless() {
@@ -167,14 +153,6 @@ describe('I12: a row that is too long', () => {
 
     expect(told(await rowsFrom('a.csv', text))).toEqual([{ A: '8' }, '3: longer than 8 MiB']);
   });
-
-  async function* longRecord() {
-    yield 'x,"';
-    const part = 'y'.repeat(1024 * 1024);
-    // V8 holds no string of 512 Mi characters.
-    for (let left = 520; left > 0; left -= 1) yield part;
-    yield '"\n8,9\n';
-  }
 });
 
 describe('how cells are divided', () => {
@@ -232,7 +210,7 @@ describe('blocks', () => {
           expect(whole.map(({ source }) => source.kind === 'cells' && source.cells)).toEqual(parse(text, options));
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 150 },
     );
   });
 
@@ -244,7 +222,7 @@ describe('blocks', () => {
           for (const { start, end } of records) expect(countIn(text.slice(start, end))).toBe(1);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 150 },
     );
     function countIn(record: string): number {
       try {

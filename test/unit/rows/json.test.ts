@@ -239,24 +239,6 @@ describe('the array', () => {
     ]);
   });
 
-  test('I12: an element longer than any text may be is never held', async () => {
-    const elements = [];
-    for await (const part of splitElements(longElement(), 'it')) elements.push(...part);
-
-    expect(elements).toMatchObject([
-      { isTooLong: true, text: expect.stringMatching(/^"y{999}$/) },
-      { text: '8', isTooLong: false },
-    ]);
-  }, 60_000);
-
-  async function* longElement() {
-    yield '["';
-    const part = 'y'.repeat(1024 * 1024);
-    // V8 holds no string of 512 Mi characters.
-    for (let left = 520; left > 0; left -= 1) yield part;
-    yield '",8]';
-  }
-
   test('any array is taken apart into its elements, wherever it is cut', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -331,7 +313,7 @@ describe('where a text stops being JSON', () => {
           expect(findJsonFault(text) === undefined).toBe(isJson(text));
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 150 },
     );
   });
 

@@ -84,7 +84,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
           lines.map(() => error),
         );
       }),
-      { numRuns: 100 },
+      { numRuns: 25 },
     );
   });
 
@@ -102,7 +102,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
         expect(JSON.stringify(told(again))).toBe(JSON.stringify(values));
         for (const { source } of again.rows) expect(source).toMatchObject({ value: { 'listctl:error': error } });
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 

@@ -84,6 +84,15 @@ test('installed with the store, --local keeps items between two runs', installin
   expect(JSON.parse(got.stdout)).toEqual(JSON.parse(created.stdout));
 });
 
+test('npm puts the man pages where man looks for them', installing, async () => {
+  await using directory = await temporaryDirectory();
+  await install(directory.path, ['--global', '--omit=optional']);
+
+  for (const page of ['man1/listctl.1', 'man1/listctl-items-create.1', 'man7/listctl-fields.7']) {
+    expect(await readFile(join(directory.path, 'share/man', page), 'utf8')).toMatch(/^\.TH "LISTCTL/);
+  }
+});
+
 async function install(directory: string, options: readonly string[]): Promise<void> {
   // The directory is named, since npm takes the nearest directory above that has packages, if there is one.
   const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--prefix', directory];
