@@ -120,11 +120,11 @@ export type StateLock = Pick<RunLimits, 'lockWaitMs' | 'breakLock'>;
  */
 export async function withLockedState<T>(
   path: string,
-  { lockWaitMs: waitMs, breakLock: breaksForeign }: StateLock,
+  { lockWaitMs: waitMs, breakLock }: StateLock,
   session: Session,
   work: (state: State | undefined) => Promise<T>,
 ): Promise<T> {
-  const lock = await takeLock(`${path}.lock`, { waitMs, breaksForeign }, session.host);
+  const lock = await takeLock(`${path}.lock`, { waitMs, breakLock }, session.host);
   try {
     for (const holder of lock.broken) {
       await session.messages.say(

@@ -1,6 +1,6 @@
 /** Manifest × state × what the service has now → what is to be done. Nothing is read and nothing sent here. */
 import { payloadHash } from '../bulk/keys.ts';
-import { type Fields, holdsFields, isSameField, isSameFields, ownField } from '../core/item.ts';
+import { type Fields, holdsFields, isSameField, isSameValue, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
 import { keyText, type Manifest, type ManifestItem } from './manifest.ts';
 import type { CreateInDoubt, CreateStep, DeleteStep, KnownItem, State, StateItem, Step, UpdateStep } from './state.ts';
@@ -162,7 +162,7 @@ class Planner {
   /** Nothing is to be done; what the state says of it may be old all the same. */
   #leave(key: string, known: KnownItem, now: KnownItem): void {
     this.#unchanged += 1;
-    if (known.etag !== now.etag || !isSameFields(known.fields, now.fields)) this.#learned.set(key, now);
+    if (known.etag !== now.etag || !isSameValue(known.fields, now.fields)) this.#learned.set(key, now);
   }
 
   #update({ key, fields }: ManifestItem, { id, fields: applied }: KnownItem, now: Now): void {

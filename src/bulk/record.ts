@@ -281,7 +281,7 @@ export async function openRecord(place: RunPlace, options: RecordOptions, host: 
 }
 
 async function takeRunLock(path: string, { lockWaitMs, breakLock, warn }: RecordOptions, host: Host): Promise<Lock> {
-  const lock = await takeLock(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host);
+  const lock = await takeLock(path, { waitMs: lockWaitMs, breakLock }, host);
   for (const holder of lock.broken)
     await warn(`warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`);
   return lock;

@@ -1,9 +1,6 @@
 import { getSystemErrorMap } from 'node:util';
 
-/**
- * Every way that listctl can end, and the exit status of each. `docs/` and the README print the same
- * table, and a test compares them.
- */
+/** The exit code for each way to end. `docs/` and the README print the same table, and a test compares them. */
 export const exitCodes = {
   done: 0,
   refused: 1,
@@ -21,55 +18,48 @@ export const exitCodes = {
   bug: 70,
 } as const;
 
-/** What kind of failure it is: what a script branches on, as an exit status or as `error.kind`. */
+/** The kind of a failure, on which a script branches: as an exit code or as `error.kind`. */
 export type FailureKind = Exclude<keyof typeof exitCodes, Ending | 'bug'>;
 
-/** How a command may end that has done what it was asked. */
+/** The ways to end of a command that succeeded. */
 export type Ending = 'done' | 'changes';
 
-/** The outcome of the failed request (outcomes-1). */
 export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
 
-/** What a failure tells beside its message; everything is optional. */
 export interface FailureDetails {
-  /** What to do next: at most two lines. */
+  /** At most two lines. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
-  /** The HTTP status of the answer. */
+  /** The HTTP status of the response. */
   readonly status?: number | undefined;
   readonly outcome?: Outcome | undefined;
-  /** The error code that the service gave. */
   readonly serviceCode?: string | undefined;
-  /** Whether the answer was a page for people, which says nothing of an item. */
+  /** Whether the response was an HTML page, which says nothing about an item. */
   readonly isPage?: boolean | undefined;
-  /** The service's name for the request, for its operators. */
   readonly requestId?: string | undefined;
-  /** The key of a create in doubt: sending it again is safe where the service honors it. */
+  /** The key of a create in doubt. */
   readonly idempotencyKey?: string | undefined;
-  /** What the failure is about. */
   readonly about?: FailedItem | undefined;
 }
 
-/** The item, row or step that a failure is about, as far as it is known. */
+/** The item, row or step that a failure is about. */
 export interface FailedItem {
   readonly id?: string | undefined;
-  /** The key of a step of `apply`. */
+  /** Of a step of `apply`. */
   readonly key?: string | undefined;
-  /** `create`, `update`, `delete`: of a step of `apply`. */
   readonly action?: string | undefined;
-  /** The number of the row in its input, from 1. */
+  /** The number of the row in its input, and the line in which it begins, from 1. */
   readonly row?: number | undefined;
-  /** The line of the input in which the row begins, from 1. */
   readonly line?: number | undefined;
-  /** Where a row is invalid: the column of its line, from 1, the name of that column, and the byte, from 0. */
+  /** Where a row is invalid: the column of its line, from 1, its name, and the byte of the file, from 0. */
   readonly column?: number | undefined;
   readonly columnName?: string | undefined;
   readonly byte?: number | undefined;
-  /** What is wrong with a row, without its place. */
+  /** Why a row is invalid, without its place. */
   readonly reason?: string | undefined;
 }
 
-/** A failure that the user can act on. Anything else that is thrown is a bug in listctl. */
+/** A failure that the user can act on. Any other error is a bug in listctl. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: FailureKind;
@@ -81,17 +71,17 @@ export class Failure extends Error {
     this.details = details;
   }
 
-  /** The same failure with more known of what it is about; what it knows already stays. */
+  /** The same failure about an item; what it knows already takes precedence. */
   about(item: FailedItem, message: string = this.message): Failure {
     return new Failure(this.kind, message, { ...this.details, about: { ...item, ...this.details.about } });
   }
 }
 
-/** The signals that ask listctl to stop, and the exit status by which a shell reports each. */
+/** The signals that stop listctl, and the exit codes by which a shell reports them. */
 export const stopSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 export type StopSignal = keyof typeof stopSignals;
 
-/** Why `Host.signal` was aborted: somebody asked listctl to stop. */
+/** The reason with which `Host.signal` aborts. */
 export class Stopped extends Error {
   override readonly name = 'Stopped';
   readonly signal: StopSignal;
@@ -103,8 +93,10 @@ export class Stopped extends Error {
 }
 
 /**
- * The exit status of a command that ended in an error; `stop` is aborted where it was told to stop. A write in doubt is
- * told all the same: after a signal a script may run again what was not sent.
+ * The exit code of a command that ended in an error. One that was stopped by a signal exits with its code, except with
+ * a write in doubt: after a signal a script may retry what was not sent.
+ *
+ * @param stop the signal of the host
  */
 export function exitCodeOf(error: unknown, stop: AbortSignal): number {
   if (error instanceof Stopped) return stopSignals[error.signal];
@@ -113,7 +105,7 @@ export function exitCodeOf(error: unknown, stop: AbortSignal): number {
   return reason instanceof Stopped && error.kind !== 'in-doubt' ? stopSignals[reason.signal] : exitCodes[error.kind];
 }
 
-/** Codes that Node has no words for, or words that do not say what to fix. */
+/** For codes of which Node has no words, or words that do not say what to fix. */
 const ownWords: Readonly<Record<string, string>> = {
   EDQUOT: 'disk quota exceeded',
   EIO: 'input/output error',
@@ -126,7 +118,7 @@ const ownWords: Readonly<Record<string, string>> = {
   ERR_STRING_TOO_LONG: 'the file is too large',
 };
 
-/** The reason for a failed system call, as a message continues `cannot read FILE: …`. */
+/** The reason of a failed system call, for a message such as `cannot read FILE: …`. */
 export function errnoReason(error: unknown): string {
   const { code, message = String(error) } = error as Partial<NodeJS.ErrnoException>;
   if (typeof code !== 'string') return message;
@@ -138,7 +130,7 @@ export function errnoCode(error: unknown): string | undefined {
   return (error as Partial<NodeJS.ErrnoException> | undefined)?.code;
 }
 
-/** Whether a path that was typed leads to no file that could be read: a mistake in the command, not of the disk. */
+/** Whether reading failed because of the path: a mistake in the command, not a fault of the disk. */
 export function isWrongPath(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'].includes(errnoCode(error) ?? '');
 }

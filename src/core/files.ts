@@ -1,13 +1,12 @@
-/** Files that the user names. */
+/** Paths and files that the user names. */
 import { closeSync, fstatSync, mkdirSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errnoReason, Failure, isWrongPath } from './errors.ts';
+import { errnoCode, errnoReason, Failure, isWrongPath } from './errors.ts';
 
 /**
- * The failure for a file that cannot be read: usage for a path that leads to no file, which is a mistake in the
- * command, else local-file.
+ * The failure for a file that cannot be read: usage if its path is wrong, else local-file.
  *
- * @param prefix what named the file, where that is not the command line itself, as `LISTCTL_TOKEN_FILE: `
+ * @param prefix the source of the path if it is not the command line, such as `LISTCTL_TOKEN_FILE: `
  */
 export function unreadable(file: string, error: unknown, prefix = ''): Failure {
   const kind = isWrongPath(error) ? 'usage' : 'local-file';
@@ -18,9 +17,9 @@ export function unreadable(file: string, error: unknown, prefix = ''): Failure {
 }
 
 /**
- * Reads a file, or a pipe, to its end.
+ * Reads a file or a pipe to its end.
  *
- * @throws the system's own error; `tooLarge`, where it has more bytes
+ * @throws the system's error; `tooLarge`
  */
 export function readAtMost(path: string, bytesMax: number): Buffer {
   const descriptor = openSync(path, 'r');
@@ -31,13 +30,13 @@ export function readAtMost(path: string, bytesMax: number): Buffer {
   }
 }
 
-/** As `readAtMost`, from where an open file is. */
+/** As `readAtMost`, from the position of an open file. */
 export function readDescriptor(descriptor: number, bytesMax: number): Buffer {
   const { size } = fstatSync(descriptor);
   if (size > bytesMax) throw tooLarge(bytesMax);
   const chunks: Buffer[] = [];
   for (let length = 0; length <= bytesMax; ) {
-    // One more than is there: the end is seen by that.
+    // One byte more than there are, to see the end.
     const chunk = Buffer.allocUnsafe(Math.max(65_536, size - length + 1));
     const taken = readSync(descriptor, chunk, 0, chunk.length, null);
     if (taken === 0) return Buffer.concat(chunks);
@@ -47,18 +46,14 @@ export function readDescriptor(descriptor: number, bytesMax: number): Buffer {
   throw tooLarge(bytesMax);
 }
 
-/** The error for a file of more bytes than are read. */
 export function tooLarge(bytesMax: number): Error {
   return new Error(`larger than ${bytesMax / 1_048_576} MiB`);
 }
 
-/** As many links as a system follows (Linux: path_resolution(7)). */
+/** The most links that Linux follows (path_resolution(7)). */
 const linksMax = 40;
 
-/**
- * The path of a file behind every link, so that one file has one name, whichever led to it; also of a file that is not
- * there yet. As it is where that cannot be found out: opening it will tell.
- */
+/** The path of a file after all links, also if it does not exist yet; unchanged if links cannot be read. */
 export function resolveLinks(path: string, left = linksMax): string {
   const real = attempt(() => realpathSync(path));
   const above = dirname(path);
@@ -76,32 +71,29 @@ function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/**
- * The path of a file or a directory as it was typed, seen from the directory that listctl was started in. As it is where that
- * is gone (an empty `cwd`), and where nothing was typed: it would be the directory itself.
- */
+/** Resolves a path as typed. Unchanged if the working directory was removed, and if it is empty. */
 export function absolutePath(typed: string, { cwd }: { readonly cwd: string }): string {
   return cwd === '' || typed === '' ? typed : resolve(cwd, typed);
 }
 
 /**
- * Makes a directory and those above it, for their owner alone, mode 0700; one that is there stays as it is. Not
- * mkdirSync's `recursive`: where a directory is there and takes none, as /proc does, Node tries for ever.
+ * Makes a directory and its parents, mode 0700; existing ones stay as they are. Not mkdirSync's `recursive`: below a
+ * directory that takes none, such as /proc, Node tries forever.
  *
  * @returns those that it made, the outermost first
- * @throws the system's own error, with its `code`
+ * @throws the system's error
  */
 export function makePrivateDirectory(path: string): readonly string[] {
   try {
     return makeOne(path);
   } catch (error) {
     const above = dirname(path);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
+    if (errnoCode(error) !== 'ENOENT' || above === path) throw error;
     return [...makePrivateDirectory(above), ...makeOne(path)];
   }
 }
 
-/** Makes a directory where its own is there; another process may have been quicker. */
+/** Makes a directory in an existing one; another process may do so first. */
 function makeOne(path: string): readonly string[] {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -115,13 +107,13 @@ function makeOne(path: string): readonly string[] {
 
 const replacementCharacter = Buffer.from('\uFFFD');
 
-/** The offset, from 0, of the first byte that is not UTF-8; of bytes that all are, how many there are. */
+/** The offset of the first byte that is not UTF-8; the number of bytes if all are. */
 export function firstBadByte(bytes: Buffer): number {
   const text = bytes.toString();
   let offset = 0;
   let from = 0;
   for (let at = text.indexOf('\uFFFD'); at !== -1; at = text.indexOf('\uFFFD', from)) {
-    // All before it was good, so its length in bytes is what it was in the file.
+    // The text before it is valid, so it has as many bytes as in the file.
     offset += Buffer.byteLength(text.slice(from, at));
     if (!bytes.subarray(offset, offset + 3).equals(replacementCharacter)) return offset;
     offset += replacementCharacter.length;

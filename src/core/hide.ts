@@ -1,18 +1,18 @@
-/** Takes a token out of texts that others wrote, in whatever form they repeat it. */
+/** Removes a token from texts of others, in whatever form they repeat it. */
 
-/** So many characters of the token in a row are hidden. */
+/** The length from which a part of the token is hidden. */
 const runMin = 12;
 
 const mask = '***';
 
 /**
- * Makes a function that puts `***` in the place of a token in a text: of the token as it is, in other case, URL-encoded,
- * JSON- or HTML-escaped, in base64 or hexadecimal, and of any 12 characters in a row of these.
+ * Makes a function that replaces a token in a text by `***`: as it is, in another case, URL-encoded, JSON- or HTML-escaped,
+ * in base64 or hexadecimal, and any 12 consecutive characters of these.
  *
- * @param token of any length; one that is shorter than 12 characters is hidden as a whole
+ * @param token hidden as a whole if it is shorter than 12 characters
  */
 export function createHider(token: string): (text: string) => string {
-  // Made when there is something to hide: most commands print nothing that a service wrote.
+  // Made when needed: most commands print nothing from a service.
   let forms: TokenForms | undefined;
   return (text) => {
     forms ??= new TokenForms(token);
@@ -20,33 +20,23 @@ export function createHider(token: string): (text: string) => string {
   };
 }
 
-/** A run of characters of a text: its first one, and the one behind it. */
-interface Run {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** A text in which escapes are read and case does not count, and where each character of it came from. */
-interface Plain {
-  readonly text: string;
-  /** The place of each character in the text as it was, and one for its end; undefined where they are the same. */
-  readonly places: Uint32Array | undefined;
-}
+/** A range of characters. */
+type Run = { readonly start: number; readonly end: number };
 
 class TokenForms {
   readonly #forms: readonly string[];
-  /** How many characters of each form in a row are hidden. */
+  /** The length from which a part of each form is hidden. */
   readonly #leasts: readonly number[];
   readonly #gramLength: number;
   readonly #stride: number;
-  /** Where each piece of `gramLength` characters is: the form, and the place in it. */
+  /** The places of each piece of `gramLength` characters. */
   readonly #grams = new Map<string, (readonly [form: number, at: number])[]>();
 
   constructor(token: string) {
     this.#forms = [...new Set([folded(token), plainOf(token).text, ...encoded(token)])];
     this.#leasts = this.#forms.map(({ length }) => Math.min(runMin, length));
     const least = Math.min(...this.#leasts);
-    // A run of `least` characters holds a piece of this length at one of each `stride` places.
+    // A run of `least` characters contains a piece of this length at one of `stride` consecutive places.
     this.#gramLength = Math.max(1, Math.floor(least / 2));
     this.#stride = least - this.#gramLength + 1;
     for (const [index, form] of this.#forms.entries()) {
@@ -74,7 +64,7 @@ class TokenForms {
     else places.push([form, at]);
   }
 
-  /** The runs of characters to hide, in their order; none overlaps another one. */
+  /** The runs to hide, in order and without overlap. */
   *#runsIn(text: string): Generator<Run> {
     let from = 0;
     for (let at = 0; at + this.#gramLength <= text.length; at += this.#stride) {
@@ -86,7 +76,7 @@ class TokenForms {
     }
   }
 
-  /** The longest run that the piece at this place is a part of. */
+  /** The longest run around the piece at this place. */
   #runAt(text: string, at: number, from: number): Run | undefined {
     let longest: Run | undefined;
     for (const [index, place] of this.#grams.get(text.slice(at, at + this.#gramLength)) ?? []) {
@@ -99,7 +89,7 @@ class TokenForms {
   }
 }
 
-/** The longest run around two places that a text, from somewhere on, and a form have in common. */
+/** The longest run around a place of a text, from somewhere on, that it has in common with a form around a place. */
 function commonRun(
   { text, at, from }: { readonly text: string; readonly at: number; readonly from: number },
   { form, place }: { readonly form: string; readonly place: number },
@@ -111,7 +101,7 @@ function commonRun(
   return { start: at - before, end: at + behind };
 }
 
-/** The token in hexadecimal, and in base64 behind 0, 1 and 2 other bytes, without what those share with it. */
+/** The token in hexadecimal, and in base64 after 0, 1 and 2 other bytes, without the characters that it shares with them. */
 function encoded(token: string): readonly string[] {
   const bytes = Buffer.from(token);
   const base64 = [0, 1, 2].map((before) => {
@@ -121,11 +111,11 @@ function encoded(token: string): readonly string[] {
     const isSharedAtEnd = (before + bytes.length) % 3 !== 0;
     return text.slice(before === 0 ? 0 : before + 1, isSharedAtEnd ? -1 : undefined);
   });
-  // What is shorter stands for a few characters alone, and may be anything.
+  // A shorter one would match other texts.
   return [bytes.toString('hex'), ...base64.map(folded)].filter(({ length }) => length >= 8);
 }
 
-/** Case does not count, nor which of the two alphabets of base64 it is. */
+/** In lower case, and in one of the two alphabets of base64. */
 function folded(text: string): string {
   return text.replace(/[A-Z_-]/g, (found) => (found === '-' ? '+' : found === '_' ? '/' : found.toLowerCase()));
 }
@@ -139,7 +129,8 @@ const entities: Readonly<Record<string, string>> = {
   ...{ sol: '/', plus: '+', equals: '=', lowbar: '_', period: '.', colon: ':' },
 };
 
-function plainOf(text: string): Plain {
+/** The text with escapes replaced and folded, and the original place of each character, unless they are the same. */
+function plainOf(text: string): { readonly text: string; readonly places: Uint32Array | undefined } {
   if (!/[%\\&]/.test(text)) return { text: folded(text), places: undefined };
   const places = new Uint32Array(text.length + 1);
   let [plain, from] = ['', 0];

@@ -1,85 +1,75 @@
 /**
- * How the world comes in: one value made here for the real process, and from plain values by tests. Nothing
- * else reads `process`, so nothing else can end it, print past a full pipe, or wait for real time.
+ * The process behind one interface, which tests make from plain values. Nothing else reads `process`, so nothing else can
+ * end it, print past a full pipe, or wait for real time.
  */
 import { setMaxListeners } from 'node:events';
 import { isAbsolute } from 'node:path';
 import type { Readable } from 'node:stream';
-import { Stopped, type StopSignal, stopSignals } from './errors.ts';
+import { errnoCode, Stopped, type StopSignal, stopSignals } from './errors.ts';
 import { lazily, type Output, outputTo, type ProcessOutput, type StdinKind, stdinKind } from './streams.ts';
 
 export type { Output } from './streams.ts';
 
-/** Time as the program sees it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number;
-  /** Milliseconds since some point: for how long something took, whatever is done to the clock meanwhile. */
+  /** Milliseconds of a clock that is never set. */
   monotonicMs(): number;
   /** Resolves after `ms` milliseconds of monotonic time; rejects with the signal's reason if it aborts first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Does the work again and again, until the function that it gives is called. Keeps no process from ending. */
+  /** Repeats work until the returned function is called; does not keep the process alive. */
   every(ms: number, work: () => void): () => void;
 }
 
-/** A stream that gives bytes: stdin. */
 export interface Input {
   readonly isTTY: boolean;
-  /** Undefined for a pipe, a terminal, a device: what has to be read to know what is in it. */
+  /** Undefined for a pipe, a terminal or a device. */
   readonly kind?: StdinKind | undefined;
   readonly stream: Readable;
 }
 
-/** The processes of this machine, as locks need to know them. */
+/** The processes of this machine, by their ids. */
 export interface Processes {
-  /** The id of this one. */
   readonly own: number;
-  /** Whether there is a process with this id. */
   isRunning(id: number): boolean;
 }
 
-/** The process, as the rest of the program may know it. */
+/** What the rest of the program knows of its process. */
 export interface Host {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
-  /** The directory that listctl was started in: an absolute path; empty where it is no longer there. */
+  /** The absolute working directory; empty if it was removed. */
   readonly cwd: string;
-  /** Who runs listctl, as the system numbers users; undefined where it does not (Windows). */
+  /** Undefined on Windows. */
   readonly uid: number | undefined;
-  /**
-   * The user's home directory in the passwd database, where HOME is no absolute path; undefined where the user has no
-   * entry there.
-   */
+  /** The home directory in the passwd database, if HOME is not an absolute path and the user has an entry. */
   readonly passwdHome: string | undefined;
   readonly processes: Processes;
-  /** Ends a process and all of its group at once (SIGKILL). */
+  /** Ends a process and its group with SIGKILL. */
   killGroup(id: number): void;
   readonly clock: Clock;
-  /** A number from 0 up to, not including, 1: for waits that differ from one client to the next. Holds no secret. */
+  /** A number from 0 up to 1, for jitter; not for secrets. */
   random(): number;
-  /** Aborts, with a `Stopped` as its reason, when somebody asks listctl to stop. */
+  /** Aborts at the first stop signal, with a `Stopped` as its reason. */
   readonly signal: AbortSignal;
-  /**
-   * Aborts when somebody asks a second time. Who never looks at it is ended by that at once; who does, by the third.
-   */
+  /** Aborts at the second stop signal. If nothing has read this property, the second ends the process; else the third. */
   readonly forceStop: AbortSignal;
-  /** As if somebody asked a second time: what was waited for long enough after the first. */
+  /** Acts as if a second stop signal came. */
   escalateStop(): void;
 }
 
-/** The Host of the real process, which can end it. */
 export interface ProcessHost extends Host {
   readonly stdout: ProcessOutput;
   readonly stderr: ProcessOutput;
 }
 
-/** The Host of the real process. Streams and signal handlers are made on first use: a start pays for neither. */
+/** Makes the Host of the real process. Streams and most signal handlers are made on first use, for a fast start. */
 export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessHost> {
   const env = { ...process.env };
-  // A report of an uncaught exception (--report-uncaught-exception) holds the environment.
+  // A report of an uncaught exception (--report-uncaught-exception) contains the environment.
   delete process.env['LISTCTL_TOKEN'];
   const kind = lazily(stdinKind);
   const stdin = lazily(() => ({
@@ -134,29 +124,29 @@ function directoryOf(process: NodeJS.Process): string {
   try {
     return process.cwd();
   } catch {
-    // Somebody removed it.
+    // It was removed.
     return '';
   }
 }
 
 async function readPasswdHome(): Promise<string | undefined> {
-  // Only here: it costs a start 1.5 ms.
+  // Loaded late: it takes 1.5 ms.
   const { userInfo } = await import('node:os');
   try {
-    // Not homedir(): that is HOME again, empty or relative as it may be.
+    // Not homedir(), which returns HOME, even if it is empty or relative.
     return userInfo().homedir;
   } catch {
-    // A user without an entry, as in many containers.
+    // The user has no entry, as in many containers.
     return undefined;
   }
 }
 
 function isRunning(process: NodeJS.Process, id: number): boolean {
   try {
-    // Signal 0 asks, and sends nothing (kill(2)).
+    // Signal 0 only checks (kill(2)).
     return process.kill(id, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    return errnoCode(error) === 'EPERM';
   }
 }
 
@@ -168,10 +158,7 @@ function killGroup(process: NodeJS.Process, id: number): void {
   }
 }
 
-/**
- * Ends the process, once everything is written, with this status. A process that was told to stop ends by that
- * signal itself, as a shell expects.
- */
+/** Ends the process with an exit code; one that a signal stopped ends by that signal, as a shell expects. */
 export function endProcess(process: NodeJS.Process, exitCode: number, host: ProcessHost): void {
   const signal = signalNames.find((name) => stopSignals[name] === exitCode);
   if (signal !== undefined) {
@@ -179,7 +166,7 @@ export function endProcess(process: NodeJS.Process, exitCode: number, host: Proc
     return;
   }
   process.exitCode = exitCode;
-  // At once where nothing is lost by it: to let Node take itself apart costs 3 ms, and waits for what was left open.
+  // Ending by itself takes Node 3 ms, and waits for open handles.
   if (host.stdout.isFlushed && host.stderr.isFlushed) process.exit();
 }
 
@@ -192,12 +179,12 @@ function endBySignal(process: NodeJS.Process, signal: StopSignal): void {
 
 const signalNames = Object.keys(stopSignals) as readonly StopSignal[];
 
-/** Whether it is the first process of a container, to which the kernel delivers no signal that is not handled (kill(2)). */
+/** Whether it is process 1 of a container, to which the kernel delivers only signals with a handler (kill(2)). */
 function isInit({ pid }: NodeJS.Process): boolean {
   return pid === 1;
 }
 
-/** Ends the process at a signal that nothing else handles. */
+/** Ends the process at a stop signal that nothing else handles. */
 function endBySignals(process: NodeJS.Process): void {
   for (const signal of signalNames) {
     process.on(signal, () => {
@@ -214,8 +201,8 @@ function stopSignalsOf(process: NodeJS.Process) {
       const isFirst = !first.signal.aborted;
       (isFirst ? first : second)?.abort(new Stopped(signal));
       if (!isFirst) endSoon(process, signal);
-      // The next one has Node's own effect, and ends the process at once. Not sooner than in a turn: who else listens
-      // to this one (Inquirer, with a terminal to restore) would take itself for the last, and end the process now.
+      // The next signal has its default effect. Removed later, since another listener of this signal (Inquirer, which
+      // restores the terminal) would take itself for the last one, and end the process now.
       if (!isFirst || second === undefined) setImmediate(() => process.off(signal, stop));
     };
     process.on(signal, stop);
@@ -233,23 +220,23 @@ function stopSignalsOf(process: NodeJS.Process) {
   return { signal: first.signal, forceStop, escalateStop };
 }
 
-/** Whatever still waits then, such as a pipe that nobody reads, is not waited for. */
+/** Does not wait for what is still open, such as a pipe without a reader. */
 function endSoon(process: NodeJS.Process, signal: StopSignal): void {
   setTimeout(() => endBySignal(process, signal), forceStopMs).unref();
 }
 
-/** How long a process takes at most after a second signal (stops-1: 1 s). */
+/** Less than the second that docs/decisions.md, stops-1, allows after a second signal. */
 const forceStopMs = 800;
 
 function stopController(): AbortController {
   const controller = new AbortController();
-  // Whatever is under way listens, however much that is.
+  // Everything in progress listens.
   setMaxListeners(0, controller.signal);
   return controller;
 }
 
 function clockOf(process: NodeJS.Process): Clock {
-  // Not `performance`: to load that takes a start 0.6 ms.
+  // Not `performance`, which takes 0.6 ms to load.
   const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
   const every = (ms: number, work: () => void) => {
     const timer = setInterval(work, ms).unref();
@@ -270,7 +257,7 @@ function sleep(ms: number, signal: AbortSignal, monotonicMs: () => number): Prom
     const wait = () => {
       const leftMs = Math.ceil(endAt - monotonicMs());
       if (leftMs > 0) {
-        // In parts: a delay beyond 32 bits would fire at once. And again at the end: a timer may fire a little early.
+        // A delay beyond 31 bits would fire at once, and a timer may fire a little early.
         timer = setTimeout(wait, Math.min(leftMs, 2 ** 31 - 1));
         return;
       }
@@ -282,7 +269,7 @@ function sleep(ms: number, signal: AbortSignal, monotonicMs: () => number): Prom
   });
 }
 
-/** The work's result, or the signal's reason where that comes first; the work itself goes on, and is not waited for. */
+/** The result of work; rejects with the signal's reason if it aborts first, and does not wait for the work. */
 export async function untilStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {};
   const stopped = new Promise<never>((_, reject) => {

@@ -1,13 +1,11 @@
 import { Failure } from './errors.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken } from './json.ts';
 
-/** A list: the site that holds it, and its own id. */
 export interface ListRef {
   readonly site: string;
   readonly list: string;
 }
 
-/** One item of a list. */
 export interface ItemRef extends ListRef {
   readonly id: string;
 }
@@ -15,37 +13,32 @@ export interface ItemRef extends ListRef {
 /** Field names and values, in the order in which they were given. */
 export type Fields = JsonObject;
 
-/** An item as the service gave it. */
+/** An item in a response. */
 export interface Item {
-  /** Assigned by the service; never empty. */
+  /** Never empty. */
   readonly id: string;
   readonly fields: Fields;
-  /** Everything that came, in its order; `id` and `fields` included. */
+  /** The whole response, in its order. */
   readonly members: JsonObject;
-  /** The entity tag of this state of the item, if the service gave one. */
   readonly etag?: string | undefined;
 }
 
-/** The tag, where If-Match takes it: it compares strongly, so a weak one matches nothing (RFC 9110, section 13.1.1). */
+/** The tag if it is strong: If-Match never matches a weak one (RFC 9110, section 13.1.1). */
 export function strongTag(etag: string | undefined): string | undefined {
   return etag?.startsWith('W/') ? undefined : etag;
 }
 
-/** A tag or a key, where a header can carry it: no control characters but the tab, nothing above U+00FF. */
+/** The text if a header can carry it: no control characters except tabs, nothing above U+00FF. */
 export function headerValue(text: string | undefined): string | undefined {
   return text !== undefined && /^[\t -~\u0080-\u00ff]*$/.test(text) ? text : undefined;
 }
 
 /**
- * Checks that an id can be one segment of a path, and nothing else.
+ * Checks that an id can be a segment of a path. A URL parser removes `.` and `..` even when they are percent-encoded
+ * (WHATWG URL, "double-dot URL path segment"), so a request for such an item would reach another resource.
  *
- * Any non-empty string is an id (paths-2), but for those that no encoding can carry: a URL
- * parser removes `.` and `..` even when they are percent-encoded (WHATWG URL, "double-dot URL path segment"),
- * so a request for such an item would reach another resource.
- *
- * @param name what the id is of, for the message: `site`, `list`, `item`
- * @throws {Failure} usage, when it is empty, a dot segment, longer than 1,024 bytes, or has control characters or
- *   lone surrogates
+ * @param name `site`, `list` or `item`, for the message
+ * @throws {Failure} usage
  */
 export function checkId(id: string, name: string): string {
   const reason = reasonAgainstId(id);
@@ -68,10 +61,7 @@ function isWellFormed(text: string): boolean {
   return !/[\ud800-\udfff]/u.test(text);
 }
 
-/**
- * Whether two values are the same: members in any order; numbers by what their digits say, all of them, so that 1.0 is
- * 1 to a service that keeps no zeros, and 12345678901234567890 is no other number.
- */
+/** Whether two values are equal: members in any order; numbers by all their digits, so that 1.0 equals 1. */
 export function isSameValue(one: JsonValue, other: JsonValue): boolean {
   if (one === other) return true;
   if (isNumber(one)) return isNumber(other) && decimalOf(one) === decimalOf(other);
@@ -82,23 +72,18 @@ export function isSameValue(one: JsonValue, other: JsonValue): boolean {
   return isObject(one) && isObject(other) && isSameObject(one, other);
 }
 
-/** Whether a field holds what it should: one that is not there is null, since null clears. */
+/** Whether two values of a field are equal; a missing one equals null, since null clears a field. */
 export function isSameField(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
   return isSameValue(one ?? null, other ?? null);
 }
 
-/** Whether every field that is named has its value among the others. */
+/** Whether fields include all that are named, with their values. */
 export function holdsFields(fields: Fields, named: Fields): boolean {
   for (const name in named) if (!isSameField(ownField(fields, name), named[name])) return false;
   return true;
 }
 
-/** Whether two sets of fields are the same, names and all. */
-export function isSameFields(one: Fields, other: Fields): boolean {
-  return one === other || isSameObject(one, other);
-}
-
-/** A field's value; undefined where there is none of its own, whatever every object inherits. */
+/** A field's value; undefined without one. */
 export function ownField(fields: Fields, name: string): JsonValue | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined;
 }
@@ -116,7 +101,7 @@ function isNumber(value: JsonValue): value is number | NumberToken {
   return typeof value === 'number' || value instanceof NumberToken;
 }
 
-/** The same text for the same number: sign, digits without zeros at either end, and where the point is. */
+/** A normal form: sign, digits without zeros at either end, and the place of the point. */
 function decimalOf(value: number | NumberToken): string {
   const digits = typeof value === 'number' ? String(value) : value.digits;
   const [mantissa = '', exponent = '0'] = digits.replace(/^-/, '').toLowerCase().split('e');
@@ -127,7 +112,7 @@ function decimalOf(value: number | NumberToken): string {
   let end = all.length;
   while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
   if (start === end) return '0';
-  // An exponent that a double cannot count is compared as it stands.
+  // An exponent beyond the range of a double is compared as text.
   const shift = Number(exponent);
   const point = Number.isSafeInteger(shift)
     ? String(shift + whole.length - start)

@@ -1,10 +1,7 @@
-/**
- * JSON that keeps what was written: the digits of every number, and every member name, `__proto__`
- * included. The door to lossless-json.
- */
+/** JSON with the digits of every number and every member name, `__proto__` included. Wraps lossless-json. */
 import { parse } from 'lossless-json';
 
-/** A number whose digits a double cannot hold as they were written: 12345678901234567890, 1.10, 1e400, -0. */
+/** A number that a double would print with other digits: 12345678901234567890, 1.10, 1e400, -0. */
 export class NumberToken {
   readonly digits: string;
 
@@ -18,22 +15,21 @@ export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** A JSON value; a number is a plain one where that loses nothing, else the token that was read. */
+/** A JSON value; a number is a token only where a plain one would lose digits. */
 export type JsonValue = null | boolean | number | string | NumberToken | readonly JsonValue[] | JsonObject;
 
-/** How deep values may nest, and how many members a text may have in all (limits-3). */
+/** Limits of a text (docs/decisions.md, limits-3). */
 const limits = { depth: 128, members: 10_000 } as const;
 
 /**
- * Reads one JSON text.
+ * Parses JSON (RFC 8259).
  *
- * @throws {SyntaxError} when it is not JSON (RFC 8259), names a member twice with different values, nests deeper
- *   than 128 or has more than 10,000 members.
+ * @throws {SyntaxError} also for a member with two different values, and beyond the limits
  */
 export function parseJson(text: string): JsonValue {
   refuseExcess(text);
   const plain: unknown = JSON.parse(text);
-  // What prints as it was read has lost nothing: no digit, no repeated name. True of most answers, and 10 times faster.
+  // What prints as it was read has lost nothing. True of most responses, and 10 times faster.
   if (JSON.stringify(plain) === text) return plain as JsonValue;
   return parse(text, undefined, (digits) => {
     const value = Number(digits);
@@ -41,9 +37,9 @@ export function parseJson(text: string): JsonValue {
   }) as JsonValue;
 }
 
-/** Writes a value as JSON, numbers with the digits they came with; with `indent`, so many spaces for each level. */
+/** Prints a value as JSON, with the digits that its numbers had; `indent` is the number of spaces per level. */
 export function printJson(value: JsonValue, indent = 0): string {
-  // The usual case, some times faster: there may be a million rows.
+  // The usual case, several times faster.
   if (!holdsToken(value)) return JSON.stringify(value, null, indent);
   return print(value, indent, indent === 0 ? '' : '\n');
 }
@@ -57,14 +53,13 @@ function holdsToken(value: JsonValue): boolean {
   return false;
 }
 
-/** Whether the value is an object with members: not null, not an array, not a number's token. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberToken);
 }
 
-/** Makes an object of members, in their order, where every name is an ordinary one. */
+/** Makes an object; `__proto__` is a name like any other. */
 export function objectFrom(members: Iterable<readonly [string, JsonValue]>): JsonObject {
-  // fromEntries defines, it does not assign: `__proto__` becomes a member like any other.
+  // Defines members, while an assignment to `__proto__` would not.
   return Object.fromEntries(members);
 }
 
@@ -83,7 +78,7 @@ function print(value: JsonValue, indent: number, newline: string): string {
   return parts === '' ? open + close : `${open}${parts}${newline}${close}`;
 }
 
-// Both are put together by hand: to make arrays of parts and join them takes three times as long.
+// Concatenated: to join arrays of parts takes three times as long.
 function printElements(values: readonly JsonValue[], indent: number, newline: string): string {
   let text = '';
   for (const value of values) text += `${text === '' ? '' : ','}${newline}${print(value, indent, newline)}`;

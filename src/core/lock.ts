@@ -1,7 +1,7 @@
 /**
- * A lock between processes (locks-1). Each one makes an entry of its own in the lock's directory, then looks
- * whose entries there are: with another live one it takes its own back. Both may give way, never both go on; nothing
- * is taken over, so there is no race for that.
+ * A lock between processes (docs/decisions.md, locks-1). Each makes an entry in the lock's directory, then reads the
+ * others: if one is alive, it removes its own. Both may give way, but never both proceed; nothing is taken over, so
+ * there is no race for that.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -10,17 +10,17 @@ import { join } from 'node:path';
 import { errnoCode, errnoReason, Failure } from './errors.ts';
 import type { Host, Processes } from './host.ts';
 
-/** A process, named so that no other one ever has the same name. */
+/** A process, by a name that no other process ever has. */
 export interface Holder {
   readonly pid: number;
-  /** When it began, in the system's own count; `0` where the system does not tell. */
+  /** When it started, as counted by the system; `0` if unknown. */
   readonly startedAt: string;
-  /** The machine, this boot of it, and the set of process ids: outside of it a pid says nothing. */
+  /** A hash of the machine, its boot and the pid namespace, outside of which a pid has no meaning. */
   readonly domain: string;
   readonly nonce: string;
 }
 
-/** This process. Each call is another holder: two locks of one process exclude each other as well. */
+/** This process. Each call makes another holder, so two locks of one process exclude each other. */
 export function thisHolder(processes: Processes): Holder {
   return {
     pid: processes.own,
@@ -30,12 +30,11 @@ export function thisHolder(processes: Processes): Holder {
   };
 }
 
-/** The name of a holder's entry. */
 export function entryOf({ pid, startedAt, domain, nonce }: Holder): string {
   return [pid, startedAt, domain, nonce].join('-');
 }
 
-/** The holder that an entry names; undefined for a file that is none. */
+/** Parses the name of an entry; undefined for another file. */
 function holderOf(entry: string): Holder | undefined {
   const [, pid, startedAt = '', domain = '', nonce = ''] =
     /^(\d+)-(\d+)-([0-9a-f]{16})-([0-9a-f]{12})$/.exec(entry) ?? [];
@@ -43,8 +42,8 @@ function holderOf(entry: string): Holder | undefined {
 }
 
 /**
- * Whether it can be known that the holder is gone: it ran here, and its process is no more, a zombie, or another one
- * by the same number. Time says nothing: a process that was stopped for a day goes on where it was.
+ * Whether the holder is known to have ended: it ran here, and its process does not exist, is a zombie, or is another one
+ * with the same id. Age does not count: a process that was suspended for a day continues.
  */
 function isDead({ pid, startedAt, domain }: Holder, processes: Processes): boolean {
   if (domain !== thisDomain()) return false;
@@ -54,16 +53,11 @@ function isDead({ pid, startedAt, domain }: Holder, processes: Processes): boole
   return stat.state === 'Z' || stat.state === 'X' || (startedAt !== '0' && stat.startedAt !== startedAt);
 }
 
-/** Whether it ran where this process can look for it. */
-function isFromHere({ domain }: Holder): boolean {
-  return domain === thisDomain();
-}
-
-/** State and start of a process (proc_pid_stat(5)); undefined off Linux, and where `/proc` hides it. */
+/** State and start of a process (proc_pid_stat(5)); undefined if unknown, as outside Linux. */
 function statOf(pid: number): { readonly state: string; readonly startedAt: string } | undefined {
   const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (stat === undefined) return undefined;
-  // The name of the program, in parentheses, may hold anything. Behind it stand the fields from the third on.
+  // The second field is the name of the program in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { state: fields[0] ?? '', startedAt: fields[19] ?? '0' };
 }
@@ -82,50 +76,39 @@ function tryTo<T>(work: () => T): T | undefined {
   }
 }
 
-/** A lock that is held. */
+/** A lock that was taken. */
 export interface Lock {
-  /** Who held it on other machines, in words, where their entries were removed. */
+  /** The holders on other machines whose entries were removed, for messages. */
   readonly broken: readonly string[];
-  /** Lets others in. Never fails: what is left behind belongs to a process that is gone. */
+  /** Never fails: an entry that stays is ignored when this process has ended. */
   release(): void;
-}
-
-/** How a lock is asked for. */
-export interface LockOptions {
-  /** How long others are waited for, in milliseconds; 0 for not at all. */
-  readonly waitMs: number;
-  /**
-   * Removes entries of other machines first: only after somebody said that those are gone. Undefined where nobody can
-   * say so; false where somebody can, with --break-lock.
-   */
-  readonly breaksForeign?: boolean;
 }
 
 /**
  * Takes a lock.
  *
- * @param path the lock's directory: `NAME.lock`, beside what it guards, in a directory that is there
- * @throws {Failure} locked, naming who holds it, when that takes longer than `waitMs`; local-file, when nothing can
- *   be written there
- * @throws {Stopped} when the host's signal has aborted, or does while it waits
+ * @param path the lock's directory: `NAME.lock` next to what it guards, in an existing directory
+ * @param options `waitMs`: how long to wait for other holders; `breakLock`: removes entries of other machines first,
+ *   undefined in commands without that flag
+ * @throws {Failure} locked, with its holder; local-file
+ * @throws {Stopped}
  */
 export async function takeLock(
   path: string,
-  { waitMs, breaksForeign }: LockOptions,
+  { waitMs, breakLock }: { readonly waitMs: number; readonly breakLock?: boolean },
   host: Pick<Host, 'clock' | 'signal' | 'processes'>,
 ): Promise<Lock> {
-  // From here on signals are handled: their default effect would leave the lock behind.
+  // Installs the handlers of signals, whose default effect would leave the lock behind.
   host.signal.throwIfAborted();
   const own = entryOf(thisHolder(host.processes));
   const broken: string[] = [];
   for (let waitedMs = 0; ; ) {
     const release = () => giveBack(path, own);
-    const others = tryToEnter(path, own, { breaks: breaksForeign === true, broken }, host);
-    const [other] = others;
+    const [other] = tryToEnter(path, own, breakLock === true ? broken : undefined, host);
     if (other === undefined) return { release, broken };
     release();
-    if (waitedMs >= waitMs) throw locked(path, other, breaksForeign === false);
-    // Random, so that two that gave way do not meet again.
+    if (waitedMs >= waitMs) throw locked(path, other, breakLock === false);
+    // Random, so that two that gave way do not collide again.
     const delayMs = 50 + Math.random() * 200;
     await host.clock.sleep(delayMs, host.signal);
     waitedMs += delayMs;
@@ -133,10 +116,9 @@ export async function takeLock(
 }
 
 /**
- * Whether somebody holds a lock, as far as can be known without taking it: an entry of another machine counts as held.
+ * Whether a lock is held, without taking it; an entry of another machine counts.
  *
- * @param path as `takeLock` takes it; where no lock was ever taken, nobody holds it
- * @throws {Failure} local-file, when it cannot be looked into
+ * @throws {Failure} local-file
  */
 export function isLocked(path: string, processes: Processes): boolean {
   try {
@@ -154,11 +136,15 @@ export function isLocked(path: string, processes: Processes): boolean {
   }
 }
 
-/** Makes the own entry, and gives the live ones of others. */
+/**
+ * Makes the own entry, and returns the live ones of others.
+ *
+ * @param broken takes the entries of other machines, which are then removed
+ */
 function tryToEnter(
   path: string,
   own: string,
-  foreign: { readonly breaks: boolean; readonly broken: string[] },
+  broken: string[] | undefined,
   { clock, processes }: Pick<Host, 'clock' | 'processes'>,
 ): readonly Holder[] {
   try {
@@ -167,9 +153,9 @@ function tryToEnter(
     return readdirSync(path).flatMap((entry) => {
       const holder = entry === own ? undefined : holderOf(entry);
       if (holder === undefined) return [];
-      const isForeign = !isFromHere(holder);
-      if (!(isForeign ? foreign.breaks : isDead(holder, processes))) return [holder];
-      if (isForeign) foreign.broken.push(nameOf(path, holder));
+      const isForeign = holder.domain !== thisDomain();
+      if (!(isForeign ? broken !== undefined : isDead(holder, processes))) return [holder];
+      if (isForeign) broken?.push(nameOf(path, holder));
       remove(path, entry);
       return [];
     });
@@ -190,7 +176,7 @@ function enter(path: string, own: string, said: string): void {
       writeFileSync(join(path, own), said, { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
-      // Whoever left last took the directory away in between.
+      // The last holder removed the directory in between.
       if (errnoCode(error) !== 'ENOENT' || left === 0) throw error;
     }
   }
@@ -201,7 +187,7 @@ function giveBack(path: string, own: string): void {
   try {
     rmdirSync(path);
   } catch {
-    // Somebody else is in it, or it is gone.
+    // It has other entries, or was removed.
   }
 }
 
@@ -209,7 +195,7 @@ function remove(path: string, entry: string): void {
   try {
     unlinkSync(join(path, entry));
   } catch {
-    // Anyone may remove the entry of a process that is gone, so somebody has.
+    // Any process may have removed it.
   }
 }
 
@@ -218,7 +204,7 @@ function locked(path: string, holder: Holder, canBreak: boolean): Failure {
 }
 
 function hintFor(path: string, holder: Holder, canBreak: boolean): string {
-  if (isFromHere(holder)) return 'retry when it has finished';
+  if (holder.domain === thisDomain()) return 'retry when it has finished';
   return canBreak
     ? 'retry when it has finished; if that host is permanently gone, pass --break-lock'
     : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
@@ -235,7 +221,7 @@ function saidBy(path: string, holder: Holder): { readonly host?: string; readonl
     const { host, since } = Object(said);
     return typeof host === 'string' && typeof since === 'string' ? { host, since } : {};
   } catch {
-    // Only the name of an entry counts; what is in it is for people.
+    // Only the name of an entry counts; its content is for messages.
     return {};
   }
 }

@@ -1,63 +1,57 @@
-/** stdout and stderr: what is written there is taken by the system, or somebody hears that it is not. */
+/** stdout and stderr: a write that the system does not take is an error. */
 import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { errnoReason, Failure } from './errors.ts';
+import { errnoCode, errnoReason, Failure } from './errors.ts';
 
-/** A regular file, or what gives no bytes at all. */
 export type StdinKind = 'file' | 'directory' | 'closed';
 
-/** A stream that takes text: stdout or stderr. */
 export interface Output {
   readonly isTTY: boolean;
-  /** The width of the terminal in columns; undefined where there is none. */
+  /** The size of the terminal; undefined without one. */
   readonly columns: number | undefined;
-  /** Its height in lines. */
   readonly rows?: number | undefined;
-  /** True once the reader has gone; what is written after that is dropped. */
+  /** Whether the reader has closed it; later writes are dropped. */
   readonly isClosed: boolean;
   /** The stream itself, for prompts. */
   readonly stream: Writable;
   /**
    * Resolves when the system has taken the text, so that nothing is lost when the process ends.
    *
-   * @throws {Failure} local-file, when it cannot be written (a full device). A reader that has gone is no failure.
+   * @throws {Failure} local-file, such as for a full device; not for a reader that has closed it
    */
   write(text: string | Uint8Array): Promise<void>;
 }
 
-/** An Output of the process itself. */
 export interface ProcessOutput extends Output {
-  /** False while Node's stream holds what the system has not taken yet. */
+  /** False while Node's stream has a buffer that the system has not taken yet. */
   readonly isFlushed: boolean;
 }
 
 /**
- * A stream of the process as an Output.
+ * Makes an Output of a stream of the process. Except to a terminal, it writes to the descriptor, since Node's stream takes
+ * 3 ms to make; the stream takes over when a non-blocking descriptor is full (EAGAIN).
  *
- * What is no terminal is written straight to its descriptor: Node's stream for it would cost every start 3 ms. The
- * stream takes over where the descriptor cannot take more at once (EAGAIN, where a pipe does not block).
- *
- * @param stream makes Node's stream, when it is needed
+ * @param stream makes Node's stream
  */
 export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): ProcessOutput {
   let isClosed = false;
   let made: Writable | undefined;
   const mayBeTerminal = isCharacterDevice(descriptor);
   let writtenBytes = 0;
-  // So much an empty pipe takes without its reader. Whoever writes more may have other work meanwhile, and signals to
-  // hear; what is said on stderr is little, and must not change its order.
+  // An empty pipe takes this much without its reader. A longer output must not block other work and signals; stderr
+  // gets little, and must keep its order.
   const take = (bytes: Buffer) => {
     writtenBytes += bytes.length;
     return descriptor === 1 && writtenBytes > pipeBytes ? writeBeside(descriptor, bytes) : writeNow(descriptor, bytes);
   };
   const opened = lazily(() => {
-    // Without a listener an error of the stream would end the process with a stack.
+    // Without a listener an error of the stream would be uncaught.
     const opened = stream().on('error', () => {});
     made = opened;
     return opened;
   });
   const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
-  const failed = (error: NodeJS.ErrnoException) => {
+  const failed = (error: unknown) => {
     if (!isReaderGone(error)) {
       throw new Failure('local-file', `cannot write to ${name}: ${errnoReason(error)}`, { cause: error });
     }
@@ -87,16 +81,16 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
         const rest = isTTY() ? Buffer.from(text) : await take(Buffer.from(text));
         if (!isClosed && rest.length > 0) await writeThrough(opened(), rest);
       } catch (error) {
-        failed(error as NodeJS.ErrnoException);
+        failed(error);
       }
     },
   };
 }
 
-/** One page: a pipe may take less than its size, since a page is mostly not shared between two writes (pipe(7)). */
+/** One page: a pipe may take less than its size, since two writes rarely share a page (pipe(7)). */
 const pipeBytes = 4096;
 
-/** The kind of stdin. Node gives an empty stream for a directory and for a closed descriptor alike. */
+/** The kind of stdin, which Node's stream does not show: it is empty for a directory and for a closed descriptor. */
 export function stdinKind(): StdinKind | undefined {
   try {
     const status = fstatSync(0);
@@ -108,7 +102,7 @@ export function stdinKind(): StdinKind | undefined {
   }
 }
 
-/** Node opens /dev/null for reading and writing where a descriptor is closed; `< /dev/null` is for reading alone. */
+/** Node opens /dev/null for reading and writing in place of a closed descriptor; `< /dev/null` is read-only. */
 function isReplacedByNode(rdev: number): boolean {
   try {
     if (statSync('/dev/null').rdev !== rdev) return false;
@@ -123,23 +117,23 @@ function isCharacterDevice(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).isCharacterDevice();
   } catch {
-    // Closed before the start: writing to it tells.
+    // It is closed: writing to it will fail.
     return false;
   }
 }
 
-/** Writes what the descriptor takes without waiting; gives back the rest. */
+/** Writes what the descriptor takes without waiting; returns the rest. */
 function writeNow(descriptor: number, bytes: Buffer): Buffer {
   let written = 0;
   try {
     while (written < bytes.length) written += writeSync(descriptor, bytes, written);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    if (errnoCode(error) !== 'EAGAIN') throw error;
   }
   return bytes.subarray(written);
 }
 
-/** The same beside the other work: a pipe whose reader is slow holds up nothing else. */
+/** The same without blocking other work, for a pipe with a slow reader. */
 async function writeBeside(descriptor: number, bytes: Buffer): Promise<Buffer> {
   let rest = bytes;
   while (rest.length > 0) {
@@ -150,7 +144,7 @@ async function writeBeside(descriptor: number, bytes: Buffer): Promise<Buffer> {
   return rest;
 }
 
-/** How many bytes were taken; undefined where none can be now. */
+/** Returns the number of bytes taken; undefined if the pipe is full. */
 function writeOnce(descriptor: number, bytes: Buffer): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     write(descriptor, bytes, 0, bytes.length, null, (error, written) => {
@@ -176,6 +170,6 @@ export function lazily<T>(make: () => T): () => T {
   };
 }
 
-function isReaderGone(error: NodeJS.ErrnoException): boolean {
-  return error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED' || error.code === 'EOF';
+function isReaderGone(error: unknown): boolean {
+  return ['EPIPE', 'ERR_STREAM_DESTROYED', 'EOF'].includes(errnoCode(error) ?? '');
 }

@@ -1,15 +1,12 @@
-/**
- * Text that cannot steer a terminal, hide in it, or forge a second line: everything that a service or a file
- * supplied passes here on its way to a person.
- */
+/** Text for people: without control of the terminal, hidden characters or forged lines; cut to a width; counts and times. */
 
 /**
- * Characters that show nothing, or change the order in which others are shown: DEL and C1 controls, Unicode's
- * Default_Ignorable_Code_Point with its bidirectional controls and tags (UAX #44, DerivedCoreProperties.txt), line and
- * paragraph separators, interlinear annotations, lone surrogates. Written out, so that every Node says the same.
+ * Characters that are invisible or reorder others: DEL and C1 controls, Unicode's Default_Ignorable_Code_Point with its
+ * bidirectional controls and tags (UAX #44, DerivedCoreProperties.txt), line and paragraph separators, interlinear
+ * annotations, lone surrogates. Spelled out, so that every Node has the same.
  *
- * Kept: ZWNJ and ZWJ, without which Persian and emoji fall apart; the two emoji variation selectors; and any other
- * variation selector where it has a letter to vary, as in Japanese names.
+ * Excepted: ZWNJ and ZWJ, which Persian and emoji need; the two emoji variation selectors; and any other variation
+ * selector after a letter, as in Japanese names.
  */
 const hidden = [
   '[\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f',
@@ -21,17 +18,15 @@ const hidden = [
 let hiddenPattern: RegExp | undefined;
 let unprintablePattern: RegExp | undefined;
 
-/** Matches every hidden character, of ASCII only DEL; made on first use. */
+/** Matches hidden characters; made on first use. */
 export function hiddenCharacters(): RegExp {
   hiddenPattern ??= new RegExp(hidden, 'gu');
   return hiddenPattern;
 }
 
 /**
- * The text on one line, for terminals, messages and cells: a newline is `⏎`, a tab `\t`, any other control
- * character `\x1b`, and any character that hides or reorders text `\u{202e}` (output-1).
- *
- * Nothing else changes. A backslash is not doubled, so the text is for reading: it cannot be turned back.
+ * Makes text from a service or a file safe to print on one line: a newline becomes `⏎`, a tab `\t`, another control
+ * character `\x1b`, a hidden one `\u{202e}`. Not reversible, since a backslash is not doubled.
  */
 export function printable(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
@@ -50,15 +45,14 @@ function visibleForm(found: string): string {
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * The text in at most so many columns of a terminal, ending in `…` where it was cut; never cut inside what reads as
- * one character (UAX #29, grapheme clusters).
+ * Cuts text to a number of columns, between grapheme clusters (UAX #29), and appends `…`.
  *
- * @param widthOf how many columns a text takes; one for each character of ASCII
+ * @param widthOf the columns of a text; 1 for each ASCII character
  */
 export function cutText(text: string, widthMax: number, widthOf: (text: string) => number): string {
   if (widthOf(text) <= widthMax) return text;
   if (/^[ -~]*$/.test(text)) return `${text.slice(0, widthMax - 1)}…`;
-  // Loading a locale's data takes longer than drawing a table.
+  // Made once: loading a locale takes longer than drawing a table.
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   let end = 0;
   let width = widthOf('…');
@@ -70,43 +64,40 @@ export function cutText(text: string, widthMax: number, widthOf: (text: string) 
   return `${text.slice(0, end)}…`;
 }
 
-/**
- * The columns that a printable text takes at most: to know them exactly takes the libraries of tables. At worst a
- * line is cut a little early. Never less than the text's length.
- */
+/** An upper bound of the columns of a printable text, without the library of tables; at least its length. */
 export function widthAtMost(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
-  // Wide characters begin at U+1100, `…` is none, and those beyond U+FFFF have two units already.
+  // Wide characters begin at U+1100, and those beyond U+FFFF have two units already; `…` is narrow.
   return text.length + (text.match(/[\u1100-\u1fff\u2070-\ud7ff\ue000-\uffff]/g)?.length ?? 0);
 }
 
-/** Whether a printable text takes at most so many columns; of a long one no more is looked at than its length. */
+/** Whether a printable text fits in a number of columns. */
 export function isAtMost(text: string, widthMax: number): boolean {
   return text.length <= widthMax && widthAtMost(text) <= widthMax;
 }
 
-/** Any text as one printable line of at most so many columns of a terminal, ending in `…` where it was cut. */
+/** As `printable`, cut to a number of columns. */
 export function oneLine(text: string, widthMax: number): string {
   return cutText(printable(text), widthMax, widthAtMost);
 }
 
-/** A count with its thousands apart: `12,000`. */
+/** `12,000` */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** A count of something: `1 row`, `12,000 rows`. */
+/** `1 row`, `12,000 rows` */
 export function countOf(count: number, noun: string, plural = `${noun}s`): string {
   return `${countText(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** Rows a second: `812 rows/s`, and `4.2 rows/s` where they are few. */
+/** `812 rows/s`, `4.2 rows/s` */
 export function rateText(perSecond: number, noun = 'rows'): string {
   const tenths = Math.round(perSecond * 10);
   return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} ${noun}/s`;
 }
 
-/** How long something took: `12.3 s` up to a minute, then as `roughTimeText`. */
+/** `12.3 s` up to a minute, then as `roughTimeText`. */
 export function timeText(ms: number): string {
   const tenths = Math.round(ms / 100);
   return tenths < 600 ? `${(tenths / 10).toFixed(1)} s` : roughTimeText(ms);
@@ -122,17 +113,16 @@ export function roughTimeText(ms: number): string {
   return pairText(Math.round(minutes / 60), 24, 'd', 'h');
 }
 
-/** An amount of the small unit, of which so many are one large one. */
 function pairText(amount: number, perLarge: number, large: string, small: string): string {
   const rest = amount % perLarge;
   const first = `${Math.floor(amount / perLarge)} ${large}`;
   return rest === 0 ? first : `${first} ${rest} ${small}`;
 }
 
-/** The name of a list that was probably meant, for a hint; undefined where none is near. */
+/** Finds the name that was probably meant; undefined if none is similar. */
 export function nearestName(typed: string, names: Iterable<string>): string | undefined {
   let nearest: string | undefined;
-  // More than a third of it wrong is no slip.
+  // More than a third of it wrong is not a typo.
   let distanceMax = Math.max(1, Math.floor(typed.length / 3));
   for (const name of names) {
     const distance = editDistance(typed.toLowerCase(), name.toLowerCase());
@@ -143,7 +133,7 @@ export function nearestName(typed: string, names: Iterable<string>): string | un
   return nearest;
 }
 
-/** How many letters must be added, removed, changed or swapped with their neighbor (optimal string alignment). */
+/** The optimal string alignment distance: letters added, removed, changed or swapped with a neighbor. */
 function editDistance(one: string, other: string): number {
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)];
   for (let at = 1; at <= one.length; at += 1) {

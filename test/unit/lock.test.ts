@@ -88,7 +88,7 @@ describe('what others left behind', () => {
       kind: 'locked',
       details: { hint: expect.stringContaining('if that host is permanently gone') },
     });
-    await takeLock(path, { waitMs: 0, breaksForeign: true }, { ...testHost(), processes });
+    await takeLock(path, { waitMs: 0, breakLock: true }, { ...testHost(), processes });
   });
 
   test('a file that is no entry counts for nothing', async () => {

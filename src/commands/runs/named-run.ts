@@ -10,7 +10,7 @@ import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
 import { checkId, type ListRef } from '../../core/item.ts';
-import { isLocked, type LockOptions, takeLock } from '../../core/lock.ts';
+import { isLocked, takeLock } from '../../core/lock.ts';
 import { shellWord } from '../../output/request.ts';
 import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
@@ -79,7 +79,7 @@ export function isRunActive(path: string, host: Host): boolean {
  */
 export async function whileLocked<T>(
   path: string,
-  options: LockOptions,
+  options: Parameters<typeof takeLock>[1],
   host: Host,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -89,7 +89,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   refuseSameFile({ records, outputs: { '--rejects': pace.rejects, '--summary-json': pace.summaryJson } }, host);
   const rejects = await openRejectsOutput(pace.rejects, false, session);
   // The run must not be resumed meanwhile.
-  const undone = whileLocked(path, { waitMs: lockWaitMs, breaksForeign: breakLock }, host, async () => {
+  const undone = whileLocked(path, { waitMs: lockWaitMs, breakLock }, host, async () => {
     const of = await readRun(path);
     refuseOthers(of.header);
     const list = checkTarget(of.header, session);
