@@ -3,7 +3,7 @@ import { hash, randomFillSync } from 'node:crypto';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, printJson } from '../core/json.ts';
-import { columnName, unknownName } from '../rows/columns.ts';
+import { nameAndType, unknownName } from '../rows/columns.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { RowSource } from '../rows/types.ts';
 import type { SessionStart } from './journal-format.ts';
@@ -243,7 +243,7 @@ export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): 
 
 /** Makes the reader of a column's value, as a string. */
 function columnReader(name: string, { header }: RowsFile): (source: RowSource) => string | undefined {
-  const names = header.map(columnName);
+  const names = header.map((cell) => nameAndType(cell).name);
   const at = names.indexOf(name);
   if (at === -1 && names.length > 0) throw unknownName(flag, 'column', name, names);
   return (source) => {

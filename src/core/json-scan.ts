@@ -112,11 +112,9 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 }
 
 /**
- * Goes through the members of an object.
+ * Visits the members of the object that begins at `start`; returns its end.
  *
- * @param start where it begins
- * @returns where it ends
- * @throws {JsonFault} when it is not an object, or a name appears twice; values are not checked
+ * @throws {JsonFault} if it is not an object, or a name appears twice; values are not checked
  */
 export function eachMember(text: string, start: number, take: (name: string, value: Extent) => void): number {
   const names = new Set<string>();
@@ -131,11 +129,7 @@ export function eachMember(text: string, start: number, take: (name: string, val
   });
 }
 
-/**
- * Goes through the elements of an array; as `eachMember`.
- *
- * @throws {JsonFault}
- */
+/** Visits the elements of an array, as `eachMember`. */
 export function eachElement(text: string, start: number, take: (value: Extent) => void): number {
   return eachPart(text, start, '[]', (from) => {
     const value = extentAt(text, from);
@@ -306,7 +300,7 @@ export class JsonMembers {
   }
 }
 
-/** A place of a text as people count it: line and column, from 1. */
+/** Formats a place of a text: `line 3, column 7`. */
 export function placeText(text: string, at: number): string {
   const before = text.slice(0, at);
   const line = before.split('\n').length;

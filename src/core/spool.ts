@@ -5,41 +5,34 @@ import { join } from 'node:path';
 import { errnoReason, Failure } from './errors.ts';
 import { makePrivateDirectory } from './files.ts';
 
-/** Lines that wait for their turn: the first ones in memory, many in a temporary file. */
-export interface Spool {
-  /** @param line may hold anything, newlines too */
-  add(line: string): void;
-  /** Every line, in order. Afterwards the spool is gone. */
-  lines(): Generator<string>;
-}
-
-/** Lines that are worth no file. */
+/** The number of lines that need no file. */
 export const linesInMemoryMax = 1_000;
 
 const chunkBytes = 65_536;
 
 /**
- * Makes a spool. Its file can be read by its owner alone, and has lost its name before anything is written to it, so
- * that however the process ends nothing is left; where a system does not allow that, it goes when the lines are read.
+ * Makes a queue of lines: the first ones are in memory, many in a temporary file. The file has mode 0600 and is unlinked
+ * before anything is written, so that nothing is left however the process ends; on Windows it is removed when the lines
+ * are read. A line may contain newlines. `lines` gives every line once, and ends the spool.
  *
- * @param write the system call, for tests: it may take a part
- * @throws {Failure} local-file, from both methods, when the file cannot be made, written or read
+ * @param write the system call, for tests
+ * @throws {Failure} local-file, from both methods
  */
-export function openSpool(write: Write = writeSync): Spool {
+export function openSpool(write: Write = writeSync) {
   let waiting: string[] = [];
   let file: ReturnType<typeof openFile> | undefined;
   const spill = () => {
     file ??= openFile(write);
-    // As JSON a line has no newline in it, and keeps half a character.
+    // JSON has no newlines, and keeps lone surrogates.
     file.append(waiting.map((line) => `${JSON.stringify(line)}\n`).join(''));
     waiting = [];
   };
   return {
-    add: (line) => {
+    add: (line: string) => {
       waiting.push(line);
       if (waiting.length > linesInMemoryMax) spill();
     },
-    *lines() {
+    *lines(): Generator<string> {
       try {
         if (file !== undefined) yield* file.lines();
         yield* waiting;
@@ -74,7 +67,7 @@ function isRemoved(remove: () => void): boolean {
     remove();
     return true;
   } catch {
-    // Windows may keep the name of a file that is open.
+    // Windows may not remove an open file.
     return false;
   }
 }
@@ -98,7 +91,7 @@ function* linesOf(descriptor: number): Generator<string> {
       begun = [];
       start = end + 1;
     }
-    // Copied, since the chunk is read into again.
+    // A copy, since the chunk is reused.
     begun.push(Buffer.from(chunk.subarray(start, length)));
   }
 }
@@ -116,31 +109,18 @@ function tryLocally<T>(message: string, hint: string, work: () => T): T {
   }
 }
 
-/** A copy that can be read again. */
-export interface SpooledBytes {
-  readonly descriptor: number;
-  readonly sizeBytes: number;
-  close(): void;
-}
-
-export interface SpoolPlace {
-  /** Undefined where the user has none; then, and where it takes no file, the system's temporary directory does. */
-  readonly directory: string | undefined;
-  readonly platform: NodeJS.Platform;
-}
-
 /**
- * Copies a stream into a file that its owner alone can read, and that has no name from before its first byte on;
- * Windows, which keeps the name of an open file, loses it when the file is closed.
+ * Copies a stream to a temporary file, mode 0600, which is unlinked before its first byte; on Windows, when it is closed.
  *
- * @param write the system call, for tests: it may take a part
- * @throws {Failure} local-file, when the copy cannot be made; and whatever the stream throws
+ * @param place.directory without one, or if it is not writable, the system's temporary directory
+ * @param write the system call, for tests
+ * @throws {Failure} local-file; and whatever the stream throws
  */
 export async function spoolBytes(
   bytes: AsyncIterable<Uint8Array>,
-  { directory: wanted, platform }: SpoolPlace,
+  { directory: wanted, platform }: { readonly directory: string | undefined; readonly platform: NodeJS.Platform },
   write: Write = writeSync,
-): Promise<SpooledBytes> {
+) {
   const { descriptor, directory, remove } = openPrivate(wanted);
   let hasName = true;
   const unname = () => {
@@ -178,7 +158,7 @@ function openPrivate(directory: string | undefined): PrivateFile {
     const path = join(directory, `spool-${randomUUID()}`);
     return { descriptor: openSync(path, 'wx+', 0o600), directory, remove: () => unlinkSync(path) };
   } catch {
-    // A home that is read-only takes no copy, and a run with a journal of its own needs nothing else there.
+    // A read-only home is no error, since a run with --journal needs nothing else there.
     return tryBytes(tmpdir(), openTemporary);
   }
 }

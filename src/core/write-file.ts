@@ -1,4 +1,4 @@
-/** The replacement of a file as a whole: a reader, also one after a crash, finds the old one or the new one. */
+/** Writes files: replaced as a whole, so that a reader, also after a crash, finds the old one or the new one; or streams. */
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -21,33 +21,29 @@ import { errnoCode, errnoReason, Failure } from './errors.ts';
 import { absolutePath, resolveLinks } from './files.ts';
 import { type Host, type Output, untilStopped } from './host.ts';
 
-/**
- * The system calls of a replacement, so that a disk that is full, fails or loses its power can stand in. Each fails as
- * the system's own: with an error that has a `code`.
- */
+/** The system calls of a replacement; tests replace them to simulate full disks, errors and power cuts. */
 export interface FileIo {
   /**
-   * `wx` makes a file, mode 0600, and fails where there is anything, a link included; `r+` writes to one that is there;
-   * `r` reads. What is not a regular file is refused, and a link is not followed for writing.
+   * `wx` makes a file, mode 0600, and fails if the path exists; `r+` opens an existing one for writing, but not through a
+   * link; `r` reads. Only regular files.
    */
   open(path: string, flags: 'r' | 'r+' | 'wx'): number;
-  /** Writes `bytes` from `offset` on to a place of the file; gives how many the system took, which may be a part. */
+  /** Writes `bytes` from `offset` on; returns how many the system took. */
   write(descriptor: number, bytes: Uint8Array, offset: number, position: number): number;
-  /** fsync. */
   sync(descriptor: number): void;
   close(descriptor: number): void;
   /** fsync of a directory, for the names in it. */
   syncDirectory(path: string): void;
-  /** The names in a directory; none where there is no directory. */
+  /** The names in a directory; none if it does not exist. */
   list(path: string): readonly string[];
   rename(from: string, to: string): void;
   remove(path: string): void;
 }
 
 /**
- * Writes all of it to a place of the file: a disk that is nearly full takes a part, without an error.
+ * Writes all bytes: a disk that is nearly full takes a part, without an error.
  *
- * @throws the system's error, when it takes no more
+ * @throws the system's error
  */
 export function writeWhole(descriptor: number, bytes: Uint8Array, position: number, io: FileIo): void {
   for (let at = 0; at < bytes.length; ) {
@@ -70,9 +66,9 @@ export const fileIo: FileIo = {
 };
 
 /**
- * Replaces a file by another one, mode 0600. A link to it stays one.
+ * Replaces a file, mode 0600, also through links.
  *
- * @throws {Failure} local-file; the file is then what it was
+ * @throws {Failure} local-file; the file is unchanged then
  */
 export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>, io: FileIo = fileIo): void {
   try {
@@ -82,7 +78,6 @@ export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>,
   }
 }
 
-/** The failure for a file that cannot be written; a failure as it is. */
 function cannotWrite(path: string, error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure('local-file', `cannot write ${path}: ${errnoReason(error)}`, { cause: error });
@@ -91,7 +86,7 @@ function cannotWrite(path: string, error: unknown): Failure {
 /**
  * As `replaceFile`, for a path without links.
  *
- * @throws the system's own error; the file is then what it was
+ * @throws the system's error; the file is unchanged then
  */
 export function replaceWhole(target: string, pieces: Iterable<string | Uint8Array>, io: FileIo = fileIo): void {
   const temporary = newTemporary(target, io);
@@ -117,7 +112,7 @@ export function replaceWhole(target: string, pieces: Iterable<string | Uint8Arra
 }
 
 /**
- * Checks that a file can be replaced, before the work that it is for.
+ * Checks that a file can be replaced.
  *
  * @throws {Failure} local-file
  */
@@ -131,7 +126,7 @@ export function checkReplaceable(path: string): void {
   }
 }
 
-/** A name beside a file that nobody else knows before; what killed processes left under such names is removed. */
+/** Makes the name of a temporary file next to another one, and removes those that killed processes left. */
 export function newTemporary(target: string, io: FileIo): string {
   const start = `${basename(target)}.tmp-listctl-`;
   for (const name of io.list(dirname(target))) {
@@ -144,12 +139,12 @@ function removeIfThere(path: string, io: FileIo): void {
   try {
     io.remove(path);
   } catch {
-    // It is not there, or it stays: that is no worse.
+    // It does not exist, or stays, which does no harm.
   }
 }
 
 const openFlags = {
-  // Not waiting: opening a pipe waits for its other end.
+  // Opening a pipe would wait for its other end.
   r: constants.O_RDONLY | (constants.O_NONBLOCK ?? 0),
   'r+': constants.O_RDWR | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0),
   wx: 'wx',
@@ -176,7 +171,7 @@ function syncDirectory(path: string): void {
     descriptor = openSync(path, 'r');
     fsyncSync(descriptor);
   } catch (error) {
-    // Windows opens no directory, and some file systems sync none: their names are safe by other means, or by none.
+    // Windows cannot open directories, and some file systems cannot sync them.
     if (!unsyncable.has(errnoCode(error) ?? '')) throw error;
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
@@ -194,30 +189,28 @@ function listDirectory(path: string): readonly string[] {
   }
 }
 
-/** A file for the result of a command, or a stream in its place. */
+/** A file or a stream for the output of a command. */
 export interface OutputFile {
   /**
-   * Writes all of it: a regular file is replaced as a whole, and a stream is written to.
+   * Replaces a file as a whole, or writes to a stream.
    *
-   * @throws {Failure} local-file; a regular file is then what it was
+   * @throws {Failure} local-file; a regular file is unchanged then
    */
   write(pieces: Iterable<string | Uint8Array>): Promise<void>;
-  /** Removes a regular file, also one of an earlier run: it would be taken for this one's. */
+  /** Removes a regular file, also that of an earlier run, which would be mistaken for this one's. */
   discard(): void;
-  /** Releases a stream that was opened; nothing is written after it. */
   close(): Promise<void>;
 }
 
 type StreamHost = Pick<Host, 'cwd' | 'clock' | 'signal' | 'forceStop' | 'stdout' | 'stderr'>;
 
 /**
- * Opens a file for writing: `-`, `/dev/stdout`, `/dev/stderr` and other descriptors are written through, pipes and
- * devices are opened, and of a regular file is seen that it can be replaced. A named pipe is waited for until somebody
- * reads it.
+ * Opens a file for writing, or checks that it can be replaced; `-`, `/dev/stdout`, `/dev/stderr` and other descriptors
+ * are written to. Waits until a named pipe has a reader.
  *
- * @param flag what named it
- * @throws {Failure} usage, when it was not named; local-file, when it cannot be written
- * @throws {Stopped} when the host's signal aborts while a named pipe has no reader
+ * @param flag the flag of the path, for messages
+ * @throws {Failure} usage; local-file
+ * @throws {Stopped}
  */
 export async function openOutput(typed: string, flag: string, host: StreamHost): Promise<OutputFile> {
   if (typed === '') throw new Failure('usage', `invalid ${flag} "": expected a file`, { hint: 'nothing was sent' });
@@ -238,13 +231,13 @@ export async function openOutput(typed: string, flag: string, host: StreamHost):
   return { ...throughDescriptor(typed, handle.fd, host), close: () => handle.close() };
 }
 
-/** The number of the open descriptor that a path leads to; undefined for any other file. `-` is standard output. */
+/** The descriptor that a path leads to, `-` to that of stdout; undefined for any other file. */
 export function descriptorNamed(typed: string, host: Pick<Host, 'cwd'>): number | undefined {
   if (typed === '-') return 1;
   try {
     return descriptorBehind(absolutePath(typed, host));
   } catch {
-    // Opening it tells what is wrong with it.
+    // Opening it will fail with the reason.
     return undefined;
   }
 }
@@ -264,11 +257,11 @@ function descriptorBehind(start: string): number | undefined {
   return undefined;
 }
 
-/** Whether a file is replaced, rather than written to: a regular one, or none yet. */
+/** Whether a path is that of a regular file, or of none yet, which is replaced rather than written to. */
 function isReplaced(path: string): boolean {
   try {
     const status = statSync(path, { throwIfNoEntry: false });
-    // Opening a directory tells what it is.
+    // Opening a directory will fail with the reason.
     return status === undefined || status.isFile();
   } catch (error) {
     throw cannotWrite(path, error);
@@ -277,7 +270,7 @@ function isReplaced(path: string): boolean {
 
 async function openStream(typed: string, path: string, { signal }: StreamHost): Promise<FileHandle> {
   try {
-    // Opening a named pipe waits for its reader, so not on this thread.
+    // Opening a named pipe blocks until it has a reader, so not on this thread.
     return await untilStopped(open(path, 'w'), signal);
   } catch (error) {
     throw errnoCode(error) === undefined ? error : cannotWrite(typed, error);
@@ -308,10 +301,10 @@ function throughDescriptor(name: string, descriptor: number, host: StreamHost): 
   };
 }
 
-/** How long a pipe that is full is left to its reader, where it does not block. */
+/** The wait for the reader of a full, non-blocking pipe. */
 const fullPipeMs = 20;
 
-/** Not on this thread, and ended by a second signal: a pipe may have a reader that does not read. */
+/** Does not block this thread, and ends at the second stop signal: the reader of a pipe may have stopped reading. */
 async function writeAll(descriptor: number, bytes: Uint8Array, { clock, forceStop }: StreamHost): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const taken = await untilStopped(writeOnce(descriptor, bytes, at), forceStop);

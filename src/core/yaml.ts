@@ -1,7 +1,4 @@
-/**
- * YAML that keeps what was written, as JSON values. The door to yaml: import it late, and only where YAML is read or
- * shown.
- */
+/** YAML as JSON values, with the digits of its numbers. Wraps yaml, which takes long to load: import it late. */
 import {
   type Alias,
   Composer,
@@ -23,16 +20,15 @@ import {
 } from 'yaml';
 import { type JsonValue, NumberToken, objectFrom } from './json.ts';
 
-/** What printing is made of (output/yaml-text.ts). */
+/** For printing (output/yaml.ts). */
 export { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
 
-/** Where something stands, from 1; the column in UTF-16 units, as editors count. */
+/** A place, from 1; the column in UTF-16 units, as editors count. */
 export interface YamlPlace {
   readonly line: number;
   readonly column: number;
 }
 
-/** Why a text cannot be read, and where. */
 export class YamlSyntaxError extends SyntaxError {
   override readonly name = 'YamlSyntaxError';
   readonly place: YamlPlace;
@@ -46,18 +42,14 @@ export class YamlSyntaxError extends SyntaxError {
   }
 }
 
-/** A document that was read. */
+/** A document and its places. */
 export interface YamlDocument {
   readonly value: JsonValue;
-  /**
-   * Where one of its objects or lists begins, or, with a name or an index, the member of it.
-   *
-   * @returns undefined for what is none of them, or is an alias of one
-   */
+  /** Finds an object or list of the document, or a member of it; undefined for other values. */
   placeOf(value: JsonValue, member?: string | number): YamlPlace | undefined;
 }
 
-/** How deep values may nest, how many members a mapping may have, and how many values aliases may add (limits-3). */
+/** Limits of a document (docs/decisions.md, limits-3); `aliased` is the number of values that aliases may add. */
 const limits = {
   depth: 128,
   members: 10_000,
@@ -67,20 +59,17 @@ const limits = {
 } as const;
 
 /**
- * Reads one YAML document.
+ * Parses a YAML document by the core schema of YAML 1.2. Anchors and aliases are supported; custom tags, merge keys,
+ * duplicate keys, infinity and other values that JSON does not have are errors.
  *
- * Types are those of the core schema of YAML 1.2; numbers keep their digits, as far as JSON can write them. Anchors
- * and aliases are taken, and bounded; tags of one's own, merge keys, names that stand twice, infinity and what else is
- * no JSON value are not.
- *
- * @throws {YamlSyntaxError} a SyntaxError, with line and column
+ * @throws {YamlSyntaxError}
  */
 export function parseYaml(text: string): JsonValue {
   return readYaml(text).value;
 }
 
 /**
- * As `parseYaml`, with the places of what was read.
+ * As `parseYaml`, with places.
  *
  * @throws {YamlSyntaxError}
  */
@@ -146,14 +135,10 @@ function withoutStacks<T>(work: () => T): T {
 
 type PlaceAt = (offset: number) => YamlPlace;
 
-/** A value, of how many it is made, and how many levels it has below it. */
-interface Read {
-  readonly value: JsonValue;
-  readonly size: number;
-  readonly levels: number;
-}
+/** A value, the number of values in it, and of levels below it. */
+type Read = { readonly value: JsonValue; readonly size: number; readonly levels: number };
 
-/** Makes values of nodes, in the order of the text: an alias is of the last anchor of that name before it. */
+/** Converts nodes to values, in the order of the text: an alias is of the last anchor of that name before it. */
 class Reader {
   readonly #placeAt: PlaceAt;
   readonly #anchors = new Map<string, Read>();
@@ -165,7 +150,6 @@ class Reader {
   }
 
   read(node: ParsedNode, depth: number): Read {
-    // Before going in, so that the stack holds it; and behind an alias, which is as deep as what it stands for.
     if (depth > limits.depth) throw this.#fault(node, tooDeep);
     if (isAlias(node)) {
       const read = this.#aliasOf(node);
@@ -180,7 +164,7 @@ class Reader {
   #aliasOf(node: Alias.Parsed): Read {
     const read = this.#anchors.get(node.source);
     if (read === undefined) throw this.#fault(node, `unknown anchor &${node.source.slice(0, 100)}`);
-    // What an alias stands for is one value here; whoever prints it writes all of it each time.
+    // It is one value here, but printed each time.
     this.#aliased += read.size;
     if (this.#aliased > limits.aliased) throw this.#fault(node, `aliases expand to more than ${limits.aliased} values`);
     return read;
@@ -211,7 +195,7 @@ class Reader {
     if (source === '<<' && type === 'PLAIN') {
       throw this.#fault(key, 'merge keys are not supported: write the members out, or quote "<<" to use it as a key');
     }
-    // A number is the name that was written.
+    // A number as a key keeps its digits.
     if (anchor !== undefined) this.#anchors.set(anchor, leafOf(source));
     return source;
   }
@@ -265,10 +249,7 @@ function memberOf(node: ParsedNode, member: string | number): ParsedNode | null 
   return node.items.find(({ key }) => isScalar(key) && key.source === member)?.key;
 }
 
-/**
- * A number as JSON writes it: without a plus, without zeros before it, with a digit on both sides of the point; in
- * decimal digits. Undefined for what is none in JSON, and for what takes too long to tell.
- */
+/** Converts a number to JSON's form; undefined for infinity, NaN and long numbers of another base, which take long. */
 function jsonDigits(source: string): string | undefined {
   if (/^0[xo]/.test(source)) return source.length > limits.radixLength ? undefined : String(BigInt(source));
   const [, sign, whole = '', part = '', exponent = ''] =

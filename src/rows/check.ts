@@ -6,14 +6,10 @@ import type { RowsFile } from './read.ts';
 import type { BadRow, Row } from './types.ts';
 
 const blockBytes = 65_536;
-/** A line is not looked at further than this. */
+/** The most bytes of a line that are read. */
 const prefixBytesMax = 1_048_576;
 
-/**
- * The byte offset of each bad row's column, from 0, of the file as it is on disk; only of UTF-8 that is not packed.
- *
- * @param bad in the order of the file
- */
+/** Finds the byte offset of each bad row's column in a file in UTF-8, except gzip. */
 async function bytePlaces(input: Input, bad: readonly BadRow[]): Promise<ReadonlyMap<BadRow, number>> {
   const places = new Map<BadRow, number>();
   if (bad.length === 0 || (await isGzip(input))) return places;
@@ -25,7 +21,7 @@ async function bytePlaces(input: Input, bad: readonly BadRow[]): Promise<Readonl
   return places;
 }
 
-/** The offsets at which these lines begin; a byte order mark is no part of the first one. */
+/** Finds the offsets of lines; a byte order mark is not part of the first one. */
 function lineStarts({ descriptor }: Input, lines: ReadonlySet<number>): ReadonlyMap<number, number> {
   const starts = new Map<number, number>();
   const block = Buffer.alloc(blockBytes);
@@ -44,29 +40,29 @@ function lineStarts({ descriptor }: Input, lines: ReadonlySet<number>): Readonly
 
 const mark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** How many bytes so many UTF-16 units take. */
+/** The number of bytes of a number of UTF-16 units. */
 function prefixBytes({ descriptor }: Input, start: number, units: number): number {
   const bytes = Buffer.alloc(Math.min(units * 3, prefixBytesMax));
   const length = readSync(descriptor, bytes, 0, bytes.length, start);
   return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
 }
 
-/** A bad row with its byte offset, from 0, which is known for JSON and JSONL in UTF-8. */
-export type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
+/** A bad row with its byte offset, from 0, if the file is JSON or JSONL in UTF-8. */
+type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
 
-/** What a file turned out to hold. */
+/** The rows of a file, counted over all shards unless named otherwise. */
 export interface Check {
-  /** All of them, good and bad, of every shard. */
+  /** Good and bad ones. */
   readonly rows: number;
   readonly ofShard: number;
-  /** The first 1,000 bad ones, of every shard: a file with one is sent by no job, or by each that skips them. */
+  /** The first 1,000. */
   readonly bad: readonly PlacedBadRow[];
   readonly badCount: number;
   readonly badOfShard: number;
   readonly sizeBytes: number;
-  /** Of the content, unpacked, in hex: the same for a file and its gzip copy. */
+  /** The hash of the decompressed content, in hex. */
   readonly sha256: string;
-  /** What will not be sent, each said once. */
+  /** What is not sent, each once. */
   readonly notices: readonly string[];
 }
 
@@ -75,7 +71,7 @@ const namedMax = 1000;
 /**
  * Reads the file to its end.
  *
- * @param onRow sees the rows of the shard, good and bad ones
+ * @param onRow called with the rows of the shard, good and bad ones
  * @throws {Failure} as `RowsFile.blocks` and `RowsFile.checkNames`; not for bad rows
  */
 export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => void): Promise<Check> {
@@ -116,7 +112,7 @@ async function placed({ input, format, options }: RowsFile, bad: readonly BadRow
   return bad.map((row) => ({ ...row, byte: places.get(row) }));
 }
 
-/** The failure of a file that has bad rows: about the row, where there is one. */
+/** The failure of a file with bad rows; about the row if there is only one. */
 export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const [first] = check.bad;
   const name = nameOf(file.input.name);
@@ -130,7 +126,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   });
 }
 
-/** The failure of one bad row, with its place in front: `line 4, column 2: …`. */
+/** The failure of a bad row, after its place: `line 4, column 2: …`. */
 export function badRowFailure(row: PlacedBadRow, { header }: Pick<RowsFile, 'header'>): Failure {
   const { number, line, column, byte, problem: reason } = row;
   const columnName = column === undefined ? undefined : header[column - 1];

@@ -1,4 +1,4 @@
-/** The header of a CSV file: which column is which field. */
+/** The columns of CSV and TSV files, and their cells. */
 import { Failure } from '../core/errors.ts';
 import type { Fields } from '../core/item.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
@@ -14,25 +14,21 @@ import {
   type RowsOptions,
 } from './types.ts';
 
-/** Ours, in a rejects file: ignored on the way in. */
+/** Columns of a rejects file, which are ignored when it is read. */
 export const isReservedName = (name: string): boolean => name.startsWith('listctl:');
 
-/** The names that options ask for, each with the option that does. */
+/** The names in options, each with its option. */
 export function requestedColumns({ only, rename, types }: RowsOptions): ReadonlyMap<string, string> {
-  const asked = new Map<string, string>();
-  // A type may go by the new name of a column, too.
+  const requested = new Map<string, string>();
+  // A type may be given by the new name of a column.
   const fields = new Set(rename.values());
-  for (const name of types.keys()) if (name !== '*' && !fields.has(name)) asked.set(name, '--type');
-  for (const name of rename.keys()) asked.set(name, '--rename');
-  for (const name of only ?? []) asked.set(name, '--only');
-  return asked;
+  for (const name of types.keys()) if (name !== '*' && !fields.has(name)) requested.set(name, '--type');
+  for (const name of rename.keys()) requested.set(name, '--rename');
+  for (const name of only ?? []) requested.set(name, '--only');
+  return requested;
 }
 
-/**
- * The failure for a name that is not there.
- *
- * @param what it would be: `column`, `member`
- */
+/** The failure for an option with the name of a `column` or `member` that does not exist. */
 export function unknownName(option: string, what: string, name: string, names: readonly string[]): Failure {
   const nearest = nearestName(name, names);
   const shown = names
@@ -45,14 +41,13 @@ export function unknownName(option: string, what: string, name: string, names: r
   });
 }
 
-/** The failure for two columns that would be sent as one field. */
 function sameField(one: string, other: string, field: string): Failure {
   return new Failure('usage', `${quoted(one)} and ${quoted(other)} would both become field ${quoted(field)}`, {
     hint: 'pass --rename to rename one, or --only to leave it out',
   });
 }
 
-/** @throws {Failure} usage, when two names are renamed to the same */
+/** @throws {Failure} usage, if two names are renamed to one */
 export function checkRename(rename: ReadonlyMap<string, string>): void {
   const taken = new Map<string, string>();
   for (const [name, field] of rename) {
@@ -62,23 +57,15 @@ export function checkRename(rename: ReadonlyMap<string, string>): void {
   }
 }
 
-/** What is said once of ids that a create leaves out. */
+/** The notice about ids that a create does not send. */
 export function unsentIds(idColumn: string): string {
   return `${quoted(idColumn)} is not sent, because the service assigns ids; to send it as a field, pass --rename ${idColumn}=NAME`;
 }
 
-/** A column that becomes a field. */
-export interface Column {
-  /** Its place, from 0. */
-  readonly at: number;
-  readonly field: string;
-  readonly type: CellType;
-}
-
-export interface Header {
+interface Header {
   readonly cells: readonly string[];
-  readonly columns: readonly Column[];
-  /** The place of the id, from 0. */
+  /** The columns that become fields; places are from 0. */
+  readonly columns: readonly { readonly at: number; readonly field: string; readonly type: CellType }[];
   readonly idAt: number | undefined;
   readonly notices: readonly string[];
 }
@@ -87,8 +74,7 @@ export interface Header {
  * Reads the header.
  *
  * @param file its name, for messages
- * @throws {Failure} usage, when it cannot be read, a name is empty or stands twice, a name that an option asks for is
- *   not there, or two columns would be one field
+ * @throws {Failure} usage, if it is invalid or lacks a name that an option has
  */
 export function readHeader({ line, source, fault }: RawRow, options: RowsOptions, file: string): Header {
   const wrong = (problem: string, column: number | undefined) => {
@@ -119,19 +105,10 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
   };
 }
 
-interface NamedColumn {
-  readonly name: string;
-  /** As the header says; undefined where it does not. */
-  readonly type: CellType | undefined;
-}
+type NamedColumn = { readonly name: string; readonly type: CellType | undefined };
 
-/** The name of a column, as the header has it without a type. */
-export function columnName(cell: string): string {
-  return nameAndType(cell).name;
-}
-
-/** `Count:number` is the column `Count`; what is behind any other colon is part of the name. */
-function nameAndType(cell: string): NamedColumn {
+/** Parses a cell of the header: `Count:number` is the column `Count`; any other colon is part of the name. */
+export function nameAndType(cell: string): NamedColumn {
   const colon = cell.lastIndexOf(':');
   const type = cellTypes.find((word) => word === cell.slice(colon + 1));
   return colon === -1 || type === undefined || isReservedName(cell)
@@ -149,12 +126,12 @@ function checkNames(named: readonly NamedColumn[], wrong: (problem: string, colu
   }
 }
 
-function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonly Column[] {
+function columnsOf(named: readonly NamedColumn[], options: RowsOptions): Header['columns'] {
   const { only, rename, types, common, idColumn } = options;
   const taken = new Map<string, string>();
   return named.flatMap(({ name, type }, at) => {
     const isWanted = only === undefined || only.includes(name);
-    // An id is a field only where it was renamed to one.
+    // An id is a field only if it is renamed to one.
     if (!isWanted || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
     const field = rename.get(name) ?? name;
     const other = taken.get(field);
@@ -165,12 +142,12 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): readonl
   });
 }
 
-/** What a cell says: a value, no field at all (`undefined`), or something that its column cannot hold. */
-export type CellValue = { readonly value: JsonValue | undefined } | { readonly problem: string };
+/** The value of a cell, undefined for no field; or why it is not valid. */
+type CellValue = { readonly value: JsonValue | undefined } | { readonly problem: string };
 
 /**
- * The value of a cell. Text is taken as it is. Blanks around a number, true, false or JSON are no part of it; the
- * digits of a number stay as they were written, and true and false are taken in any case, as spreadsheets write them.
+ * Parses a cell. Strings keep their blanks, other values do not; a number keeps its digits; true and false may have any
+ * case, as in spreadsheets.
  */
 function parseCell(text: string, type: CellType, empty: EmptyCell): CellValue {
   if (text === '') return emptyValues[empty];
@@ -194,7 +171,6 @@ const emptyValues: Readonly<Record<EmptyCell, CellValue>> = {
   null: { value: null },
 };
 
-/** As JSON has them: no leading zero, no plus, a point and not a comma. */
 const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const automatic = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/;
 
@@ -216,6 +192,7 @@ function isNo(what: string, text: string): CellValue {
   return { problem: `${quoted(text)} is not ${what}` };
 }
 
+/** Makes the parser of rows of cells. */
 export function createCellParser(header: Header, options: RowsOptions): RowParser {
   const { idAt, notices } = header;
   const fieldsOf = fieldReader(header, options);
@@ -233,13 +210,14 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
   };
 }
 
-type Read = { readonly fields: Fields } | { readonly fault: RowFault };
-
-function fieldReader({ columns }: Header, { action, common, empty }: RowsOptions): (cells: readonly string[]) => Read {
+function fieldReader(
+  { columns }: Header,
+  { action, common, empty }: RowsOptions,
+): (cells: readonly string[]) => { readonly fields: Fields } | { readonly fault: RowFault } {
   if (action === 'delete' || action === 'get') return () => ({ fields: {} });
   const commonEntries = Object.entries(common);
   const names = [...columns.map(({ field }) => field), ...Object.keys(common)];
-  // An assignment to `__proto__` would make no member.
+  // An assignment to `__proto__` would not make a member.
   const empties: () => Record<string, JsonValue> = names.includes('__proto__') ? () => Object.create(null) : () => ({});
   return (cells) => {
     const fields = empties();
@@ -258,7 +236,7 @@ function ragged(cells: number, columns: number): RowFault {
   return { problem: `${count}, but the header has ${columns} columns`, column: undefined };
 }
 
-/** What rows of ids mean: the item, and for an update the common fields alone. */
+/** Makes the parser of rows of ids; for an update, the fields are the common ones. */
 export function createIdParser({ action, common }: RowsOptions): RowParser {
   const fields = action === 'update' ? common : {};
   return {

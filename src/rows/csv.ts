@@ -18,12 +18,12 @@ interface SplitBlock {
 
 type SplitRecord = SplitBlock['records'][number];
 
-// The state before the next character: a quote opens only at the start of a field (RFC 4180, section 2.5).
+// The state before a character: a quote opens only at the start of a field (RFC 4180, section 2.5).
 const atField = 0;
 const inPlain = 1;
 const inQuotes = 2;
-/** Behind a quote inside quotes: it closed them, unless the next one is a quote too. */
-const behindQuote = 3;
+/** After a quote inside quotes: it closed them, unless another quote follows. */
+const afterQuote = 3;
 
 const quote = 0x22;
 const lineFeed = 0x0a;
@@ -32,18 +32,18 @@ const carriageReturn = 0x0d;
 /** Splits text that comes in parts into its records. */
 export class CsvSplitter {
   readonly #separator: number;
-  /** The text of a record that has not ended, as far as it has been looked at, and in what state that ended. */
+  /** The text of a record that has not ended, as far as it was read, and the state at its end. */
   #begun = '';
   #state = atField;
-  /** Whether there is more to it than a line end. */
+  /** Whether it has more than a line end. */
   #hasText = false;
-  /** What has not been looked at: a CR at the end of a part, before it is known what follows. */
+  /** A CR at the end of a part, before what follows is known. */
   #rest = '';
   #at = 0;
   #line: number;
   #startLine: number;
   #problem: string | undefined;
-  /** The record is too long: its beginning has been given, and its rest is skipped. */
+  /** Whether the record is too long: its beginning was returned, and its rest is skipped. */
   #isTooLong = false;
 
   /** @param line that of the first character, from 1 */
@@ -66,9 +66,9 @@ export class CsvSplitter {
   #cutUp(part: string, isLast: boolean): SplitBlock {
     const before = this.#begun;
     const records: SplitRecord[] = [];
-    // The first one began in an earlier part.
+    // The first one may begin in an earlier part.
     let start = -before.length;
-    // Where in the part the text of the block begins: not with the rest of a record that is skipped.
+    // Where the text of the block begins: after the rest of a skipped record.
     let textStart = 0;
     this.#at = 0;
     while (this.#toEnd(part, isLast) || (isLast && start < part.length)) {
@@ -81,12 +81,12 @@ export class CsvSplitter {
     if (this.#isTooLong) return { text: '', records };
     const isGoingOn = start < 0;
     this.#begun = isGoingOn ? before + part.slice(0, this.#at) : part.slice(start, this.#at);
-    // Put together only where a record has ended: each time would copy all of a long one each time.
+    // Concatenated only when a record has ended, since a long one would be copied each time.
     const text = isGoingOn ? '' : before + part.slice(textStart, start);
     return this.#begun.length > rowLengthMax ? this.#withBeginning(text, records) : { text, records };
   }
 
-  /** The block with the beginning of a record that is too long already, before its end is known. */
+  /** The block with the beginning of a record that is already too long. */
   #withBeginning(text: string, records: readonly SplitRecord[]): SplitBlock {
     const kept = beginningOf(this.#begun);
     this.#begun = '';
@@ -98,7 +98,7 @@ export class CsvSplitter {
     };
   }
 
-  /** Looks on to the end of the record; false where that is not here yet. */
+  /** Advances to the end of the record; false if it is in a later part. */
   #toEnd(text: string, isLast: boolean): boolean {
     while (this.#at < text.length) {
       if (this.#state === inQuotes) {
@@ -119,17 +119,16 @@ export class CsvSplitter {
     this.#at = end;
     if (quoteAt === -1) return;
     this.#at += 1;
-    this.#state = behindQuote;
+    this.#state = afterQuote;
   }
 
-  /** Looks at a character that is in no quotes: whether it ends the record; undefined where more must be seen. */
+  /** Takes a character outside quotes; returns whether it ends the record, undefined if that depends on the next part. */
   #step(text: string, isLast: boolean): boolean | undefined {
     const code = text.charCodeAt(this.#at);
-    if (code === quote && (this.#state === atField || this.#state === behindQuote)) {
+    if (code === quote && (this.#state === atField || this.#state === afterQuote)) {
       this.#state = inQuotes;
       this.#hasText = true;
     } else if (code === carriageReturn && text.charCodeAt(this.#at + 1) !== lineFeed) {
-      // What follows it is not here yet.
       if (this.#at + 1 === text.length && !isLast) return undefined;
       this.#problem ??= 'CR without LF outside quotes';
       this.#state = inPlain;
@@ -158,14 +157,14 @@ export class CsvSplitter {
 
 function lineFeedsIn(text: string, from: number, to: number): number {
   let count = 0;
-  // Not indexOf: without a bound it would look through the rest of the text for each quoted cell.
+  // Not indexOf, which has no upper bound.
   for (let at = from; at < to; at += 1) if (text.charCodeAt(at) === lineFeed) count += 1;
   return count;
 }
 
 /**
- * Reads the records of one part of the text at a time; a bad one spoils no other, except a quote that is never closed,
- * which runs to the end.
+ * Reads the records of one part of the text at a time. A bad record does not affect others, except for an unclosed quote,
+ * which extends to the end.
  *
  * @param line the line of the first character, from 1
  */
@@ -228,7 +227,7 @@ function endOfPlain(text: string, start: number, delimiter: string): number {
   return end === -1 ? text.length : end;
 }
 
-/** Behind the closing quote; -1 without one. */
+/** The end of the closing quote; -1 without one. */
 function endOfQuoted(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && text[end + 1] === '"') end = text.indexOf('"', end + 2);

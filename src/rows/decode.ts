@@ -1,29 +1,23 @@
-/** Bytes as text, strictly: nothing becomes U+FFFD. */
+/** Decodes bytes strictly: invalid ones are an error, not U+FFFD. */
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../core/errors.ts';
 import { firstBadByte } from '../core/files.ts';
 import { beginningOf, rowLengthMax } from './types.ts';
 
-export interface TextOptions {
-  /** A label that TextDecoder knows; UTF-8 where it is undefined. */
-  readonly encoding: string | undefined;
-  /** Of the input, for messages. */
-  readonly name: string;
-}
+/** The label of an encoding, default UTF-8, and the name of the input for messages. */
+type TextOptions = { readonly encoding: string | undefined; readonly name: string };
 
-/** Turns bytes into text, part by part; a character may be split between two parts. */
+/** Decodes bytes that come in parts; a character may be split between two. */
 interface Decoder {
   decode(bytes: Uint8Array): string;
-  /** What was held back; throws when that is half a character. */
+  /** Throws if the last character is incomplete. */
   end(): string;
 }
 
 /**
- * The text of the bytes, without its byte order mark, which tells UTF-8 and UTF-16 whatever the label says (WHATWG
- * Encoding, "decode").
+ * Decodes bytes, without a byte order mark, which takes precedence over the label (WHATWG Encoding, "decode").
  *
- * @throws {Failure} usage, when the label is unknown, or the bytes are not in that encoding: it names the offset of
- *   the first bad byte, from 0
+ * @throws {Failure} usage, if the label is unknown, or with the offset of a byte that is not in that encoding
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, options: TextOptions): AsyncGenerator<string> {
   let start: Buffer = Buffer.alloc(0);
@@ -36,25 +30,23 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, options: Tex
     start = Buffer.concat([start, block]);
     // The longest mark has three bytes.
     if (start.length < 3) continue;
-    const { markBytes, ...made } = decoderFor(start, options);
-    decoder = made.decoder;
-    yield decoder.decode(start.subarray(markBytes));
+    const begun = beginDecoding(start, options);
+    ({ decoder } = begun);
+    yield begun.text;
   }
-  if (decoder === undefined) {
-    const { markBytes, ...made } = decoderFor(start, options);
-    decoder = made.decoder;
-    yield decoder.decode(start.subarray(markBytes));
-  }
-  yield decoder.end();
+  const begun = decoder === undefined ? beginDecoding(start, options) : { decoder, text: '' };
+  yield begun.text;
+  yield begun.decoder.end();
 }
 
-function decoderFor(start: Buffer, options: TextOptions): { readonly decoder: Decoder; readonly markBytes: number } {
+/** Makes the decoder of a file, and decodes its first bytes. */
+function beginDecoding(start: Buffer, options: TextOptions): { readonly decoder: Decoder; readonly text: string } {
   const mark = marks.find(({ bytes }) => start.subarray(0, bytes.length).equals(bytes));
   const label = checkLabel(options.encoding ?? 'utf-8');
   const encoding = mark?.encoding ?? label;
   const markBytes = mark?.bytes.length ?? 0;
-  const make = own[encoding] ?? otherDecoder;
-  return { decoder: make({ ...options, encoding, markBytes }), markBytes };
+  const decoder = (own[encoding] ?? otherDecoder)({ ...options, encoding, markBytes });
+  return { decoder, text: decoder.decode(start.subarray(markBytes)) };
 }
 
 const marks = [
@@ -63,19 +55,15 @@ const marks = [
   { encoding: 'utf-16be', bytes: Buffer.from([0xfe, 0xff]) },
 ];
 
-interface Decoding {
-  readonly name: string;
-  readonly encoding: string;
-  readonly markBytes: number;
-}
+type Decoding = { readonly name: string; readonly encoding: string; readonly markBytes: number };
 
-/** The encodings that need no TextDecoder: the usual one, for its speed, and one that some Node releases get wrong. */
+/** The encodings without TextDecoder: UTF-8 for its speed, and one that some Node releases get wrong. */
 const own: Readonly<Record<string, (decoding: Decoding) => Decoder>> = {
   'utf-8': utf8Decoder,
   'windows-1252': windowsDecoder,
 };
 
-/** TextDecoder's own name for a label. */
+/** Finds the name of an encoding by a label. */
 function checkLabel(label: string): string {
   try {
     return new TextDecoder(label).encoding;
@@ -119,7 +107,7 @@ function unfinishedBytes(bytes: Uint8Array): number {
   return 0;
 }
 
-/** Not TextDecoder: Node 22 and 23 had releases that read it as ISO-8859-1, without the euro (nodejs/node#56542). */
+/** Not TextDecoder: some releases of Node 22 and 23 decode it as ISO-8859-1 (nodejs/node#56542). */
 function windowsDecoder(): Decoder {
   const decode = (bytes: Uint8Array) => {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
@@ -128,11 +116,11 @@ function windowsDecoder(): Decoder {
   return { decode, end: () => '' };
 }
 
-/** Bytes 0x80 to 0x9f (WHATWG Encoding, index windows-1252); the five that are free stay control characters. */
+/** Bytes 0x80 to 0x9f (WHATWG Encoding, index windows-1252); five are control characters. */
 const windows1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘'“”•–—˜™š›œ\u009džŸ";
 
 function otherDecoder({ name, encoding, markBytes }: Decoding): Decoder {
-  // The mark has been removed; a second one is text.
+  // The mark is removed already; a second one is text.
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
   let offset = markBytes;
   const decode = (bytes: Uint8Array, stream: boolean): string => {
@@ -154,19 +142,19 @@ function notInIt(name: string, encoding: string, what: string, cause?: unknown):
   });
 }
 
-/** A line, or an element of an array: the text of one row. */
+/** The text of a row: a line, or an element of an array. */
 export interface TextPart {
-  /** The line of the file in which it begins, and the character in that, from 1. */
+  /** Its place in the file, from 1. */
   readonly line: number;
   readonly column: number;
+  /** Only its beginning if it is too long. */
   readonly text: string;
-  /** Then the text is only its beginning. */
   readonly isTooLong: boolean;
-  /** What is wrong with what surrounds it. */
+  /** What is wrong around it. */
   readonly problem?: string | undefined;
 }
 
-/** Every line, blank ones too, without its end. */
+/** Splits text into lines without their ends, blank ones included. */
 export async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<readonly TextPart[]> {
   let line = 1;
   let begun = '';

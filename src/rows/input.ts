@@ -1,4 +1,4 @@
-/** The file that --from names, open for as long as a run needs it. */
+/** The input of --from, open until its run has ended. */
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, read } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -12,18 +12,17 @@ import { spoolBytes } from '../core/spool.ts';
 
 /** Bytes that can be read repeatedly, even if another file takes the name. */
 export interface Input {
-  /** As typed: for messages, and for the format. */
+  /** As typed. */
   readonly name: string;
-  /** Whether it was copied first: stdin, and what is no regular file. */
+  /** Whether it was copied first: stdin, and all but regular files. */
   readonly isSpooled: boolean;
-  /** Whether it is a regular file: one that is empty is likely what a failed command left. */
   readonly isRegular: boolean;
   readonly descriptor: number;
   /** When it was opened. */
   readonly sizeBytes: number;
   /**
-   * Whether the file is as it was when it was opened, and the bytes of a block, by its number from 0, are those that
-   * were read there before. Undefined where nothing else can write to it.
+   * Whether the file has not changed since it was opened, and a block, by its number from 0, is the same as the last time.
+   * Undefined if nothing else can write to it.
    */
   readonly isUnchanged?: ((block: number, bytes: Uint8Array) => boolean) | undefined;
   /** Removes a copy. */
@@ -32,19 +31,17 @@ export interface Input {
 
 export interface InputOptions {
   readonly host: Pick<Host, 'stdin' | 'signal' | 'platform' | 'cwd'>;
-  /** The directory for the copy of what can be read only once, as `SpoolPlace` has it. */
+  /** As `place.directory` of `spoolBytes`. */
   readonly spoolDirectory: string | undefined;
-  /** Told of each block that is copied: how many bytes that makes. */
+  /** Called with the number of bytes that are copied so far. */
   readonly onCopied?: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Opens a file, a FIFO or, as `-`, stdin. Nothing is left of a copy however the process ends: it loses its name before
- * anything is written to it; on Windows it is removed when it is closed.
+ * Opens a file, a FIFO or, as `-`, stdin.
  *
- * @throws {Failure} usage, when there is no such file, it is a directory, or stdin is a terminal or closed; local-file,
- *   when it cannot be read or copied
- * @throws {Stopped} when the host's signal aborts while a stream is copied
+ * @throws {Failure} usage, if it does not exist or is a directory, or stdin is a terminal or closed; local-file
+ * @throws {Stopped} while a stream is copied
  */
 export async function openInput(file: string, options: InputOptions): Promise<Input> {
   const { host } = options;
@@ -61,9 +58,9 @@ export async function openInput(file: string, options: InputOptions): Promise<In
   const status = await tryTo(file, () => stat(path));
   if (status.isDirectory()) throw isDirectory(file);
   const isRegular = status.isFile();
-  // Files without a size (/proc) have to be copied too.
+  // Files without a size, such as those of /proc, are copied too.
   if (isRegular && status.size > 0) return tryTo(file, async () => openRegular(path, file));
-  // Opening a FIFO waits for its writer, so not on this thread.
+  // Opening a FIFO blocks until it has a writer, so not on this thread.
   const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
   return spooled(file, handle.createReadStream(), isRegular, options);
 }
@@ -75,7 +72,7 @@ function openRegular(path: string, name: string): Input {
   return { name, isSpooled: false, isRegular: true, descriptor, sizeBytes, isUnchanged: watchOf(descriptor), close };
 }
 
-/** Remembers six bytes of the hash of each block. */
+/** Compares six bytes of the hash of each block. */
 function watchOf(descriptor: number): Input['isUnchanged'] {
   const status = () => fstatSync(descriptor, { bigint: true });
   const opened = status();
@@ -92,42 +89,35 @@ async function spooled(
   name: string,
   stream: AsyncIterable<unknown>,
   isRegular: boolean,
-  { host, spoolDirectory, onCopied }: InputOptions,
+  options: InputOptions,
 ): Promise<Input> {
-  const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, host.signal);
-  const place = { directory: spoolDirectory, platform: host.platform };
-  const spool = await spoolBytes(onCopied === undefined ? bytes : told(bytes, onCopied), place);
+  const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, options);
+  const place = { directory: options.spoolDirectory, platform: options.host.platform };
+  const spool = await spoolBytes(bytes, place);
   return { name, isSpooled: true, isRegular, ...spool };
-}
-
-async function* told(chunks: AsyncIterable<Uint8Array>, onCopied: (bytes: number) => void): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    onCopied(bytes);
-    yield chunk;
-  }
 }
 
 async function* untilEnd(
   stream: AsyncIterable<Uint8Array>,
   name: string,
-  signal: AbortSignal,
+  { host, onCopied }: InputOptions,
 ): AsyncGenerator<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
   try {
-    for (;;) {
-      const { done, value } = await tryTo(nameOf(name), () => untilStopped(chunks.next(), signal));
+    for (let bytes = 0; ; ) {
+      const { done, value } = await tryTo(nameOf(name), () => untilStopped(chunks.next(), host.signal));
       if (done === true) return;
+      bytes += value.length;
+      onCopied?.(bytes);
       yield value;
     }
   } finally {
-    // Not awaited: it would wait for a read that is under way.
+    // Not awaited, since it would wait for a read in progress.
     chunks.return?.().catch(() => {});
   }
 }
 
-/** The input's name in a message. */
+/** The name of an input in messages. */
 export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file;
 }
@@ -142,7 +132,7 @@ async function tryTo<T>(file: string, work: () => Promise<T>): Promise<T> {
 }
 
 function isDirectory(name: string): Failure {
-  return new Failure('usage', `cannot read ${name}: it is a directory`, nothingSent);
+  return new Failure('usage', `cannot read ${name}: it is a directory`, { hint: 'nothing was sent' });
 }
 
 function closedStdin(): Failure {
@@ -151,24 +141,21 @@ function closedStdin(): Failure {
   });
 }
 
-const nothingSent = { hint: 'nothing was sent' };
-
 const readAt = promisify(read);
 
 export interface ByteOptions {
-  /** How much is read at once, in bytes. */
+  /** The size of a read. */
   readonly blockBytes?: number | undefined;
-  /** Sees every byte as it is on disk, in order. */
+  /** Called with every byte as it is on disk. */
   readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;
-  /** Sees every byte of the content, unpacked, in order. */
+  /** Called with every byte of the decompressed content. */
   readonly onContent?: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /**
- * The content in blocks: what is packed by gzip is unpacked, whatever its name says. No block is given that is not what
- * an earlier reading of the input was given.
+ * Reads the content in blocks, decompressed if it is gzip, regardless of its name.
  *
- * @throws {Failure} local-file, when it cannot be read, has changed since it was opened, or is damaged gzip data
+ * @throws {Failure} local-file, if it cannot be read, has changed since it was opened, or is damaged gzip data
  */
 export async function* contentBytes(input: Input, options: ByteOptions = {}): AsyncGenerator<Uint8Array> {
   const bytes = fileBytes(input, options);
@@ -193,7 +180,7 @@ async function* fileBytes(input: Input, { blockBytes = 65_536, onBytes }: ByteOp
   }
 }
 
-/** So many bytes from there, or fewer at the end of the file. */
+/** Reads a number of bytes, or fewer at the end of the file. */
 async function readBlock({ name, descriptor }: Input, position: number, length: number): Promise<Buffer> {
   const block = Buffer.allocUnsafe(length);
   try {
@@ -209,9 +196,9 @@ async function readBlock({ name, descriptor }: Input, position: number, length: 
 }
 
 /**
- * The SHA-256 of the content, unpacked: 64 hex digits.
+ * Hashes the decompressed content: SHA-256, 64 hex digits.
  *
- * @throws {Failure} local-file, as `contentBytes`
+ * @throws {Failure} as `contentBytes`
  */
 export async function contentHash(input: Input, options: ByteOptions): Promise<string> {
   const hash = createHash('sha256');
@@ -219,13 +206,13 @@ export async function contentHash(input: Input, options: ByteOptions): Promise<s
   return hash.digest('hex');
 }
 
-/** Whether there is nothing in it, once it is unpacked. */
+/** Whether the decompressed content is empty. */
 export async function isEmpty(input: Input, options: ByteOptions): Promise<boolean> {
   for await (const { length } of contentBytes(input, options)) if (length > 0) return false;
   return true;
 }
 
-/** Whether the content is packed, by its first bytes. */
+/** Whether the content is gzip, by its first bytes. */
 export async function isGzip(input: Input): Promise<boolean> {
   const start = input.sizeBytes < 2 ? undefined : await readBlock(input, 0, 2);
   if (start?.[0] === 0x1f && start[1] === 0x8b) return true;
@@ -241,7 +228,7 @@ async function* unpacked(bytes: AsyncIterable<Buffer>, input: Input): AsyncGener
   try {
     for await (const chunk of gunzip) yield chunk as Uint8Array;
   } catch (error) {
-    // What the file itself failed with comes through here as well.
+    // Of the file itself.
     if (error instanceof Failure) throw error;
     throw damaged(input, (error as Error).message);
   } finally {

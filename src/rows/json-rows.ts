@@ -1,4 +1,4 @@
-/** The elements of one JSON array, as texts: so a file of them is never in memory as a whole. */
+/** The rows of JSON files: elements of an array, which is never in memory as a whole, and their objects. */
 import { Failure } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
@@ -6,10 +6,11 @@ import type { TextPart } from './decode.ts';
 import { beginningOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
 
 /**
- * Splits the outermost array. Errors inside an element are found when it is parsed, and spoil no other element.
+ * Splits an array into its elements by brackets and quotes alone: an error in one is found when it is parsed, and does
+ * not affect others.
  *
- * @param name of the input, for the message
- * @throws {Failure} usage, when the text does not begin with an array
+ * @param name of the input, for messages
+ * @throws {Failure} usage, if the text does not begin with an array
  */
 export async function* splitElements(text: AsyncIterable<string>, name: string): AsyncGenerator<readonly TextPart[]> {
   const splitter = new ArraySplitter(name);
@@ -21,7 +22,7 @@ export async function* splitElements(text: AsyncIterable<string>, name: string):
   if (last.length > 0) yield last;
 }
 
-/** A splitter of one array, to which its text is given part by part. */
+/** Splits an array that comes in parts; core/json-scan.ts reads one that is a whole text. */
 class ArraySplitter {
   readonly #name: string;
   #where: 'before' | 'inside' | 'behind' = 'before';
@@ -30,11 +31,11 @@ class ArraySplitter {
   #isEscaped = false;
   #line = 1;
   #column = 1;
-  /** The element that has begun, from its first character on that is no blank; undefined before that. */
+  /** The element that has begun, from its first character that is not blank. */
   #begun: { text: string; isTooLong: boolean; readonly line: number; readonly column: number } | undefined;
-  /** The offset in the current part from which its text has not been copied. */
+  /** The offset in the current part of the text that is not copied yet. */
   #from = 0;
-  /** Whether an element must follow: there was a comma. */
+  /** Whether an element must follow a comma. */
   #isAwaited = false;
   #elements: TextPart[] = [];
 
@@ -63,7 +64,7 @@ class ArraySplitter {
       throw new Failure('usage', `cannot read ${this.#name}: no JSON array found`, { hint: 'nothing was sent' });
     }
     if (this.#where === 'inside') {
-      // Who parses an element that is itself cut short finds the place.
+      // An incomplete element is reported by its parser.
       const isCut = this.#depth > 0 || this.#isInString;
       this.#begun ??= this.#here();
       this.#finish(isCut ? undefined : 'the array is not closed: the file ends before "]"');
@@ -102,7 +103,7 @@ class ArraySplitter {
   }
 
   #inString(code: number): void {
-    // JSON strings cannot contain line ends, so an unclosed one spoils only its line.
+    // JSON strings have no line ends, so an unclosed one affects only its line.
     if (code === 0x0a) this.#isInString = false;
     else if (this.#isEscaped) this.#isEscaped = false;
     else if (code === 0x5c) this.#isEscaped = true;
@@ -168,6 +169,7 @@ function notAnArray(name: string, code: number): Failure {
   );
 }
 
+/** Makes the parser of JSON rows. */
 export function createJsonParser(options: RowsOptions): RowParser {
   const found = new SeenNames(options);
   return {
@@ -188,7 +190,7 @@ function parseBareId(value: JsonValue, { action, common }: RowsOptions): ParsedR
   return id === undefined ? undefined : { id, fields: action === 'update' ? common : {} };
 }
 
-/** What an object says, or what is wrong with it. */
+/** The row of an object, or why it is not valid. */
 function parseObject(value: JsonValue, options: RowsOptions, found: SeenNames): ParsedRow | string {
   if (!isObject(value)) return options.action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
   if (Object.hasOwn(value, 'listctl:text')) return 'this row could not be read: fix its listctl:text and put that here';
@@ -202,12 +204,12 @@ function parseObject(value: JsonValue, options: RowsOptions, found: SeenNames): 
   return options.action === 'create' || options.action === 'update' ? sentFrom(parts, options) : { id, fields: {} };
 }
 
-/** What is found out over all rows: the names that they have, and what is left out of them. */
+/** Collects the names that the rows have, and those that are not sent. */
 class SeenNames {
   readonly #options: RowsOptions;
-  /** The names that options ask for, each with the option that does, until a row has it. */
+  /** The names in options that no row has so far, each with its option. */
   readonly #missing: Map<string, string>;
-  /** Enough of those that rows have to find the nearest. */
+  /** Names of rows, enough to find a similar one. */
   readonly #names = new Set<string>();
   readonly #dropped = new Set<string>();
   #hasUnsentId = false;
@@ -241,27 +243,26 @@ class SeenNames {
 
   unknownName(): Failure | undefined {
     const [missing] = this.#missing;
-    // Without rows there is nothing that a name could be missing in.
+    // Without rows no name is missing.
     if (missing === undefined || this.#names.size === 0) return undefined;
     const [name, option] = missing;
     return unknownName(option, 'member', name, [...this.#names]);
   }
 }
 
-/** An object, taken apart. */
+/** The parts of an object. */
 interface Parts {
-  /** What may become a field. */
+  /** Those that may become fields. */
   readonly members: readonly (readonly [string, JsonValue])[];
-  /** The names of what is left out of an item, but for the id. */
+  /** The names of members of an item that are not sent, without the id. */
   readonly others: readonly string[];
   readonly hasId: boolean;
-  /** Undefined too where it is neither text nor number. */
+  /** Undefined also if it is neither a string nor a number. */
   readonly id: string | undefined;
-  /** The id as it stood there. */
   readonly idValue: JsonValue;
 }
 
-/** Undefined where it has to be an item, and is none. */
+/** Undefined for an object that is not an item and must be one. */
 function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): Parts | undefined {
   const all = Object.entries(object).filter(([name]) => !isReservedName(name));
   const hasId = Object.hasOwn(object, idColumn);
@@ -282,7 +283,7 @@ function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): P
   return { members: all.filter(([name]) => name !== idColumn), others: [], hasId, id, idValue };
 }
 
-/** What is to be sent, common fields over the others; what is wrong where two members would be one field. */
+/** The fields to send, overridden by the common ones; or why they are not valid. */
 function sentFrom(
   { members, hasId, id, idValue }: Parts,
   { rename, only, idColumn, common }: RowsOptions,
@@ -293,7 +294,7 @@ function sentFrom(
   if (hasId && idField !== undefined && isWanted(idColumn)) fields.set(idField, idValue);
   for (const [name, value] of members) {
     if (!isWanted(name)) continue;
-    // Inside an item a field may have the name of the id; it is another thing.
+    // In an item, a field with the name of the id column is an ordinary field.
     const field = (name === idColumn ? undefined : rename.get(name)) ?? name;
     if (fields.has(field)) return `two members would both become field ${quoted(field)}`;
     fields.set(field, value);
@@ -302,7 +303,7 @@ function sentFrom(
   return { id, fields: objectFrom(fields) };
 }
 
-/** A text or a number as an id, its digits kept. */
+/** A string or a number as an id. */
 function idText(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;

@@ -1,11 +1,11 @@
-/** Files of many items: rows out of CSV, TSV, JSON and ids. */
+/** Reads the rows of CSV, TSV, JSON, JSONL and id files. */
 import { Failure } from '../core/errors.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
+import { parseJson } from '../core/json.ts';
 import { findJsonFault } from '../core/json-scan.ts';
-import { checkRename, createCellParser, createIdParser, type Header, readHeader } from './columns.ts';
+import { checkRename, createCellParser, createIdParser, readHeader } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { decodeText, splitLines, type TextPart } from './decode.ts';
-import { contentBytes, type Input, isEmpty, nameOf } from './input.ts';
+import { type ByteOptions, contentBytes, type Input, isEmpty, nameOf } from './input.ts';
 import { createJsonParser, splitElements } from './json-rows.ts';
 import {
   type BadRow,
@@ -38,25 +38,13 @@ export function findFormat(name: string): RowFormat | undefined {
   return extension !== undefined && Object.hasOwn(formats, extension) ? formats[extension] : undefined;
 }
 
-/**
- * The format of a stream, by the first character that is no blank.
- *
- * @param start begins with that character; empty where there is nothing
- * @throws {Failure} usage, when the format is unknown
- */
-function sniffFormat(start: string, input: Input): RowFormat {
-  if (start === '' || start.startsWith('{')) return 'jsonl';
-  if (start.startsWith('[')) return 'json';
-  throw unknownFormat(input, 'its content');
-}
-
-function unknownFormat(input: Input, what = 'its name'): Failure {
+function unknownFormat(input: Input, what: string): Failure {
   return new Failure('usage', `cannot tell the format of ${nameOf(input.name)} from ${what}`, {
     hint: 'pass --input-format csv, tsv, jsonl, json, or ids (one id per line)',
   });
 }
 
-/** @throws {Failure} usage, when an option is for another format, or ids are to be created */
+/** @throws {Failure} usage, if an option is for another format, or ids are to be created */
 export function checkOptions(format: RowFormat, options: RowsOptions): void {
   const hasCells = format === 'csv' || format === 'tsv';
   const refuse = (option: string, isGiven: boolean, what: string) => {
@@ -79,20 +67,14 @@ export function checkOptions(format: RowFormat, options: RowsOptions): void {
   }
 }
 
-/** What is known of CSV before its records are read. */
-export interface CsvStart {
-  readonly delimiter: string;
-  /** How many characters a first line `sep=;` takes, its end included; 0 without one. */
-  readonly skippedLength: number;
-}
-
 /**
- * How cells are divided: as the option says, else the first line `sep=;`, else the format, else the header.
+ * Finds the delimiter: of the option, else of a first line `sep=;`, else of the format, else of the header. Also returns
+ * the length of that first line, which is skipped.
  *
- * @param start the header at least, to its end; the file's first line too
- * @throws {Failure} usage, when the option is no single character, or one with another meaning
+ * @param start of the file, with the whole header
+ * @throws {Failure} usage, for an invalid option
  */
-function csvStart(start: string, format: RowFormat, option: string | undefined): CsvStart {
+function csvStart(start: string, format: RowFormat, option: string | undefined) {
   const [line = '', said] = /^sep=(.)\r?(?:\n|$)/i.exec(start) ?? [];
   const delimiter =
     (option === undefined ? said : delimiterFrom(option)) ??
@@ -108,7 +90,7 @@ function delimiterFrom(option: string): string {
   });
 }
 
-/** A comma, or where the header has none outside quotes, whichever of semicolon and tab comes first in it. */
+/** A comma, or if the header has none outside quotes, the first of its semicolons and tabs. */
 function delimiterOf(start: string): string {
   const divider = /[,;\t]/;
   let found: string | undefined;
@@ -137,17 +119,31 @@ function* outsideQuotes(start: string): Generator<string> {
   }
 }
 
-/** A line or an element as a JSON value; undefined for one that is blank. */
+/** Parses a line or an element; undefined for a blank one. */
 export function jsonRow({ line, column, text, isTooLong, problem }: TextPart): RawRow | undefined {
   const fault = isTooLong ? { problem: tooLong, column: undefined } : problem && { problem, column };
   if (fault) return { line, source: { kind: 'text', text }, fault };
   if (/^[ \t\r]*$/.test(text)) return undefined;
-  const read = parsed(text);
-  if (!('at' in read)) return { line, source: { kind: 'json', value: read.value } };
-  return { line, source: { kind: 'text', text }, fault: placed(read, text, column) };
+  try {
+    return { line, source: { kind: 'json', value: parseJson(text) } };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { line, source: { kind: 'text', text }, fault: jsonFault(error, text, column) };
+  }
 }
 
-/** A line as an id, nothing trimmed; undefined for one that is empty. */
+/** The fault of an element, with its line if it spans several. */
+function jsonFault(error: SyntaxError, text: string, column: number): RowFault {
+  const found = findJsonFault(text);
+  // JSON, but with a duplicate name, too deep or too wide.
+  if (found === undefined) return { problem: error.message, column: undefined };
+  const before = text.slice(0, found.at).split('\n');
+  const within = before.at(-1)?.length ?? 0;
+  if (before.length === 1) return { problem: found.message, column: column + within };
+  return { problem: `${found.message} (its line ${before.length}, character ${within + 1})`, column };
+}
+
+/** Parses a line as an id, without trimming; undefined for an empty one. */
 function idRow({ line, text, isTooLong }: TextPart): RawRow | undefined {
   if (isTooLong) return { line, source: { kind: 'text', text }, fault: { problem: tooLong, column: undefined } };
   const marked = text.indexOf(rejectMark);
@@ -155,80 +151,46 @@ function idRow({ line, text, isTooLong }: TextPart): RawRow | undefined {
   return id === '' ? undefined : { line, source: { kind: 'id', id } };
 }
 
-/** Stands behind an id in a rejects file, and what went wrong behind that. No id has it in it: a tab is none of its characters. */
+/** Separates an id from its error in a rejects file; no id contains a tab. */
 export const rejectMark = '\tlistctl:error: ';
 
-type Parsed = { readonly value: JsonValue } | { readonly problem: string; readonly at: number | undefined };
-
-function parsed(text: string): Parsed {
-  try {
-    return { value: parseJson(text) };
-  } catch (error) {
-    // A RangeError: a value so deep that the stack did not hold it.
-    if (!(error instanceof SyntaxError)) throw error;
-    // Without a fault it is JSON with a name twice, too deep or too wide.
-    const { message, at } = findJsonFault(text) ?? { message: error.message, at: undefined };
-    return { problem: message, at };
-  }
-}
-
-/** The error with its line, where an element spans several lines. */
-function placed(
-  fault: { readonly problem: string; readonly at: number | undefined },
-  text: string,
-  column: number,
-): RowFault {
-  if (fault.at === undefined) return { problem: fault.problem, column: undefined };
-  const before = text.slice(0, fault.at).split('\n');
-  const within = before.at(-1)?.length ?? 0;
-  if (before.length === 1) return { problem: fault.problem, column: column + within };
-  return { problem: `${fault.problem} (its line ${before.length}, character ${within + 1})`, column };
-}
-
-/** A file of rows, open. */
+/** An open file of rows. */
 export interface RowsFile {
   readonly input: Input;
   readonly format: RowFormat;
   readonly options: RowsOptions;
-  /** Of CSV and TSV: the delimiter, and the header as it is in the file. */
+  /** Of CSV and TSV, as in the file. */
   readonly delimiter: string | undefined;
   readonly header: readonly string[];
   /**
-   * The rows of the shard in the order of the file, good and bad ones, from the first one on each time it is called;
-   * in lists, so that there is no promise for each row.
+   * Reads the rows of the shard, good and bad ones, from the first one on each time; in blocks, which need fewer promises.
    *
-   * @throws {Failure} usage, when the bytes are not in the encoding, or the text is no JSON array and should be;
-   *   local-file, when the file cannot be read, has changed or is damaged gzip data
+   * @throws {Failure} usage, if it is not in the encoding, or not a JSON array; local-file, if it cannot be read, has
+   *   changed or is damaged gzip data
    */
   blocks(pass?: Pass): AsyncGenerator<readonly (Row | BadRow)[]>;
-  /** Whether a row is of the shard. */
   isOfShard(number: number): boolean;
-  /** What is left out of the rows that have been given, each said once. */
+  /** What is left out of the rows so far, each once. */
   notices(): readonly string[];
   /**
-   * To be called after the last row: only then is it known which members there are.
+   * To be called after the last row.
    *
-   * @throws {Failure} usage, when an option asks for one that no row has
+   * @throws {Failure} usage, if an option names a member that no row has
    */
   checkNames(): void;
 }
 
-/** What one reading of the file is to do beside giving rows. */
-export interface Pass {
-  /** Sees every byte as it is on disk. */
-  readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;
-  /** Receives every byte of the unpacked content, for its hash. */
-  readonly onContent?: ((bytes: Uint8Array) => void) | undefined;
-  /** Gives the rows of every shard. */
+/** Options of one pass over a file. */
+export interface Pass extends Pick<ByteOptions, 'onBytes' | 'onContent'> {
+  /** Reads the rows of every shard. */
   readonly everyShard?: boolean | undefined;
 }
 
 /**
  * Opens the rows: detects the format and reads the header.
  *
- * @throws {Failure} usage, when nothing tells the format, an option does not fit it, the file is empty, or the header is
- *   missing or wrong; else as
- *   `blocks`
+ * @throws {Failure} usage, if the format is unknown or does not fit the options, the file is empty, or the header is
+ *   missing or invalid; else as `blocks`
  */
 export async function openRows(input: Input, options: RowsOptions): Promise<RowsFile> {
   const format = options.format ?? findFormat(input.name) ?? (await sniff(input, options));
@@ -245,19 +207,21 @@ export async function openRows(input: Input, options: RowsOptions): Promise<Rows
 
 async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptions): Promise<RowsFile> {
   const head = await headOf(textOf(input, options), hasHeader);
-  const start = csvStart(head, format, options.delimiter);
-  const { delimiter } = start;
-  const raws = (pass: Pass) => cellRows(textOf(input, options, pass), start);
+  const { delimiter, skippedLength } = csvStart(head, format, options.delimiter);
+  const raws = (pass: Pass) => {
+    const text = withoutStart(textOf(input, options, pass), skippedLength);
+    return csvRecords(text, delimiter, skippedLength === 0 ? 1 : 2);
+  };
   const header = await firstOf(raws({}));
   if (header === undefined) {
     throw new Failure('usage', `cannot read ${nameOf(input.name)}: no header`, { hint: 'nothing was sent' });
   }
-  const read: Header = readHeader(header, options, nameOf(input.name));
+  const read = readHeader(header, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
   return rowsFile(facts, createCellParser(read, options), (pass) => withoutFirst(raws(pass)));
 }
 
-/** For an export that failed, no rows would look like success. */
+/** An empty file is often the output of a failed command, so zero rows must be explicit. */
 function emptyInput({ name }: Input, format: RowFormat): Failure {
   const none = {
     csv: 'a header alone',
@@ -271,9 +235,11 @@ function emptyInput({ name }: Input, format: RowFormat): Failure {
   });
 }
 
-type Facts = Pick<RowsFile, 'input' | 'format' | 'options' | 'delimiter' | 'header'>;
-
-function rowsFile(facts: Facts, parser: RowParser, raws: (pass: Pass) => AsyncIterable<readonly RawRow[]>): RowsFile {
+function rowsFile(
+  facts: Pick<RowsFile, 'input' | 'format' | 'options' | 'delimiter' | 'header'>,
+  parser: RowParser,
+  raws: (pass: Pass) => AsyncIterable<readonly RawRow[]>,
+): RowsFile {
   const { action, shard } = facts.options;
   const isOfShard = (number: number) => shard === undefined || (number - 1) % shard.count === shard.index - 1;
   return {
@@ -307,29 +273,28 @@ function textOf(
   return decodeText(bytes, { encoding, name: nameOf(input.name) });
 }
 
-/** The format of a stream, which has no extension. */
+/** Detects the format of a stream, which has no extension, by its first character. */
 async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
-  if (!input.isSpooled) throw unknownFormat(input);
+  if (!input.isSpooled) throw unknownFormat(input, 'its name');
   const head = await headOf(textOf(input, options), (text) => text.trimStart() !== '');
-  return sniffFormat(head.trimStart(), input);
+  const start = head.trimStart();
+  if (start === '' || start.startsWith('{')) return 'jsonl';
+  if (start.startsWith('[')) return 'json';
+  throw unknownFormat(input, 'its content');
 }
 
-/** The text up to where it is enough, and no longer than a row may be. */
+/** Reads until it is enough, but no more than a row may have. */
 async function headOf(text: AsyncIterable<string>, isEnough: (head: string) => boolean): Promise<string> {
   let head = '';
   let lookedAtLength = 0;
   for await (const part of text) {
     head += part;
-    // Not after each part: to look through it again and again would take a long time where it is long.
+    // Not after each part, which would take quadratic time.
     if (head.length < 2 * lookedAtLength) continue;
     if (isEnough(head) || head.length > rowLengthMax) break;
     lookedAtLength = head.length;
   }
   return head;
-}
-
-async function* cellRows(text: AsyncIterable<string>, { delimiter, skippedLength }: CsvStart) {
-  yield* csvRecords(withoutStart(text, skippedLength), delimiter, skippedLength === 0 ? 1 : 2);
 }
 
 async function* withoutStart(text: AsyncIterable<string>, length: number): AsyncGenerator<string> {

@@ -1,4 +1,4 @@
-/** A file of rows that were not done, in the format that they came in. */
+/** The texts of a rejects file: rows that were not done, in the format of their input. */
 import { isObject, type JsonValue, NumberToken, objectFrom, printJson } from '../core/json.ts';
 import { type RowsFile, rejectMark } from './read.ts';
 import type { RowSource } from './types.ts';
@@ -12,21 +12,21 @@ export interface RejectsFormat<R> {
 
 type Rejects = RejectsFormat<{ readonly source: RowSource }>;
 
-/** What the error is called, and what stood there of a row that could not be read. */
+/** The columns of the error, and of the text of a row that could not be read. */
 const errorName = 'listctl:error';
 const textName = 'listctl:text';
 
 /**
- * Makes the texts of a rejects file. Read again with the same options, a row is what it was. What could not be read is
- * kept as it stood there, and is a bad row until somebody mends it: no row comes out of it by chance.
+ * Makes the format of a rejects file. Read with the same options, a row is what it was, and one that could not be read
+ * stays invalid until it is fixed.
  *
- * - CSV, TSV: the same columns and one more. A row with too few or too many cells keeps them, with the error behind
- *   them; one that could not be read has its text in the first cell.
- * - JSONL, JSON: the value with one member more; what is not an object is the member `listctl:text`.
- * - ids: behind the id a tab, `listctl:error: ` and the error. No id has a tab in it.
+ * - CSV, TSV: the same columns and one more. A row with too few or too many cells keeps them, followed by the error; one
+ *   that could not be read has its text in the first cell.
+ * - JSONL, JSON: the value with another member; what is not an object is the member `listctl:text`.
+ * - ids: the id, a tab, `listctl:error: ` and the error.
  */
 export function openRejects(file: RowsFile): Rejects {
-  // Whoever names an encoding will do so again, and this is UTF-8.
+  // The file is UTF-8, but will be read with the same --encoding.
   const mark = file.options.encoding === undefined ? '' : '\ufeff';
   switch (file.format) {
     case 'csv':
@@ -49,9 +49,9 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
   const without = (cells: readonly string[]) => (errorAt === -1 ? cells : cells.toSpliced(errorAt, 1));
   const columnCount = without(header).length + 1;
   const line = (cells: readonly string[]) => `${cells.map((text) => cell(text, delimiter)).join(delimiter)}\n`;
-  /** With another number of cells than the header has, so that it is still no row. */
+  /** With another number of cells than the header has, so that it stays invalid. */
   const ragged = (cells: readonly string[]) => line(cells.length === columnCount ? [...cells, ''] : cells);
-  // Else the reader finds it invalid header: or knows it by the format.
+  // Whether the reader detects it from the header or the format.
   const isFound = format === 'tsv' ? delimiter === '\t' : ',;\t'.includes(delimiter);
   return {
     head: () => `${mark}${isFound ? '' : `sep=${delimiter}\n`}${line([...without(header), errorName])}`,
@@ -63,7 +63,7 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
   };
 }
 
-/** Quotes what any reader may take for a delimiter, and blanks at the ends, which some readers trim. */
+/** Quotes a cell with a possible delimiter, or with blanks at its ends, which some readers trim. */
 function cell(text: string, delimiter: string): string {
   const isSpecial = text.includes(delimiter) || /[",;\t\r\n]|^[\ufeff\s]|\s$|^sep=/i.test(text);
   return isSpecial ? `"${text.replaceAll('"', '""')}"` : text;
@@ -100,7 +100,7 @@ function idRejects(mark: string): Rejects {
     head: () => mark,
     row: ({ source }, error) => {
       const text = textOf(source);
-      // At the start of the file it would be read as a byte order mark.
+      // At the start of the file it would be taken for a byte order mark.
       const guard = isFirst && mark === '' && text.startsWith('\ufeff') ? '\ufeff' : '';
       isFirst = false;
       return `${guard}${text}${rejectMark}${error.replace(/\s+/g, ' ')}\n`;

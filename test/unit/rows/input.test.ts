@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { Stopped } from '../../../src/core/errors.ts';
-import { type SpooledBytes, spoolBytes } from '../../../src/core/spool.ts';
+import { spoolBytes } from '../../../src/core/spool.ts';
 import { checkRows } from '../../../src/rows/check.ts';
 import { openInput } from '../../../src/rows/input.ts';
 import { openRows } from '../../../src/rows/read.ts';
@@ -228,7 +228,7 @@ describe('I14: what can be read only once is copied first', () => {
     async (directory) => {
       await using temporary = await temporaryDirectory();
       const place = { directory, platform: 'linux' } as const;
-      let seen: Partial<SpooledBytes> = {};
+      let seen: Partial<Awaited<ReturnType<typeof spoolBytes>>> = {};
       try {
         vi.stubEnv('TMPDIR', temporary.path);
         const copy = await spoolBytes(chunks(), { directory, platform: 'win32' });
