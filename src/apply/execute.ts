@@ -7,7 +7,7 @@ import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts
 import type { Sender, Task } from '../bulk/outcome.ts';
 import { openRejectsFile, type Summary } from '../bulk/outputs.ts';
 import { deleteById, doneIfMissing, type KnownResults, type RunPlan, type SentResult } from '../bulk/plan.ts';
-import { bootId, type RunRecording } from '../bulk/record.ts';
+import { type RunRecording, startSession } from '../bulk/record.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
@@ -130,24 +130,20 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
 }
 
 function beginJournal(run: string, begun: State, { named, plan, pace }: ExecuteOptions, session: Session) {
-  const {
-    host,
-    command: { version: tool },
-    settings: { idempotency },
-  } = session;
+  const { idempotency } = session.settings;
   const { manifest, target, statePath, name: file } = named;
   const { sha256, sizeBytes: bytes } = manifest;
-  const at = host.clock.now();
+  const start = startSession(pace.concurrency, session);
   return createJournal(
     journalPath(statePath),
     {
-      ...({ run, tool, action: 'apply', ...target, file, mapping: '', shard: null, idempotency } as const),
+      ...({ run, tool: start.tool, action: 'apply', ...target, file, mapping: '', shard: null, idempotency } as const),
       identity: journalIdentity(begun),
       input: { bytes, sha256, rows: plan.steps.length },
       rows: plan.steps.length,
-      startedAt: new Date(at).toISOString(),
+      startedAt: new Date(start.at).toISOString(),
     },
-    { boot: bootId(), limit: pace.concurrency, tool, at, monotonicMs: host.clock.monotonicMs() },
+    start,
   );
 }
 

@@ -256,9 +256,9 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
 }
 
 async function withRecord(run: FileRun, session: Session, work: (record: RunRecord) => Promise<void>): Promise<void> {
-  const { host, command, messages } = session;
+  const { host } = session;
   const { input, options } = run;
-  const { lockWaitMs, breakLock, restart, resume, journal } = options;
+  const { resume, journal } = options;
   let failure: Failure | undefined;
   const findOther = async (directory: string) => {
     const edited = await findEditedRun(directory, input);
@@ -271,8 +271,7 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
     typedJournal: journal,
     findOther,
   };
-  const { version: tool } = command;
-  const record = await openRecord(place, { lockWaitMs, breakLock, restart, tool, warn: messages.say }, host);
+  const record = await openRecord(place, options, session);
   try {
     const { before } = record;
     if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(options, before);
@@ -372,18 +371,14 @@ function openRunRecord(
   if (record === undefined) return undefined;
   const { concurrency } = options;
   if (decision.kind === 'resume') return record.reopen(concurrency);
-  const { host } = session;
   return record.create(
     {
-      tool: session.command.version,
       ...input.target,
-      file: command.from === '-' ? '-' : absolutePath(file.input.name, host),
+      file: command.from === '-' ? '-' : absolutePath(file.input.name, session.host),
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
       mapping: input.mapping,
-      idempotency: session.settings.idempotency,
       keysFrom: input.keysFrom,
-      startedAt: new Date(host.clock.now()).toISOString(),
     },
     concurrency,
   );

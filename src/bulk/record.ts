@@ -1,4 +1,4 @@
-/** The record of a bulk run: its lock, the previous run and its journal. */
+/** The record of a bulk run: its lock, the previous run and its journal; and the files that a command may not share. */
 import { createHash } from 'node:crypto';
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -12,7 +12,9 @@ import { type Lock, takeLock } from '../core/lock.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { shellWord } from '../output/request.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
+import type { RunLimits } from './flags.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';
+import type { SessionStart } from './journal-format.ts';
 import { beginsAsJournal, fileIo } from './journal-lines.ts';
 import { type Replay, readJournal } from './journal-read.ts';
 import { IdSet, type PresentMoment } from './keys.ts';
@@ -32,15 +34,12 @@ import {
 /** The files of a command line: the flag or argument and the path as typed. */
 export interface CommandFiles {
   readonly inputs?: Readonly<Record<string, string | undefined>>;
-  /** Journals and states, with the suffixes of the files that belong to them. */
   readonly records?: Readonly<Record<string, RecordFile | undefined>>;
   readonly outputs?: Readonly<Record<string, string | undefined>>;
 }
 
-export interface RecordFile {
-  readonly path: string;
-  readonly endings: readonly string[];
-}
+/** A journal or a state, and the suffixes of the files that belong to it. */
+export type RecordFile = { readonly path: string; readonly endings: readonly string[] };
 
 /**
  * Refuses an output file that is also another file of the command, under any name, an open standard stream, or a file
@@ -48,7 +47,7 @@ export interface RecordFile {
  *
  * @throws {Failure} usage
  */
-export function refuseSameFile({ inputs = {}, records = {}, outputs = {} }: CommandFiles, host: SameFileHost): void {
+export function refuseSameFile({ inputs = {}, records = {}, outputs = {} }: CommandFiles, host: Host): void {
   const seen = new Map<string, string>();
   for (const [name, path] of named(inputs)) add(seen, name, absolutePath(path, host));
   // After the inputs, since an input may be standard input under another name.
@@ -78,15 +77,13 @@ function add(seen: Map<string, string>, name: string, path: string, identity = i
   seen.set(identity, name);
 }
 
-type SameFileHost = Pick<Host, 'cwd' | 'env' | 'platform' | 'passwdHome'>;
-
 function sameFile(one: string, other: string, path: string): Failure {
   return new Failure('usage', `${one} and ${other} are the same file: ${path}`, {
     hint: 'use different files; nothing was sent',
   });
 }
 
-function refuseAmongRuns(name: string, path: string, host: SameFileHost): void {
+function refuseAmongRuns(name: string, path: string, host: Host): void {
   const runs = findRunsDirectory(host);
   if (runs === undefined || dirname(resolveLinks(path)) !== resolveLinks(absolutePath(runs, host))) return;
   throw new Failure('usage', `${name} cannot be in the directory of runs: ${path}`, {
@@ -136,8 +133,11 @@ export interface RunRecord {
   readonly before: Replay | undefined;
   /** The ids of the items that it created. */
   readonly given: IdSet;
-  /** Creates a journal; replaces the previous one in `--journal`. */
-  create(header: Omit<NewHeader, 'run' | 'identity'>, limit: number): RunRecording;
+  /** Creates a journal; replaces the previous one in `--journal`. `limit` is that of concurrent requests. */
+  create(
+    header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'startedAt'>,
+    limit: number,
+  ): RunRecording;
   /** Reopens the journal of the previous run under this identity. */
   reopen(limit: number): RunRecording;
   release(): void;
@@ -152,13 +152,13 @@ export interface RunRecording {
 }
 
 /** Whether a journal is in the directory of runs. */
-export function isAmongRuns(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): boolean {
+export function isAmongRuns(path: string, host: Host): boolean {
   const directory = findRunsDirectory(host);
   return directory !== undefined && resolveLinks(dirname(path)) === resolveLinks(directory);
 }
 
 /** The path of the lock of a journal; all runs of one input in the directory of runs share a lock. */
-export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): string {
+export function journalLock(path: string, host: Host): string {
   const directory = findRunsDirectory(host);
   const [, identity] = /^[0-9a-z-]+\.([0-9a-f]{16})\.journal$/.exec(basename(path)) ?? [];
   return directory !== undefined && identity !== undefined && isAmongRuns(path, host)
@@ -173,13 +173,10 @@ export function journalLock(path: string, host: Pick<Host, 'env' | 'platform' | 
  */
 export function checkJournalPath(typed: string, host: Pick<Host, 'cwd'>): void {
   if (typed !== '' && typed !== '-' && isRegularOrMissing(absolutePath(typed, host))) return;
-  throw new Failure(
-    'usage',
-    `invalid --journal "${typed}": ${typed === '' ? 'expected a file' : 'not a regular file'}`,
-    {
-      hint: 'pass --journal none to run without a journal; nothing was sent',
-    },
-  );
+  const reason = typed === '' ? 'expected a file' : 'not a regular file';
+  throw new Failure('usage', `invalid --journal "${typed}": ${reason}`, {
+    hint: 'pass --journal none to run without a journal; nothing was sent',
+  });
 }
 
 function isRegularOrMissing(path: string): boolean {
@@ -210,80 +207,80 @@ export function bootId(): string {
   }
 }
 
-/** Options for opening a record. */
-export interface RecordOptions {
-  readonly lockWaitMs: number;
-  readonly breakLock: boolean;
-  /** The version of listctl. */
-  readonly tool: string;
-  /** Ignores the previous run. */
-  readonly restart?: boolean;
-  /** Called if a lock of another host was broken. */
-  readonly warn: (text: string) => Promise<void>;
+/** The start of a session, for its journal. */
+export function startSession(limit: number, { host: { clock }, command }: Session): SessionStart {
+  return { boot: bootId(), limit, tool: command.version, at: clock.now(), monotonicMs: clock.monotonicMs() };
 }
 
 /**
  * Locks a run and reads its journal.
  *
+ * @param options.restart ignores the previous run
  * @throws {Failure} locked; local-file
  */
-export async function openRecord(place: RunPlace, options: RecordOptions, host: Host): Promise<RunRecord> {
-  const { identity, journal } = place;
+export async function openRecord(
+  place: RunPlace,
+  options: Pick<RunLimits, 'lockWaitMs' | 'breakLock'> & { readonly restart?: boolean },
+  session: Session,
+): Promise<RunRecord> {
+  const { host } = session;
+  const { identity, journal, typedJournal } = place;
+  const { restart = false } = options;
   const directory = journal === undefined ? runsDirectory(host) : dirname(journal);
   makeDirectory(directory);
-  const { restart = false, tool } = options;
   const locks = new Map<string, Lock>();
   const lock = async (path: string) => {
-    if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, host));
+    if (!locks.has(path)) locks.set(path, await takeRunLock(path, options, session));
+  };
+  const release = () => {
+    for (const lock of locks.values()) lock.release();
   };
   try {
     await lock(journal === undefined ? runLock(directory, identity) : journalLock(journal, host));
     const last = journal === undefined ? await lastRun(directory, place, restart, lock, host) : undefined;
     if (restart && journal !== undefined) refuseOtherFiles(journal);
-    const boot = bootId();
     const path = journal ?? last?.path;
     const given = new IdSet();
-    const before = path === undefined || restart ? undefined : await readJournal(path, { boot, given });
-    const { clock } = host;
-    const begin = (limit: number) => ({ boot, limit, tool, at: clock.now(), monotonicMs: clock.monotonicMs() });
-    const next = newRunId(
-      host.clock.now(),
-      () => host.random(),
-      journal === undefined ? newestRun(directory) : undefined,
-    );
-    const { typedJournal } = place;
-    const recorded = (run: string, opened: Journal) => ({
-      run,
-      word: typedJournal === undefined ? run : journalWord(typedJournal),
-      journal: opened,
-    });
+    const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), given });
+    const newest = journal === undefined ? newestRun(directory) : undefined;
+    const run = newRunId(host.clock.now(), () => host.random(), newest);
+    const word = (run: string) => (typedJournal === undefined ? run : journalWord(typedJournal));
     return {
       before,
       given,
-      create: (header, limit) => {
+      create: (facts, limit) => {
         if (journal !== undefined) removeRun(journal);
-        const made = journal ?? runPath(directory, next, identity);
-        return recorded(next, createJournal(made, { ...header, run: next, identity }, begin(limit)));
+        const { idempotency } = session.settings;
+        const startedAt = new Date(host.clock.now()).toISOString();
+        const header = { ...facts, run, identity, tool: session.command.version, idempotency, startedAt };
+        const path = journal ?? runPath(directory, run, identity);
+        return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)) };
       },
       reopen: (limit) => {
         const path = journal ?? (last && renameRun(last, identity));
         if (before === undefined || path === undefined) throw new Error('there is no run to resume');
-        return recorded(before.header.run, reopenJournal(path, before, begin(limit)));
+        const { run } = before.header;
+        return { run, word: word(run), journal: reopenJournal(path, before, startSession(limit, session)) };
       },
-      release: () => {
-        for (const lock of locks.values()) lock.release();
-      },
+      release,
     };
   } catch (error) {
-    for (const taken of locks.values()) taken.release();
+    release();
     throw error;
   }
 }
 
-async function takeRunLock(path: string, { lockWaitMs, breakLock, warn }: RecordOptions, host: Host): Promise<Lock> {
-  const lock = await takeLock(path, { waitMs: lockWaitMs, breakLock }, host);
-  for (const holder of lock.broken)
-    await warn(`warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`);
+async function takeRunLock(
+  path: string,
+  { lockWaitMs: waitMs, breakLock }: Pick<RunLimits, 'lockWaitMs' | 'breakLock'>,
+  { host, messages }: Session,
+): Promise<Lock> {
+  const lock = await takeLock(path, { waitMs, breakLock }, host);
+  for (const holder of lock.broken) {
+    await messages.say(
+      `warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`,
+    );
+  }
   return lock;
 }
 

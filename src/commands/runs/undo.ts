@@ -73,10 +73,7 @@ interface Created {
  * @throws {Stopped}
  */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
-  const {
-    host,
-    command: { version },
-  } = session;
+  const { host } = session;
   const pace = parsePaceFlags(flags);
   const maxDelete = readMaxDelete(flags);
   const { lockWaitMs, breakLock } = pace;
@@ -101,8 +98,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
     const mayAsk = flags.yes !== true;
     const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
     const identity = identityOf('undo', origin, site, name, run);
-    const locking = { lockWaitMs, breakLock, tool: version, warn: session.messages.say };
-    const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, locking, host);
+    const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
     try {
       if (record.before !== undefined && record.before.header.identity !== identity) throw otherJournal(journal);
       await undoRows(undo, record, session);
@@ -193,26 +189,14 @@ async function confirmUndo({ of, list }: Undo, left: number, session: Session): 
   });
 }
 
-function begin(
-  { of, created, pace }: Undo,
-  before: Replay | undefined,
-  record: RunRecord,
-  session: Session,
-): RunRecording {
+function begin({ of, created, pace }: Undo, before: Replay | undefined, record: RunRecord): RunRecording {
   if (before !== undefined) return record.reopen(pace.concurrency);
-  const {
-    host,
-    command: { version },
-    settings: { idempotency },
-  } = session;
   const { run, origin, site, list, input } = of.header;
   const header = {
-    ...({ tool: version, action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
+    ...({ action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
     // Rows keep their numbers.
     input: { bytes: 0, sha256: created.sha256, rows: input.rows },
     rows: created.count,
-    idempotency,
-    startedAt: new Date(host.clock.now()).toISOString(),
   };
   return record.create(header, pace.concurrency);
 }
@@ -228,7 +212,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const isHalved = created.needsLooks && ratePerSecond !== undefined;
   return {
     ...({ action: 'undo', done: 'undone', isRead: false, prints: 'results', summary } as const),
-    openRecord: () => begin(undo, before, record, session),
+    openRecord: () => begin(undo, before, record),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(path, of, before),
