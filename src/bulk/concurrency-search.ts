@@ -1,43 +1,42 @@
 import { kept } from './rate-search.ts';
 
-/** A run starts with so many requests under way. */
+/** The concurrency at the start of a run. */
 const firstLimit = 4;
 
-/** How much more rows a second are a rise, and how much less than the most are as good. */
+/** The factors by which a rate is higher, and by which it is as good as the highest. */
 const rise = 1.1;
 const asGood = 0.97;
 
-/** So many rounds without a rise end a search: after one alone a slow moment would hold the run where it is. */
+/** The rounds without a rise that end a search; one alone may be a slow moment. */
 const missesMax = 2;
 
-/** A round is never shorter: what takes less says more of our own moment than of the service. */
+/** The shortest round: a shorter one measures this process rather than the service. */
 const roundMs = 2;
-/** A later search has time for a longer look. */
+/** The same in later searches, which have time. */
 const laterRoundMs = 200;
 
-/** The first search was quick, so a second one soon looks at what it found. */
+/** The first search is quick, so a second one soon repeats it. */
 const secondMs = 100;
-/** When any other search begins; after each that was throttled it takes twice as long, up to the longest. */
+/** The time until other searches; doubled after each that was throttled. */
 const againMs = 10_000;
 const againMostMs = 320_000;
 
-/** What is left of a limit that may be too high. */
+/** The factor that lowers a limit that may be too high. */
 const cut = 0.7;
 
 /**
- * Finds how many requests under way the service makes something of: doubles them while rows a second rise. It goes by
- * the rate, not by latency, since that of many services grows while their rate still does. All times are those that the
- * caller tells.
+ * Finds the concurrency beyond which the rate of responses does not rise: doubles it while the rate rises. It ignores
+ * latency, which rises in many services before the rate stops rising. Times are those that the caller passes.
  */
 export class ConcurrencySearch {
-  /** How many requests may be under way. */
+  /** The maximum concurrency. */
   limit: number;
   readonly #limitMax: number;
   #isOn = true;
   #isFirst = true;
   #beginMs = 0;
   #againMs = againMs;
-  // The round under way.
+  // The current round.
   #sinceMs = Number.NaN;
   #count = 0;
   #isFull = false;
@@ -49,29 +48,25 @@ export class ConcurrencySearch {
   #missLimit = 0;
   #missRate = 0;
 
-  /** @param limitMax where it ends, at least 1 */
+  /** @param limitMax --concurrency */
   constructor(limitMax: number) {
     this.#limitMax = limitMax;
     this.limit = Math.min(firstLimit, limitMax);
   }
 
-  /** A request starts, and so many are under way with it. */
-  started(underWay: number, nowMs: number): void {
-    if (underWay >= this.limit) this.#isFull = true;
-    // The first round begins here: until the first request nothing can end.
+  /** Records the start of a request; `inFlight` includes it. */
+  started(inFlight: number, nowMs: number): void {
+    if (inFlight >= this.limit) this.#isFull = true;
+    // The first round begins with the first request.
     if (Number.isNaN(this.#sinceMs)) this.#sinceMs = nowMs;
   }
 
-  /** A pause or an outage holds the next request back, so this round says nothing of the limit. */
+  /** Records that something else limits requests, so that this round does not count. */
   heldBack(): void {
     this.#wasHeldBack = true;
   }
 
-  /**
-   * A request was answered.
-   *
-   * @param allowed how many may start a second: where nearly as many do, the limit is not what holds them back
-   */
+  /** Records a response; a round at nearly the `allowed` rate does not count either. */
   accepted(nowMs: number, allowed: number): void {
     if (!this.#isOn) {
       if (nowMs < this.#beginMs || this.limit === this.#limitMax) return;
@@ -83,7 +78,7 @@ export class ConcurrencySearch {
       return;
     }
     this.#count += 1;
-    // That is a round trip at least: after a doubling only half of them were under way.
+    // At least a round trip: after a doubling only half of them were in flight.
     if (this.#count < this.limit) return;
     if (nowMs - this.#sinceMs < (this.#isFirst ? roundMs : laterRoundMs)) return;
     const rate = (1000 * this.#count) / (nowMs - this.#sinceMs);
@@ -92,10 +87,10 @@ export class ConcurrencySearch {
   }
 
   /**
-   * The service throttled. Where a search is raising the limit, it is taken back to the last one that was borne, since
-   * that may be all that was wrong. It stays where it is else.
+   * Records a throttle. If a search has raised the limit, it is restored to the last sustained one, since the concurrency
+   * may be all that was wrong.
    *
-   * @returns how many rows a second were done at the limit that it was taken back to; 0 where it stays
+   * @returns the rate at the restored limit; 0 if it was not raised
    */
   stepBack(nowMs: number): number {
     const isRaised = this.#isOn && this.limit > this.#baseLimit && this.#baseLimit > 0;
@@ -108,12 +103,12 @@ export class ConcurrencySearch {
     return isRaised ? this.#baseRate : 0;
   }
 
-  /** Takes the limit down, where fewer requests a second were of no help. */
+  /** Lowers the limit after a lower rate did not help. */
   cut(): void {
     this.limit = Math.max(1, Math.floor(this.limit * cut));
   }
 
-  /** What was throttled had nothing to do with it: looks again at once. */
+  /** Starts another search at once, since the throttles were strays. */
   resume(nowMs: number): void {
     this.#beginMs = nowMs;
   }

@@ -1,4 +1,4 @@
-/** How fast a run may go: how many requests at once, how many a second, and when none at all. */
+/** The pace of a run: its concurrency, its rate, and its pauses and outages. */
 import { ConcurrencySearch } from './concurrency-search.ts';
 import { RateSearch } from './rate-search.ts';
 import { ThrottleShare } from './throttle-share.ts';
@@ -238,7 +238,7 @@ export class Pace {
 
   /** The maximum number of concurrent requests now, at least 1. It may fall below the number in flight. */
   get limit(): number {
-    return this.#throttles.placesOf(this.#concurrency.limit);
+    return this.#throttles.slotsOf(this.#concurrency.limit);
   }
 
   /** The maximum number of requests that start a second; Infinity without a known limit. */
@@ -335,19 +335,19 @@ export class Pace {
     }
     const isRefusing = this.#throttles.throttled(stamp, nowMs);
     const { isChecking } = this.#search;
-    // Once a search is on, the first throttle says that a rate is too high, unless there are known to be strays.
+    // During a search, the first throttle shows that a rate is too high, unless there are known strays.
     const isLimit = this.#search.rate < Number.POSITIVE_INFINITY && this.#throttles.stray === 0;
     if (isRefusing || (isLimit && !isChecking)) this.#beginPause(nowMs, askedMs);
     else if (!isChecking && this.#throttles.excess(nowMs) > 0) this.#check(nowMs);
     else if (this.#search.strayed(stamp)) this.#forgive(nowMs);
-    // What half of the places come to says nothing of all of them.
+    // The rate of half of the slots does not show that of all.
     if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
   }
 
   #beginPause(nowMs: number, askedMs: number | undefined): void {
     this.#pause.begin(nowMs, askedMs);
-    const borne = this.#concurrency.stepBack(nowMs);
-    if (borne > 0) this.#search.spared(borne, nowMs, this.#pause.endMs);
+    const sustained = this.#concurrency.stepBack(nowMs);
+    if (sustained > 0) this.#search.spared(sustained, nowMs, this.#pause.endMs);
     else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();
     this.#applyRate(nowMs);
     this.#throttles.begin(this.#pause.endMs);
@@ -360,7 +360,7 @@ export class Pace {
     this.#applyRate(nowMs);
   }
 
-  /** A check has shown the throttles to be strays: searches anew. */
+  /** Searches anew, after a check has shown that throttles are strays. */
   #forgive(nowMs: number): void {
     this.#throttles.stray = this.#search.share;
     this.#search = new RateSearch(this.#rateMax);

@@ -1,67 +1,67 @@
-/** How long a rate is tried before it counts as borne: so much time, so many round trips and so many requests. */
+/** The time, round trips and requests for which a rate is tried before it counts as sustained. */
 const stepMs = 2000;
 const stepTrips = 3;
 const stepRequests = 10;
-/** The time while nothing is known but that the rate is far too low. */
+/** The time while the rate is only known to be far too low. */
 const doublingStepMs = 1000;
 
-/** What part of a rate must have been answered, else it was not the rate that held a run back. */
+/** The part of a rate that must have been answered; else something other than the rate limited the run. */
 export const kept = 0.85;
 
-/** A ceiling that is no further above the floor is found. */
+/** The search ends when the ceiling is less than this factor above the floor. */
 const found = 1.08;
 
-/** A floor that no longer holds goes down to what was borne on the whole, between these parts of the ceiling. */
+/** A floor that no longer holds falls to the sustained rate, between these parts of the ceiling. */
 const dip = 0.25;
 const below = 0.97;
 
-/** How long what was found is held: so long that pauses like the last one take a thirtieth of the time. */
+/** A found rate is held until pauses like the last one take a thirtieth of the time. */
 const holdMs = 30_000;
 const holdPauses = 30;
 const holdMostMs = 600_000;
 
-/** What is tried above what was held: a tenth more, then a fifth, up to twice as much. */
+/** The first step above a held rate; it doubles up to twice the rate. */
 const firstGrowth = 0.1;
 
-/** The first rate after a pause is never lower where little was sent before, or limits would take seconds to find. */
+/** The lowest first rate after a pause if little was sent before: lower ones take seconds to find a limit. */
 const firstRate = 8;
 
-/** The first step above what was borne up to the first pause. */
+/** The first step above the rate that was sustained up to the first pause. */
 const openingGrowth = 0.3;
 
-/** The part of what was accepted that is sent in a check: a limit throttles none of it. */
+/** The part of the accepted rate that is sent in a check, which no limit throttles. */
 const easing = 0.9;
 
-/** After so many pauses another check is due. */
+/** The number of pauses after which another check is due. */
 const pausesMax = 8;
 
-/** A check takes so many responses; the first one only what comes in so many seconds, but no fewer than so many. */
+/** The responses that a check takes; the first one takes those of some seconds, but a fewest. */
 const checkSize = 100;
 const firstCheckSeconds = 1.5;
 const checkFewest = 16;
 
-/** So many throttles in a check are strays, not chance nor a leftover of what was sent before. */
+/** The throttles in a check that are strays rather than chance, or left over from before. */
 const strayThrottles = 3;
 
-/** So many throttles would be due in the responses of a check if a share that was seen were stray. */
+/** The throttles to expect in a check if all that were seen are strays. */
 const dueThrottles = 5;
 
-/** How much more than was borne may start where too many at once may be all that was wrong: it is not to hold back. */
+/** The step above the sustained rate when only the concurrency may have been too high. */
 const spareGrowth = 0.5;
 
 /**
- * Finds how many requests a second a service allows that throttles, between a floor that it bore and a ceiling that it
- * did not. Rates are requests a second. All times are those that the caller passes.
+ * Finds the rate that a throttling service allows, in requests a second, between a floor that it sustained and a ceiling
+ * that it did not. Times are those that the caller passes.
  *
- * A limit throttles nothing below it, strays come at any rate. So now and then a rate is checked that is a little less
- * than what was accepted: throttles that stay there are strays, and the search was in vain.
+ * A limit throttles nothing below it, while stray throttles come at any rate. So now and then a rate a little below the
+ * accepted one is checked: throttles that remain are strays, and the search starts anew.
  */
 export class RateSearch {
-  /** How many requests may start a second; Infinity before the first throttle. */
+  /** The maximum rate; Infinity before the first throttle. */
   rate = Number.POSITIVE_INFINITY;
   /** Whether a rate is being checked at which a limit throttles nothing. */
   isChecking = false;
-  /** The share of strays, as far as is known. */
+  /** The known share of strays. */
   stray = 0;
   readonly #rateMax: number;
   #isOn = false;
@@ -69,15 +69,15 @@ export class RateSearch {
   #ceiling = Number.POSITIVE_INFINITY;
   #growth = 1;
   #holdEndMs = Number.POSITIVE_INFINITY;
-  /** The last rate that was borne, and how many throttles in a row came below half of it. */
+  /** The last sustained rate, and how many consecutive throttles came below half of it. */
   #good = 0;
   #farBelow = 0;
-  #wasBorne = true;
-  /** What was borne before the search began. */
-  #spareBore = 0;
-  /** How many responses a check takes; 0 before the first one. */
+  #wasSustained = true;
+  /** The rate sustained before the search began. */
+  #spareRate = 0;
+  /** The responses of a check; 0 before the first one. */
   #checkSize = 0;
-  /** How many pauses are left until a check is due. */
+  /** The pauses until a check is due. */
   #pausesLeft = 1;
   /** Whether the last pause was followed by another before anything was accepted. */
   #isShut = false;
@@ -85,7 +85,7 @@ export class RateSearch {
   #pausedMs = 0;
   #sinceMs = Number.NaN;
   #answers = 0;
-  // The step under way: when its rate was set, and its first answer.
+  // The current step: when its rate was set, and its first response.
   #setMs = 0;
   #firstMs = Number.NaN;
   #starts = 0;
@@ -93,19 +93,19 @@ export class RateSearch {
   #throttles = 0;
   #tripMs = 0;
 
-  /** @param rateMax what is never gone beyond: Infinity without a --rate */
+  /** @param rateMax --rate, or Infinity */
   constructor(rateMax: number) {
     this.#rateMax = rateMax;
   }
 
-  /** A request starts. */
+  /** Records the start of a request. */
   started(nowMs: number): void {
     // As if a pause had just ended.
     if (Number.isNaN(this.#sinceMs)) this.#pause(nowMs, nowMs);
     this.#starts += 1;
   }
 
-  /** A request that started at `stamp` was answered; gives whether the rate has changed. */
+  /** Records a response to a request that started at `stamp`; returns whether the rate has changed. */
   accepted(stamp: number, nowMs: number): boolean {
     if (stamp < this.#sinceMs) return false;
     this.#answers += 1;
@@ -120,7 +120,7 @@ export class RateSearch {
     return this.#endStep(nowMs);
   }
 
-  /** How many throttles of this step the known strays do not explain. */
+  /** The throttles of this step that known strays do not explain. */
   get #unknown(): number {
     return Math.max(0, this.#throttles - 2 * this.stray * this.#stepAnswers);
   }
@@ -130,11 +130,7 @@ export class RateSearch {
     return this.#throttles / this.#stepAnswers;
   }
 
-  /**
-   * A request was throttled, which is no reason to pause: it was sent at this rate all the same.
-   *
-   * @returns whether a check has shown by now that the throttles are strays
-   */
+  /** Records a throttle that is no reason to pause; returns whether a check has shown that throttles are strays. */
   strayed(stamp: number): boolean {
     if (stamp < this.#setMs || Number.isNaN(this.#firstMs)) return false;
     this.#stepAnswers += 1;
@@ -142,15 +138,10 @@ export class RateSearch {
     return this.isChecking && this.#unknown >= strayThrottles;
   }
 
-  /**
-   * A share of the requests is throttled: checks without a pause whether that depends on the rate.
-   *
-   * @param share the share
-   * @param sent the requests a second that it is a share of
-   */
+  /** Starts a check, without a pause, of whether a share of throttles depends on the rate at which they were `sent`. */
   check(share: number, sent: number, nowMs: number): void {
     this.#isOn = true;
-    this.#wasBorne = false;
+    this.#wasSustained = false;
     this.#ceiling = Math.min(this.rate, sent);
     this.#growth = firstGrowth;
     this.#holdEndMs = Number.POSITIVE_INFINITY;
@@ -169,30 +160,25 @@ export class RateSearch {
     this.#pausesLeft = pausesMax;
   }
 
-  /**
-   * The service throttled, and the run pauses.
-   *
-   * @param endMs when the pause ends
-   * @returns whether fewer requests a second have not helped, so that fewer at once might
-   */
+  /** Records a pause after a throttle; returns whether a lower rate has not helped, so that a lower concurrency might. */
   throttled(nowMs: number, endMs: number): boolean {
-    // The service was not ready yet, whatever the rate: knock once in a while, and go on as before when it opens.
+    // The service accepts nothing at any rate: sends a request now and then until it does.
     if (this.#answers === 0) {
       this.#isShut = true;
       this.#choose();
       this.rate = Math.min(this.rate, 1000 / Math.max(1000, endMs - nowMs));
     } else if (!this.#isOn) {
       this.#isOn = true;
-      this.#floor = Math.max(this.#spareBore, this.#bore(nowMs, endMs));
+      this.#floor = Math.max(this.#spareRate, this.#sustained(nowMs, endMs));
       this.#growth = openingGrowth;
       if (this.#answers < stepRequests) {
-        this.#wasBorne = false;
+        this.#wasSustained = false;
         this.rate = Math.min(this.#rateMax, Math.max(firstRate, this.#floor));
       } else this.#checkFloor();
     } else if (!this.isChecking) {
       const failed = Math.min(this.rate, this.#tried(nowMs));
       this.#farBelow = failed < this.#good / 2 ? this.#farBelow + 1 : 0;
-      this.#lower(failed, this.#bore(nowMs, endMs));
+      this.#lower(failed, this.#sustained(nowMs, endMs));
     }
     this.#pause(nowMs, endMs);
     if (this.#farBelow < 2) return false;
@@ -200,16 +186,12 @@ export class RateSearch {
     return true;
   }
 
-  /**
-   * The service throttled, and the run pauses, but too many at once may be all that was wrong.
-   *
-   * @param borne what was borne with fewer at once
-   */
-  spared(borne: number, nowMs: number, endMs: number): void {
-    this.#spareBore = this.#bore(nowMs, endMs);
+  /** Records a pause after a throttle that the concurrency may have caused; `sustained` is the rate with less of it. */
+  spared(sustained: number, nowMs: number, endMs: number): void {
+    this.#spareRate = this.#sustained(nowMs, endMs);
     if (!this.#isOn) {
-      // No search yet, only that they don't all start at once after the pause.
-      this.#floor = borne;
+      // Not a search yet, but requests must not all start at once after the pause.
+      this.#floor = sustained;
       this.#growth = spareGrowth;
       this.#choose();
     }
@@ -243,32 +225,32 @@ export class RateSearch {
     const isDoubling = this.#growth >= openingGrowth && this.#ceiling === Number.POSITIVE_INFINITY;
     if (tookMs < (isDoubling ? doublingStepMs : stepMs)) return false;
     if (tookMs < stepTrips * this.#tripMs || this.#stepAnswers < stepRequests) return false;
-    // The more throttles there are, few as they are, the longer it takes to tell.
+    // More throttles need more responses to be told from strays.
     if (this.isChecking && this.#stepAnswers < this.#checkSize * (1 + this.#unknown / 2)) return false;
-    // With fewer it was not the rate that held them back, and nothing is known of it.
+    // With fewer, something other than the rate limited them.
     if (this.#stepAnswers * 1000 >= kept * this.rate * tookMs) this.#raise(nowMs);
     this.#beginStep(nowMs);
     return true;
   }
 
-  /** What the service has borne since the last pause: what it saved up in the pause is not counted as more. */
-  #bore(nowMs: number, endMs: number): number {
+  /** The rate sustained since the last pause, whose time counts, since limits save up requests in it. */
+  #sustained(nowMs: number, endMs: number): number {
     const pauseMs = Math.max(endMs - nowMs, this.#sinceMs - this.#pausedMs);
     return (this.#answers * 1000) / (Math.max(0, nowMs - this.#sinceMs) + pauseMs);
   }
 
-  /** How many were sent a second in this step; Infinity where it is too early to say. */
+  /** The rate sent in this step; Infinity if it is too early to tell. */
   #tried(nowMs: number): number {
     const tookMs = nowMs - this.#setMs;
     return tookMs < 1000 ? Number.POSITIVE_INFINITY : (this.#starts * 1000) / tookMs;
   }
 
-  #lower(failed: number, bore: number): void {
-    // The floor no longer holds where a ceiling came down upon it, or came down twice without a rate in between.
+  #lower(failed: number, sustained: number): void {
+    // The floor no longer holds if the ceiling reached it, or fell twice without a sustained rate in between.
     this.#pausesLeft -= 1;
-    if (!this.#wasBorne || this.#pausesLeft <= 0 || this.#floor * found >= failed)
-      this.#floor = Math.min(this.#floor, below * failed, Math.max(dip * failed, bore));
-    this.#wasBorne = false;
+    if (!this.#wasSustained || this.#pausesLeft <= 0 || this.#floor * found >= failed)
+      this.#floor = Math.min(this.#floor, below * failed, Math.max(dip * failed, sustained));
+    this.#wasSustained = false;
     this.#ceiling = failed;
     this.#growth = firstGrowth;
     this.#holdEndMs = Number.POSITIVE_INFINITY;
@@ -276,9 +258,9 @@ export class RateSearch {
     else this.#choose();
   }
 
-  /** The service bears the rate: sets the next one to try. */
+  /** Records that the rate is sustained, and sets the next one to try. */
   #raise(nowMs: number): void {
-    this.#wasBorne = true;
+    this.#wasSustained = true;
     this.isChecking = false;
     this.#good = this.rate;
     this.#floor = Math.max(this.#floor, this.rate);

@@ -1,38 +1,38 @@
-/** Before anything is known, this share of throttles may be stray. */
+/** The share of throttles that may be stray before anything is known. */
 const assumedStray = 0.05;
 
-/** That everything is refused is believed once it explains the last responses better than strays by this factor. */
+/** How much better a service that refuses everything must explain the last responses than strays do. */
 const odds = 500;
 
-/** The same where strays are known: there are many of them, and chance has more opportunities. */
+/** The same with known strays, among which chance has more opportunities. */
 const knownOdds = 1e5;
 
-/** After the first throttle, the fewest further ones that give a share. */
+/** The fewest throttles after the first one that give a share. */
 const throttlesMin = 3;
 
-/** More throttles than known strays explain by this many standard deviations may be a limit. */
+/** The standard deviations above known strays from which throttles may be a limit. */
 const deviations = 3;
 
 /** Less time gives no rate. */
 const countMinMs = 1000;
 
-/** A count ends after this many responses: three throttles in them are no sign of a limit. */
+/** The responses after which a count ends: three throttles in them do not show a limit. */
 const countMax = 1000;
 
-/** Strays up to these shares are told from a limit: more while a check is counting them, and never more than half. */
+/** The shares up to which strays are told from a limit: while a check counts them, and at most. */
 const checkedStray = 0.25;
 const mostStray = 0.5;
 
 /**
- * Tells a limit from stray throttles, by the last responses: many services throttle a share of the requests whatever
- * their rate, such as a busy node of several does. Times are those that the caller passes.
+ * Tells a limit from stray throttles by the last responses: many services throttle a share of requests at any rate, such
+ * as those to one busy node. Times are those that the caller passes.
  */
 export class ThrottleShare {
-  /** The share of requests that is throttled whatever the rate, 0 to 1, as far as is known. */
+  /** The share of requests that is throttled at any rate, 0 to 1, if known. */
   stray = 0;
-  /** Whether it is being checked how many throttles are stray: many may be. */
+  /** Whether a check is counting strays. */
   isChecking = false;
-  /** A sequential test (CUSUM): the log of how much better a limit explains the last responses than strays do. */
+  /** A sequential test (CUSUM): the log of how much better a limit explains the last responses than strays. */
   #score = 0;
   // The count, which begins with a throttle.
   #sinceMs = 0;
@@ -40,7 +40,7 @@ export class ThrottleShare {
   #starts = 0;
   #responses = 0;
   #throttles = 0;
-  // The places that throttled requests left empty, since #emptyMs.
+  // The slots that throttled requests left empty, since #emptyMs.
   #emptied = 0;
   #emptyMs = 0;
 
@@ -52,7 +52,7 @@ export class ThrottleShare {
     this.#throttles = 0;
   }
 
-  /** Records that a request starts. */
+  /** Records the start of a request. */
   started(): void {
     this.#starts += 1;
   }
@@ -89,7 +89,7 @@ export class ThrottleShare {
     return true;
   }
 
-  /** The share that is throttled where that is more than strays explain, else 0. */
+  /** The throttled share if it is more than strays explain, else 0. */
   excess(nowMs: number): number {
     if (nowMs - this.#firstMs < countMinMs) return 0;
     const expected = this.stray * this.#responses;
@@ -97,16 +97,16 @@ export class ThrottleShare {
     return isMore ? this.#throttles / this.#responses : 0;
   }
 
-  /** The requests a second that were sent since the count began. */
+  /** The rate of requests since the count began. */
   sentPerSecond(nowMs: number): number {
     return (this.#starts * 1000) / (nowMs - this.#firstMs);
   }
 
   /**
-   * The number of requests that may be under way where `limit` may otherwise: the place of a throttled request stays
-   * empty until a later one is accepted, so that a service that refuses everything is not asked over and over.
+   * The concurrency of a `limit`: the slot of a throttled request stays empty until a later one is accepted, so that a
+   * service that refuses everything gets fewer requests.
    */
-  placesOf(limit: number): number {
+  slotsOf(limit: number): number {
     return this.stray > 0 ? limit : Math.max(1, limit - this.#emptied);
   }
 
