@@ -4,7 +4,7 @@ import { collect } from '../cli/field-flags.ts';
 import { choiceOption, perSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
-import { type CellType, cellTypes, type EmptyCell, type RowAction, type RowFormat, type Shard } from '../rows/types.ts';
+import { type CellType, cellTypes, type RowAction, type RowsOptions, type Shard } from '../rows/types.ts';
 import { parseNames } from '../settings/setting.ts';
 import { type KeySource, parseKeySource } from './keys.ts';
 
@@ -37,19 +37,9 @@ export interface BulkFlags extends MaxDeleteFlag {
 }
 
 /** Options for reading rows. */
-export interface ReadingOptions {
-  readonly format: RowFormat | undefined;
-  readonly delimiter: string | undefined;
-  readonly encoding: string | undefined;
-  readonly rename: ReadonlyMap<string, string>;
-  readonly only: readonly string[] | undefined;
-  readonly types: ReadonlyMap<string, CellType>;
-  readonly empty: EmptyCell;
-  readonly idColumn: string;
-  readonly rows: 'auto' | 'items' | 'fields';
-}
+type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'shard' | 'blockBytes'>;
 
-/** Limits of a run, and its output files. */
+/** Limits of a run, its output files and its lock. */
 export interface RunLimits {
   readonly concurrency: number;
   readonly ratePerSecond: number | undefined;

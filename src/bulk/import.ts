@@ -2,8 +2,6 @@
  * Runs an action over the rows of a file: `listctl items create --from tasks.csv`. Checks the whole file, decides what to do
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
-import { createRequest, deleteRequest, getRequest, updateRequest } from '../api/requests.ts';
-import type { ApiRequest } from '../api/transport.ts';
 import { takeStdin } from '../cli/file-args.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import { confirm } from '../cli/prompts.ts';
@@ -12,7 +10,7 @@ import { warnOfExpiry } from '../cli/token-expiry.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
-import type { Fields, ListRef } from '../core/item.ts';
+import type { Fields } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
@@ -29,7 +27,7 @@ import type { BulkOptions } from './flags.ts';
 import type { Replay } from './journal-read.ts';
 import { formatKeySource, IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
 import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
-import { createRowSender, type RunPlan } from './plan.ts';
+import { createRowSender, type RunPlan, toOperation } from './plan.ts';
 import {
   type CommandFiles,
   checkJournalPath,
@@ -91,32 +89,14 @@ async function* requestsOf(
 ): AsyncGenerator<PlannedRequest> {
   const list = session.settings.list();
   const { action } = file.options;
+  const given = new IdSet();
   for await (const block of file.blocks()) {
     for (const row of block) {
       if (row.problem !== undefined) continue;
-      const { method, path, headers } = requestOf(row, action, list, keyOf?.(row));
+      const { method, path, headers } = toOperation(row, action, list, keyOf?.(row), given).request;
       const body = action === 'create' || action === 'update' ? { body: { fields: row.fields } } : {};
       yield { method, url: session.settings.address() + path, headers, ...body };
     }
-  }
-}
-
-function requestOf(
-  { id = '', fields }: Row,
-  action: RowsFile['options']['action'],
-  list: ListRef,
-  key: string | undefined,
-): ApiRequest {
-  const ref = { ...list, id };
-  switch (action) {
-    case 'create':
-      return createRequest(list, fields, key);
-    case 'get':
-      return getRequest(ref);
-    case 'update':
-      return updateRequest(ref, fields);
-    case 'delete':
-      return deleteRequest(ref);
   }
 }
 
@@ -416,7 +396,7 @@ async function planOf(
     },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, inDoubt, present }),
-    createSender: (client) => createRowSender({ action, list: list(), client, sendsKeys, ignoreMissing, given, keyOf }),
+    createSender: (client) => createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps(resumeCommand(session.command.words), action === 'create' && idempotency !== 'honored'),
   };

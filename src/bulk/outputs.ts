@@ -133,13 +133,20 @@ async function summaryFile(file: string, session: Session): Promise<(text: strin
   const output = await openOutput(file, '--summary-json', host);
   return async (text) => {
     try {
-      await output.write([text]);
-      return undefined;
-    } catch (error) {
-      if (error instanceof Failure) return error;
-      throw error;
+      return await failureOf(() => output.write([text]));
     } finally {
       await output.close();
     }
   };
+}
+
+/** Returns the failure of work instead of throwing it, so that the summary is printed. */
+export async function failureOf(work: () => Promise<void>): Promise<Failure | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
 }

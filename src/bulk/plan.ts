@@ -2,8 +2,8 @@
 import type { AttemptResult, Client, Operation } from '../api/client.ts';
 import { createOperation, deleteOperation, getOperation, updateOperation } from '../api/items.ts';
 import { Failure } from '../core/errors.ts';
-import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
-import type { RowAction } from '../rows/types.ts';
+import type { Item, ItemRef, ListRef } from '../core/item.ts';
+import type { Row, RowAction } from '../rows/types.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts } from './journal-format.ts';
 import { type IdSet, payloadHash, rowKeys } from './keys.ts';
@@ -59,12 +59,12 @@ export type DeletedItem = { readonly id: string };
 
 /** Makes the request that deletes an item; its result is the id. */
 export function deleteById(ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
-  const question = deleteOperation(ref, ifMatch);
-  const read: Operation<DeletedItem>['read'] = (answer) => {
-    question.read(answer);
+  const operation = deleteOperation(ref, ifMatch);
+  const read: Operation<DeletedItem>['read'] = (response) => {
+    operation.read(response);
     return { id: ref.id };
   };
-  return { ...question, read, check: undefined };
+  return { ...operation, read, check: undefined };
 }
 
 /** Turns a "not found" into a success with this value. */
@@ -79,61 +79,58 @@ export function isMissing(step: AttemptResult<unknown>): boolean {
   return failure instanceof Failure && failure.kind === 'not-found';
 }
 
-/** The parts of a row that are sent. */
-export interface SentRow {
-  readonly number: number;
-  readonly id?: string | undefined;
-  readonly fields?: Fields;
-}
-
 /** The item, or the id of a deleted one. */
 export type SentResult = Item | DeletedItem;
 
-/** Options for a sender. */
-export interface SenderOptions<R> {
-  readonly action: RowAction;
-  readonly list: ListRef;
-  readonly client: Client;
-  readonly sendsKeys: boolean;
-  /** Derives the key of a row; undefined for random keys. */
-  readonly keyOf?: ((row: R) => string) | undefined;
-  /** Counts a missing item as deleted. */
-  readonly ignoreMissing: boolean;
-  /** The ids of the items that this run created. */
-  readonly given: IdSet;
+/** A row of a file; only good ones are sent. */
+type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>>;
+
+/** Makes the request of a row; `given` takes the id of a created item. */
+export function toOperation(
+  { id = '', fields = {} }: SentRow,
+  action: RowAction,
+  { site, list }: ListRef,
+  key: string | undefined,
+  given: IdSet,
+): Operation<SentResult> {
+  switch (action) {
+    case 'create':
+      return createOperation({ site, list }, fields, key, given);
+    case 'get':
+      return getOperation({ site, list, id });
+    case 'update':
+      return updateOperation({ site, list, id }, fields);
+    case 'delete':
+      return deleteById({ site, list, id });
+  }
 }
 
 /** Makes the sender of an action. */
-export function createRowSender<R extends SentRow>(options: SenderOptions<R>): Sender<R, SentResult> {
-  const { action, client, sendsKeys, ignoreMissing, keyOf = rowKeys() } = options;
-  const questionOf = questions[action];
+export function createRowSender<R extends SentRow>(
+  action: RowAction,
+  list: ListRef,
+  client: Client,
+  options: {
+    readonly sendsKeys: boolean;
+    /** Derives the key of a row; undefined for random keys. */
+    readonly keyOf: ((row: R) => string) | undefined;
+    /** Counts a missing item as deleted. */
+    readonly ignoreMissing: boolean;
+    /** The ids of the items that this run created. */
+    readonly given: IdSet;
+  },
+): Sender<R, SentResult> {
+  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, given } = options;
   return {
     isRead: action === 'get',
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
-    begin: (row, rowKey, sentMsAgo) => {
-      const question = questionOf(row, options, rowKey ?? undefined);
-      const exchange = client.startAttempts(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
-      if (!ignoreMissing) return exchange;
-      return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: row.id ?? '' }) };
+    begin: (row, key, sentMsAgo) => {
+      const operation = toOperation(row, action, list, key ?? undefined, given);
+      const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
+      if (!ignoreMissing) return attempts;
+      return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: row.id ?? '' }) };
     },
     toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? value.etag : undefined }),
   };
-}
-
-type QuestionOf = (
-  row: SentRow,
-  options: Pick<SenderOptions<never>, 'list' | 'given'>,
-  key: string | undefined,
-) => Operation<SentResult>;
-
-const questions: Readonly<Record<RowAction, QuestionOf>> = {
-  create: ({ fields = {} }, { list, given }, key) => createOperation(list, fields, key, given),
-  get: (row, { list }) => getOperation(refOf(row, list)),
-  update: (row, { list }) => updateOperation(refOf(row, list), row.fields ?? {}),
-  delete: (row, { list }) => deleteById(refOf(row, list)),
-};
-
-function refOf({ id = '' }: SentRow, { site, list }: ListRef): ItemRef {
-  return { site, list, id };
 }

@@ -6,6 +6,7 @@ import { countOf, oneLine } from '../core/text.ts';
 import { shellWord } from '../output/request.ts';
 import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
+import { failureOf } from './outputs.ts';
 import { Pace } from './pace.ts';
 import type { KnownResults, PlannedRow, RunPlan } from './plan.ts';
 import type { RunRecording } from './record.ts';
@@ -36,7 +37,8 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   if (ended === undefined) throw new Error('the run has not ended');
   const { totals, recorded } = ended;
   const isPrinted = unprinted === undefined && ended.hasAllResults;
-  const rejected = await endRejects(plan, isPrinted);
+  // Rows are missing in the rejects file if results or records could not be written.
+  const rejected = await failureOf(async () => (isPrinted ? plan.rejects?.end() : plan.rejects?.discard()));
   const stoppedBy = unprintedFailure(unprinted ?? ended.stoppedBy, isPrinted) ?? rejected ?? ended.stoppedBy;
   const next = nextOf(plan, totals, recorded?.word);
   const failure = endingOf(plan, { totals, stoppedBy }, next, report);
@@ -65,22 +67,6 @@ function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefin
     hint: 'resume with --resume: rows that are done are not sent again',
     cause: error,
   });
-}
-
-/** Writes the rejects file; returns the failure instead of throwing, so that the summary is printed. */
-async function endRejects<R extends PlannedRow>(
-  { rejects }: Pick<RunPlan<R>, 'rejects'>,
-  isPrinted: boolean,
-): Promise<Failure | undefined> {
-  try {
-    // Rows are missing in it if results or records could not be written.
-    if (isPrinted) await rejects?.end();
-    else rejects?.discard();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
 }
 
 /** Ends a read early, when stdout was closed. */
@@ -147,7 +133,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     report.attach(progress, recorded?.word);
     try {
       const end = await running.ended;
-      const unrecorded = await closeFailure(recorded);
+      const unrecorded = await failureOf(async () => recorded?.journal.close());
       return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, recorded };
     } finally {
       progress.end();
@@ -155,17 +141,6 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
   } finally {
     stops.end();
     await recorded?.journal.close();
-  }
-}
-
-/** Closes the journal; returns the failure instead of throwing, so that the summary is printed. */
-async function closeFailure(recorded: RunRecording | undefined): Promise<Failure | undefined> {
-  try {
-    await recorded?.journal.close();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
   }
 }
 
@@ -257,20 +232,14 @@ function namesText(names: readonly string[], count: number): string {
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** The signals of a graceful stop. */
-export interface GracefulStop {
-  /** Stops sending. */
-  readonly signal: AbortSignal;
-  /** Stops waiting for requests in flight. */
-  readonly abort: AbortSignal;
-  end(): void;
-}
-
 /** How long requests in flight are awaited, in milliseconds (docs/decisions.md, stops-1). */
 const graceMs = { SIGINT: 60_000, SIGTERM: 10_000, SIGHUP: 10_000 } as const;
 
-/** Stops in two stages: the first signal waits for requests in flight, the second does not. Reads need not be awaited. */
-export function startGracefulStop(host: Host, isRead: boolean): GracefulStop {
+/**
+ * Stops in two stages: `signal` stops sending, and `abort` waiting for requests in flight: after a second stop signal or
+ * some time, for reads at once.
+ */
+export function startGracefulStop(host: Host, isRead: boolean) {
   const { signal, forceStop, clock } = host;
   const aborting = new AbortController();
   const ended = new AbortController();
