@@ -402,7 +402,7 @@ async function wholeText(input: Input, rows: RowsOptions, max: number): Promise<
 }
 
 function textOf(input: Input, { blockBytes, encoding }: RowsOptions): AsyncGenerator<string> {
-  return decodeText(contentBytes(input, { blockBytes }), { encoding, name: nameOf(input.name) });
+  return decodeText(contentBytes(input, { blockBytes }), nameOf(input.name), encoding);
 }
 
 /** What the file and the flag say, which must be the same where both do. */

@@ -4,7 +4,7 @@ import { collect } from '../cli/field-flags.ts';
 import { choiceOption, perSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
-import { type CellType, cellTypes, type RowAction, type RowsOptions, type Shard } from '../rows/types.ts';
+import { type CellType, cellTypes, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { parseNames } from '../settings/setting.ts';
 import { type KeySource, parseKeySource } from './keys.ts';
 
@@ -61,7 +61,7 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly hasJournal: boolean;
   /** Undefined for the default of the action. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
-  readonly shard: Shard | undefined;
+  readonly shard: RowsOptions['shard'];
   /** The source of derived keys; undefined for random keys. */
   readonly keysFrom: KeySource | undefined;
   /** The maximum number of deletions; undefined for no limit. */
@@ -223,7 +223,7 @@ function parseRate(text: string): number {
 }
 
 /** A single shard is every row, as without the flag. */
-function parseShard(text: string): Shard | undefined {
+function parseShard(text: string): RowsOptions['shard'] {
   const [, index = '', count = ''] = /^(\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard.count === 1 ? undefined : shard;

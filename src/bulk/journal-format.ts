@@ -10,8 +10,6 @@ export const journalVersion = 1;
 
 export const rowsMax = 1_000_000_000;
 
-export type RunAction = 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
-
 /** The first line of a journal. Holds hashes and ids, never a token or a field's value (docs/decisions.md, journal-6). */
 export interface JournalHeader {
   readonly listctl: 'journal';
@@ -20,7 +18,7 @@ export interface JournalHeader {
   readonly run: string;
   /** The version of listctl that started it. */
   readonly tool: string;
-  readonly action: RunAction;
+  readonly action: 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
   readonly origin: string;
   readonly site: string;
   readonly list: string;

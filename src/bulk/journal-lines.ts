@@ -95,18 +95,6 @@ export const fileIo: JournalIo = {
   modifiedMs: (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NaN,
 };
 
-export interface PlacedHeader {
-  readonly header: JournalHeader;
-  /** The length of its line with the LF: where the groups begin. */
-  readonly lengthBytes: number;
-}
-
-/** A group and the offset of its line. */
-export interface PlacedGroup {
-  readonly group: JournalGroup;
-  readonly offsetBytes: number;
-}
-
 /** The end of a journal. */
 export interface JournalTail {
   /** The length of its whole lines. */
@@ -121,12 +109,15 @@ const headerBytesMax = 1_048_576;
 const lineBytesMax = 67_108_864;
 
 /**
- * Reads the first line.
+ * Reads the first line, and returns its length with the LF: where the groups begin.
  *
  * @returns undefined if there is no file. An empty file is damage: a journal gets its name with its first line
  * @throws {Failure} local-file
  */
-export function readHeader(path: string, io: JournalIo): PlacedHeader | undefined {
+export function readHeader(
+  path: string,
+  io: JournalIo,
+): { readonly header: JournalHeader; readonly lengthBytes: number } | undefined {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) return undefined;
   try {
@@ -157,7 +148,7 @@ export function beginsAsJournal(path: string, io: JournalIo = fileIo): boolean {
 }
 
 /**
- * Reads every group, in blocks, and yields to other work between them.
+ * Reads every group with the offset of its line, in blocks, and yields to other work between them.
  *
  * @throws {Failure} local-file, with the byte, at the first line that is damaged
  */
@@ -165,7 +156,7 @@ export async function* readGroups(
   path: string,
   fromBytes: number,
   io: JournalIo,
-): AsyncGenerator<PlacedGroup, JournalTail> {
+): AsyncGenerator<{ readonly group: JournalGroup; readonly offsetBytes: number }, JournalTail> {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) throw journalFault('read', path, new Error('it was removed'));
   try {

@@ -1,6 +1,7 @@
 /** Replays a journal: the state of every row of a run (docs/decisions.md, journal-4). */
 import type {
   IntentRecord,
+  JournalGroup,
   JournalHeader,
   JournalRecord,
   RowCounts,
@@ -8,7 +9,7 @@ import type {
   RunTotals,
   SessionStart,
 } from './journal-format.ts';
-import { damagedJournal, fileIo, type JournalIo, type PlacedGroup, readGroups, readHeader } from './journal-lines.ts';
+import { damagedJournal, fileIo, type JournalIo, readGroups, readHeader } from './journal-lines.ts';
 import type { IdSet, SentMoment } from './keys.ts';
 
 /** `pending` includes rows that were not sent, refused for now, or resolved as not applied. */
@@ -285,7 +286,7 @@ export async function readJournal(
   const history = new History(path, rows, header.action === 'create' ? given : undefined);
   const groups = readGroups(path, start.lengthBytes, io);
   let next = await groups.next();
-  for (; !next.done; next = await groups.next()) history.take(next.value);
+  for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
   history.endSession(boot);
   const { sessions, nextSeq, ended, lastAt } = history;
   return {
@@ -335,7 +336,7 @@ class History {
     this.#given = given;
   }
 
-  take({ group: [timeMs, ...records], offsetBytes }: PlacedGroup): void {
+  take([timeMs, ...records]: JournalGroup, offsetBytes: number): void {
     for (const record of records) {
       if (record[0] !== 'B' && this.sessions.length === 0) {
         throw damagedJournal(this.#path, offsetBytes, 'no session was started');

@@ -45,7 +45,7 @@ export interface RunInput {
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
   /** Finds the first row that is done or in doubt in a run, and has changed since. */
-  readonly changedRow: (before: Replay) => Promise<ChangedRow | undefined>;
+  readonly changedRow: (before: Replay) => Promise<Row | BadRow | undefined>;
 }
 
 /**
@@ -147,27 +147,19 @@ function otherRecord({ header }: Replay, journal: string): Failure {
   });
 }
 
-/** A row that was sent with other values than the input has now. */
-export interface ChangedRow {
-  readonly number: number;
-  readonly line: number;
-}
-
 /** As `RunInput.changedRow`, over a file. */
-export async function findChangedRow(before: Replay, file: RowsFile): Promise<ChangedRow | undefined> {
+export async function findChangedRow(before: Replay, file: RowsFile): Promise<Row | BadRow | undefined> {
   for await (const block of file.blocks()) {
     for (const row of block) {
       const state = row.number > before.header.input.rows ? 'pending' : before.stateOf(row.number);
       if (state !== 'done' && state !== 'in-doubt') continue;
-      if (row.problem !== undefined || hashOf(row) !== before.hashOf(row.number)) {
-        return { number: row.number, line: row.line };
-      }
+      if (row.problem !== undefined || hashOf(row) !== before.hashOf(row.number)) return row;
     }
   }
   return undefined;
 }
 
-function rowChanged({ header }: Pick<Replay, 'header'>, { number, line }: ChangedRow): Failure {
+function rowChanged({ header }: Pick<Replay, 'header'>, { number, line }: Row | BadRow): Failure {
   return new Failure('usage', `row ${number} (line ${line}) changed since run ${header.run} sent it`, {
     hint: 'restore its values, or pass --restart to send every row of this input; nothing was sent',
   });

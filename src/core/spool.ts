@@ -145,13 +145,7 @@ export async function spoolBytes(
   }
 }
 
-interface PrivateFile {
-  readonly descriptor: number;
-  readonly directory: string;
-  remove(): void;
-}
-
-function openPrivate(directory: string | undefined): PrivateFile {
+function openPrivate(directory: string | undefined): ReturnType<typeof openTemporary> {
   if (directory === undefined) return tryBytes(tmpdir(), openTemporary);
   try {
     makePrivateDirectory(directory);
@@ -164,7 +158,7 @@ function openPrivate(directory: string | undefined): PrivateFile {
 }
 
 /** Opens a file in a new directory, which mkdtemp makes with mode 0700. */
-function openTemporary(): PrivateFile {
+function openTemporary() {
   const directory = mkdtempSync(join(tmpdir(), 'listctl-'));
   try {
     const remove = () => rmSync(directory, { recursive: true, force: true });

@@ -42,13 +42,6 @@ export class YamlSyntaxError extends SyntaxError {
   }
 }
 
-/** A document and its places. */
-export interface YamlDocument {
-  readonly value: JsonValue;
-  /** Finds an object or list of the document, or a member of it; undefined for other values. */
-  placeOf(value: JsonValue, member?: string | number): YamlPlace | undefined;
-}
-
 /** Limits of a document (docs/decisions.md, limits-3); `aliased` is the number of values that aliases may add. */
 const limits = {
   depth: 128,
@@ -69,11 +62,11 @@ export function parseYaml(text: string): JsonValue {
 }
 
 /**
- * As `parseYaml`, with places.
+ * As `parseYaml`, with a function that finds an object or list of the document, or a member of it.
  *
  * @throws {YamlSyntaxError}
  */
-export function readYaml(text: string): YamlDocument {
+export function readYaml(text: string) {
   const lines = new LineCounter();
   const placeAt: PlaceAt = (offset) => {
     const { line, col } = lines.linePos(Math.max(0, offset));
@@ -83,7 +76,8 @@ export function readYaml(text: string): YamlDocument {
   const document = documentOf(text, lines, placeAt);
   const reader = new Reader(placeAt);
   const value = document.contents === null ? null : reader.read(document.contents as ParsedNode, 0).value;
-  return { value, placeOf: (of, member) => reader.placeOf(of, member) };
+  const placeOf = (of: JsonValue, member?: string | number) => reader.placeOf(of, member);
+  return { value, placeOf };
 }
 
 function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {

@@ -47,16 +47,13 @@ function prefixBytes({ descriptor }: Input, start: number, units: number): numbe
   return Buffer.byteLength(bytes.toString('utf8', 0, length).slice(0, units));
 }
 
-/** A bad row with its byte offset, from 0, if the file is JSON or JSONL in UTF-8. */
-type PlacedBadRow = BadRow & { readonly byte?: number | undefined };
-
 /** The rows of a file, counted over all shards unless named otherwise. */
 export interface Check {
   /** Good and bad ones. */
   readonly rows: number;
   readonly ofShard: number;
   /** The first 1,000. */
-  readonly bad: readonly PlacedBadRow[];
+  readonly bad: readonly BadRow[];
   readonly badCount: number;
   readonly badOfShard: number;
   readonly sizeBytes: number;
@@ -106,7 +103,7 @@ export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => v
   };
 }
 
-async function placed({ input, format, options }: RowsFile, bad: readonly BadRow[]): Promise<readonly PlacedBadRow[]> {
+async function placed({ input, format, options }: RowsFile, bad: readonly BadRow[]): Promise<readonly BadRow[]> {
   if ((format !== 'json' && format !== 'jsonl') || options.encoding !== undefined) return bad;
   const places = await bytePlaces(input, bad);
   return bad.map((row) => ({ ...row, byte: places.get(row) }));
@@ -127,7 +124,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
 }
 
 /** The failure of a bad row, after its place: `line 4, column 2: …`. */
-export function badRowFailure(row: PlacedBadRow, { header }: Pick<RowsFile, 'header'>): Failure {
+export function badRowFailure(row: BadRow, { header }: Pick<RowsFile, 'header'>): Failure {
   const { number, line, column, byte, problem: reason } = row;
   const columnName = column === undefined ? undefined : header[column - 1];
   const places = [`line ${line}`, ...(column === undefined ? [] : [`column ${column}`])].join(', ');

@@ -6,7 +6,6 @@ import { nearestName } from '../core/text.ts';
 import {
   type CellType,
   cellTypes,
-  type EmptyCell,
   quoted,
   type RawRow,
   type RowFault,
@@ -149,7 +148,7 @@ type CellValue = { readonly value: JsonValue | undefined } | { readonly problem:
  * Parses a cell. Strings keep their blanks, other values do not; a number keeps its digits; true and false may have any
  * case, as in spreadsheets.
  */
-function parseCell(text: string, type: CellType, empty: EmptyCell): CellValue {
+function parseCell(text: string, type: CellType, empty: RowsOptions['empty']): CellValue {
   if (text === '') return emptyValues[empty];
   switch (type) {
     case 'string':
@@ -165,7 +164,7 @@ function parseCell(text: string, type: CellType, empty: EmptyCell): CellValue {
   }
 }
 
-const emptyValues: Readonly<Record<EmptyCell, CellValue>> = {
+const emptyValues: Readonly<Record<RowsOptions['empty'], CellValue>> = {
   omit: { value: undefined },
   string: { value: '' },
   null: { value: null },

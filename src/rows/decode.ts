@@ -4,9 +4,6 @@ import { Failure } from '../core/errors.ts';
 import { firstBadByte } from '../core/files.ts';
 import { beginningOf, rowLengthMax } from './types.ts';
 
-/** The label of an encoding, default UTF-8, and the name of the input for messages. */
-type TextOptions = { readonly encoding: string | undefined; readonly name: string };
-
 /** Decodes bytes that come in parts; a character may be split between two. */
 interface Decoder {
   decode(bytes: Uint8Array): string;
@@ -17,9 +14,15 @@ interface Decoder {
 /**
  * Decodes bytes, without a byte order mark, which takes precedence over the label (WHATWG Encoding, "decode").
  *
+ * @param name of the input, for messages
+ * @param label of TextDecoder
  * @throws {Failure} usage, if the label is unknown, or with the offset of a byte that is not in that encoding
  */
-export async function* decodeText(bytes: AsyncIterable<Uint8Array>, options: TextOptions): AsyncGenerator<string> {
+export async function* decodeText(
+  bytes: AsyncIterable<Uint8Array>,
+  name: string,
+  label = 'utf-8',
+): AsyncGenerator<string> {
   let start: Buffer = Buffer.alloc(0);
   let decoder: Decoder | undefined;
   for await (const block of bytes) {
@@ -30,22 +33,26 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, options: Tex
     start = Buffer.concat([start, block]);
     // The longest mark has three bytes.
     if (start.length < 3) continue;
-    const begun = beginDecoding(start, options);
+    const begun = beginDecoding(start, name, label);
     ({ decoder } = begun);
     yield begun.text;
   }
-  const begun = decoder === undefined ? beginDecoding(start, options) : { decoder, text: '' };
+  const begun = decoder === undefined ? beginDecoding(start, name, label) : { decoder, text: '' };
   yield begun.text;
   yield begun.decoder.end();
 }
 
 /** Makes the decoder of a file, and decodes its first bytes. */
-function beginDecoding(start: Buffer, options: TextOptions): { readonly decoder: Decoder; readonly text: string } {
+function beginDecoding(
+  start: Buffer,
+  name: string,
+  label: string,
+): { readonly decoder: Decoder; readonly text: string } {
   const mark = marks.find(({ bytes }) => start.subarray(0, bytes.length).equals(bytes));
-  const label = checkLabel(options.encoding ?? 'utf-8');
-  const encoding = mark?.encoding ?? label;
+  const labeled = checkLabel(label);
+  const encoding = mark?.encoding ?? labeled;
   const markBytes = mark?.bytes.length ?? 0;
-  const decoder = (own[encoding] ?? otherDecoder)({ ...options, encoding, markBytes });
+  const decoder = (own[encoding] ?? otherDecoder)({ name, encoding, markBytes });
   return { decoder, text: decoder.decode(start.subarray(markBytes)) };
 }
 

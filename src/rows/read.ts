@@ -270,7 +270,7 @@ function textOf(
   { onBytes, onContent }: Pass = {},
 ): AsyncGenerator<string> {
   const bytes = contentBytes(input, { blockBytes, onBytes, onContent });
-  return decodeText(bytes, { encoding, name: nameOf(input.name) });
+  return decodeText(bytes, nameOf(input.name), encoding);
 }
 
 /** Detects the format of a stream, which has no extension, by its first character. */

@@ -39,7 +39,10 @@ export interface RowFault {
 }
 
 /** A row that cannot be sent. */
-export interface BadRow extends RowFault, Pick<Row, 'number' | 'line' | 'source'> {}
+export interface BadRow extends RowFault, Pick<Row, 'number' | 'line' | 'source'> {
+  /** The byte of the file, from 0, if it is JSON or JSONL in UTF-8; known after a check. */
+  readonly byte?: number | undefined;
+}
 
 /** A row before its columns are interpreted. */
 export interface RawRow extends Pick<Row, 'line' | 'source'> {
@@ -58,16 +61,6 @@ export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'ids';
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
 export type CellType = (typeof cellTypes)[number];
 
-/** The meaning of an empty cell: no field, an empty string, or null, which clears the field. */
-export type EmptyCell = 'omit' | 'string' | 'null';
-
-/** One of `count` shares of the rows, by their numbers. */
-export interface Shard {
-  /** From 1. */
-  readonly index: number;
-  readonly count: number;
-}
-
 export interface RowsOptions {
   readonly action: RowAction;
   /** Default: by the name of the file, or the content of a stream. */
@@ -82,15 +75,16 @@ export interface RowsOptions {
   readonly only?: readonly string[] | undefined;
   /** By column; `*` for all others. */
   readonly types: ReadonlyMap<string, CellType>;
-  readonly empty: EmptyCell;
+  /** The meaning of an empty cell: no field, an empty string, or null, which clears the field. */
+  readonly empty: 'omit' | 'string' | 'null';
   /** The column or member with the id. */
   readonly idColumn: string;
   /** The shape of a JSON object: an item with `fields`, or the fields themselves. */
   readonly rows: 'auto' | 'items' | 'fields';
   /** Fields that override those of every row. */
   readonly common: Fields;
-  /** Undefined for every row. */
-  readonly shard?: Shard | undefined;
+  /** One of `count` shares of the rows, by their numbers, from 1; undefined for every row. */
+  readonly shard?: { readonly index: number; readonly count: number } | undefined;
   /** The size of a read: for tests. */
   readonly blockBytes?: number | undefined;
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { NumberToken } from '../../../src/core/json.ts';
 import { badRowFailure, badRowsFailure } from '../../../src/rows/check.ts';
-import type { CellType, EmptyCell, RowsOptions } from '../../../src/rows/types.ts';
+import type { CellType, RowsOptions } from '../../../src/rows/types.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 const types = (...all: readonly (readonly [string, CellType])[]) => ({ types: new Map(all) });
@@ -100,7 +100,7 @@ describe('the type of a cell', () => {
     ['omit', {}],
     ['string', { A: '', B: '' }],
     ['null', { A: null, B: null }],
-  ] as const)('an empty cell with --empty %s, whatever its type', async (empty: EmptyCell, fields) => {
+  ] as const)('an empty cell with --empty %s, whatever its type', async (empty: RowsOptions['empty'], fields) => {
     for (const text of ['A:number,B,C\n,"",1\n', 'A:json,B,C\n"",,1\n']) {
       expect(told(await rowsFrom('a.csv', text, { empty }))).toEqual([{ ...fields, C: '1' }]);
     }
