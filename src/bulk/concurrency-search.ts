@@ -29,7 +29,6 @@ const cut = 0.7;
  * latency, which rises in many services before the rate stops rising. Times are those that the caller passes.
  */
 export class ConcurrencySearch {
-  /** The maximum concurrency. */
   limit: number;
   readonly #limitMax: number;
   #isOn = true;

@@ -36,7 +36,6 @@ export interface BulkFlags extends MaxDeleteFlag {
   readonly idempotencyKeyFrom?: string;
 }
 
-/** Options for reading rows. */
 type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'shard' | 'blockBytes'>;
 
 /** Limits of a run, its output files and its lock. */
@@ -45,7 +44,6 @@ export interface RunLimits {
   readonly ratePerSecond: number | undefined;
   readonly maxErrors: number;
   readonly rejects: string | undefined;
-  /** `-` is stdout. */
   readonly summaryJson: string | undefined;
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
@@ -57,14 +55,11 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly resume: boolean;
   readonly restart: boolean;
   readonly journal: string | undefined;
-  /** False for `--journal none`. */
   readonly hasJournal: boolean;
   /** Undefined for the default of the action. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: RowsOptions['shard'];
-  /** The source of derived keys; undefined for random keys. */
   readonly keysFrom: KeySource | undefined;
-  /** The maximum number of deletions; undefined for no limit. */
   readonly maxDelete: number | undefined;
 }
 

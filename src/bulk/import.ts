@@ -60,7 +60,6 @@ import { nextSteps, resumeCommand, sendRows } from './send.ts';
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
 
-/** Prints the requests without sending them. */
 async function showDryRun(
   file: RowsFile,
   check: Check,
@@ -103,9 +102,7 @@ async function* requestsOf(
 /** The command of a bulk run; the flags of `--from` are in `BulkOptions`. */
 export interface ImportCommand {
   readonly action: RowAction;
-  /** The past tense of the action: `created`. */
   readonly done: string;
-  /** As typed; `-` is stdin. */
   readonly from: string;
   /** Fields that override those of every row. */
   readonly common: Fields;
@@ -273,7 +270,6 @@ function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure 
   });
 }
 
-/** Hashes the options that map columns to fields. */
 function mappingOf({ options, format, delimiter }: RowsFile): string {
   const { rename, only, types, empty, idColumn, rows, common, encoding } = options;
   const facts = [format, delimiter, encoding, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
@@ -320,7 +316,6 @@ async function overlapOf({ command, options, input }: FileRun, record: RunRecord
   return other && askToOverlap(other, input, journal);
 }
 
-/** Asks for confirmation if the decision needs it. */
 async function confirmResume(
   decision: ResumeDecision,
   session: Session,

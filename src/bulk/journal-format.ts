@@ -14,9 +14,7 @@ export const rowsMax = 1_000_000_000;
 export interface JournalHeader {
   readonly listctl: 'journal';
   readonly version: typeof journalVersion;
-  /** The id of the run, from `newRunId`. */
   readonly run: string;
-  /** The version of listctl that started it. */
   readonly tool: string;
   readonly action: 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
   readonly origin: string;
@@ -51,7 +49,6 @@ export interface SessionStart {
   readonly boot: string;
   /** The maximum number of concurrent requests; 0 if none is sent. */
   readonly limit: number;
-  /** The version of listctl. */
   readonly tool: string;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
@@ -66,7 +63,6 @@ export interface RowCounts {
   readonly invalid: number;
   readonly inDoubt: number;
   readonly skipped: number;
-  /** Remaining rows. */
   readonly left: number;
 }
 

@@ -68,7 +68,6 @@ export interface JournalIo extends FileIo {
   /** Whether the path still leads to the file of a descriptor. */
   isAt(descriptor: number, path: string): boolean;
   truncate(descriptor: number, lengthBytes: number): void;
-  /** An asynchronous fdatasync. */
   syncData(descriptor: number): Promise<void>;
   /** Makes a directory and its parents with mode 0700; returns those that it made, outermost first. */
   makeDirectory(path: string): readonly string[];
@@ -97,7 +96,6 @@ export const fileIo: JournalIo = {
 
 /** The end of a journal. */
 export interface JournalTail {
-  /** The length of its whole lines. */
   readonly lengthBytes: number;
   /** The length of an incomplete last line, or of the NULs of a lost block. */
   readonly tornBytes: number;

@@ -33,7 +33,6 @@ export class RunRows {
   readonly #rowMax: number;
   readonly #isDone: boolean;
   readonly #table: RowTable;
-  /** Intents without an outcome. */
   readonly #open = new Map<number, { readonly seq: number; readonly doubt: Doubt }>();
   readonly #doubts = new Map<number, Doubt>();
   #session: SessionStart | undefined;
@@ -67,7 +66,6 @@ export class RunRows {
     return undefined;
   }
 
-  /** Starts the next session. */
   begin(session: SessionStart): void {
     this.#session = session;
     this.#aheadMs = undefined;
@@ -176,7 +174,6 @@ const hasHash = 0x80;
 
 /** States and hashes by row number; memory grows with the rows seen, not with their numbers. */
 class RowTable {
-  /** Sparse. */
   readonly #pages: { readonly codes: Uint8Array; readonly hashes: Uint32Array }[] = [];
   readonly #initialCode: number;
 
@@ -236,7 +233,6 @@ function toState(code: number): RowState {
 export interface Replay {
   readonly header: JournalHeader;
   readonly sessions: readonly SessionStart[];
-  /** The length of the whole lines of the file. */
   readonly lengthBytes: number;
   /** The length of an incomplete last line, which `reopenJournal` cuts off. */
   readonly tornBytes: number;
@@ -247,12 +243,10 @@ export interface Replay {
   stateOf(row: number): RowState;
   /** The hash of its last intent; undefined without one, and in a compacted journal. */
   hashOf(row: number): string | undefined;
-  /** Undefined for a row that is not in doubt. */
   doubtOf(row: number): Doubt | undefined;
   /** The rows in doubt, ascending. */
   doubts(): Iterable<number>;
   readonly counts: RowCounts;
-  /** The sequence number of the next intent. */
   readonly nextSeq: number;
   /** The totals of the last session, if nothing follows them. */
   readonly ended: RunTotals | undefined;
@@ -262,7 +256,6 @@ export interface Replay {
 
 /** Options for reading a journal. */
 export interface ReplayOptions {
-  /** The boot id of this machine; empty if unknown. */
   readonly boot: string;
   readonly io?: JournalIo;
   /** Collects the ids of created items. */

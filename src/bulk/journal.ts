@@ -189,13 +189,11 @@ function beginLine(session: SessionStart): Buffer {
   return groupLine([0, ['B', session]]);
 }
 
-/** Checks a group before it is written, so that it can be read. */
 function groupLine(group: JournalGroup): Buffer {
   if (!isGroup(group)) throw new TypeError(`invalid journal group: ${JSON.stringify(group).slice(0, 100)}`);
   return encodeLine(group);
 }
 
-/** Closes the file and ignores errors. */
 function abandon(descriptor: number, io: JournalIo): void {
   attempt(() => io.close(descriptor));
 }
@@ -260,7 +258,6 @@ export class GroupCommit<E> {
     return this.#syncMs;
   }
 
-  /** Whether everything is on disk. */
   get isIdle(): boolean {
     return !this.#isSyncing && this.#records.length === 0 && this.#written.length === 0;
   }

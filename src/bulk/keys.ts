@@ -14,7 +14,6 @@ export interface SentMoment {
   readonly sentAt: number;
   /** By the clock of the service; undefined if unknown in that session. */
   readonly serviceAt?: number | undefined;
-  /** The session that sent it. */
   readonly session?: Pick<SessionStart, 'boot' | 'at' | 'monotonicMs'> | undefined;
 }
 
@@ -132,7 +131,6 @@ export class IdSet {
   #slots = new Uint32Array(2 * 1024);
   #size = 0;
 
-  /** Adds an id; returns false if it was present. */
   add(id: string): boolean {
     const [high, low] = hashOf(id);
     if (!this.#put(high, low)) return false;
@@ -241,7 +239,6 @@ export function keyDeriver(source: KeySource, file: RowsFile, scope: KeyScope): 
   };
 }
 
-/** Makes the reader of a column's value, as a string. */
 function columnReader(name: string, { header }: RowsFile): (source: RowSource) => string | undefined {
   const names = header.map((cell) => nameAndType(cell).name);
   const at = names.indexOf(name);

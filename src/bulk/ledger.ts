@@ -30,17 +30,14 @@ export class OrderedResults<V> {
     return this.#hasFailed ? 0 : this.#places.size;
   }
 
-  /** Whether a delivery failed. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
-  /** Whether nothing is left to deliver. */
   get isIdle(): boolean {
     return !this.#isDelivering && (this.#hasFailed || this.#places.size === 0);
   }
 
-  /** Takes the next place. */
   next(): Place<V> {
     const place: Place<V> = { value: undefined };
     if (!this.#hasFailed) this.#places.push(place);
@@ -93,7 +90,6 @@ export interface Entry<R, T> {
   /** Whether an earlier attempt may have taken effect. */
   isDoubtful: boolean;
   exchange: RequestAttempts<T> | undefined;
-  /** The error of the last attempt. */
   failure: (() => unknown) | undefined;
   readonly place: Place<RowResult<R, T>>;
   /** The outcome, once known; reported when it is on disk. */
@@ -106,7 +102,6 @@ export interface LedgerOptions<R extends NumberedRow, T> {
   readonly sender: Sender<R, T>;
   readonly journal: RunJournal;
   readonly counts: RunningCounts;
-  /** The sequence number of the next request. */
   readonly nextSeq: number;
   readonly onResult: (result: RowResult<R, T>) => Promise<void> | undefined;
 }
@@ -154,12 +149,10 @@ export class Ledger<R extends NumberedRow, T> {
     });
   }
 
-  /** Whether all records are on disk and all results delivered. */
   get isIdle(): boolean {
     return this.commit.isIdle && this.results.isIdle;
   }
 
-  /** Adds a row to send. */
   open(task: SendTask<R>): Entry<R, T> {
     const { row, sent, was } = task;
     const entry: Entry<R, T> = {
@@ -187,7 +180,6 @@ export class Ledger<R extends NumberedRow, T> {
     this.#seq += 1;
   }
 
-  /** Reports a row for which nothing is sent. */
   recordUnsent(task: Exclude<Task<R>, SendTask<R>>): void {
     const { row, failure } = task;
     this.results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
@@ -198,7 +190,6 @@ export class Ledger<R extends NumberedRow, T> {
     this.counts.invalid += 1;
   }
 
-  /** Reports a row that was not sent because the run stopped. */
   recordLeft(row: R): void {
     this.results.next().value = { status: 'left', row };
   }

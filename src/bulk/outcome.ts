@@ -28,13 +28,10 @@ export type Task<R> =
 export interface Sender<R extends NumberedRow, T> {
   /** Whether it only reads, so that no row is ever in doubt. */
   readonly isRead: boolean;
-  /** The key for the first request of a row; null for none. */
   newKey(row: R): string | null;
-  /** The hash of the row's payload, 16 hex digits. */
   hashOf(row: R): string;
   /** Prepares the request of a row; sends nothing yet. */
   begin(row: R, key: string | null, sentMsAgo: number | undefined): RequestAttempts<T>;
-  /** The part of a result that goes into the journal. */
   toRecord(row: R, value: T): { readonly id: string; readonly etag: string | undefined };
 }
 
@@ -49,9 +46,7 @@ export type RunningCounts = { -readonly [State in keyof RowCounts]: RowCounts[St
 
 /** The state of the run when an attempt failed. */
 export interface RunContext {
-  /** Whether any row of the run is done. */
   readonly hasDone: boolean;
-  /** Whether the service has responded in this session. */
   readonly hasResponded: boolean;
   readonly isStopping: boolean;
   /** Whether there is an outage: attempts are probes then, and do not count against a row. */
@@ -67,7 +62,6 @@ export interface RetryDecision {
   readonly row: 'retry' | 'in-doubt' | 'failed' | 'left';
   /** Why the whole run stops, if it does. */
   readonly stopReason?: unknown;
-  /** Whether the attempt counts against `retries`. */
   readonly counts: boolean;
 }
 
@@ -131,7 +125,6 @@ export class ServiceHealth {
     return nowMs - this.#throttledSinceMs > this.#maxWaitMs;
   }
 
-  /** The failure of a run that gave up during an outage. */
   outageFailure(): Failure {
     const failure = this.#silence?.();
     const isUnavailable = failure instanceof Failure && failure.kind === 'unavailable';

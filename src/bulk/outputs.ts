@@ -27,7 +27,6 @@ export interface RejectsFile<R> {
   discard(): void;
 }
 
-/** Characters per write. */
 const batchLength = 65_536;
 
 /**

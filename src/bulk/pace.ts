@@ -113,9 +113,7 @@ const inRowMs = 2000;
 /** A floor that stops hot loops. */
 const shortestMs = 100;
 
-/** Pauses the run after throttles. */
 class ThrottlePause {
-  /** The number of pauses. */
   episodes = 0;
   /** Their total duration, including the rest of the current one. */
   totalMs = 0;
@@ -251,7 +249,6 @@ export class Pace {
     return this.#isPaused ? this.#pause.endMs : undefined;
   }
 
-  /** The total time of pauses, with the rest of the current one. */
   get throttledMs(): number {
     return this.#pause.totalMs;
   }

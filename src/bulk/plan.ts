@@ -15,9 +15,7 @@ import type { RunRecording } from './record.ts';
 export interface RunPlan<R extends PlannedRow> {
   /** `create`, `undo` */
   readonly action: string;
-  /** The past tense of the action: `created`. */
   readonly done: string;
-  /** Whether rows are only read. */
   readonly isRead: boolean;
   /** The output on stdout: results of rows, of steps of a plan, or the items that were read. */
   readonly prints: 'results' | 'steps' | 'items';
@@ -41,9 +39,7 @@ export interface RunPlan<R extends PlannedRow> {
 export interface PlannedRow extends NumberedRow {
   readonly line?: number;
   readonly id?: string | undefined;
-  /** The key of a step of a plan. */
   readonly name?: string;
-  /** The action of a step of a plan. */
   readonly action?: string;
 }
 

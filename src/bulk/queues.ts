@@ -56,12 +56,10 @@ export class DelayQueue<T> {
     this.#all.splice(low, 0, { atMs, value });
   }
 
-  /** Takes the first value that is due. */
   take(nowMs: number): T | undefined {
     return this.dueAtMs <= nowMs ? this.#all.shift()?.value : undefined;
   }
 
-  /** Takes every value, due or not. */
   takeAll(): readonly T[] {
     return this.#all.splice(0).map(({ value }) => value);
   }
@@ -79,7 +77,6 @@ export class WakeTimer {
     this.#onWake = onWake;
   }
 
-  /** Wakes at this time of the monotonic clock, or earlier. */
   set(atMs: number): void {
     if (atMs >= this.#atMs) return;
     this.cancel();
@@ -125,7 +122,6 @@ export class TaskReader<R extends NumberedRow> {
     return this.#isReading;
   }
 
-  /** Whether every task has been taken. */
   get isAtEnd(): boolean {
     return this.#isRead && this.#at >= this.#block.length;
   }

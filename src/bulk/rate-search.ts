@@ -57,7 +57,6 @@ const spareGrowth = 0.5;
  * accepted one is checked: throttles that remain are strays, and the search starts anew.
  */
 export class RateSearch {
-  /** The maximum rate; Infinity before the first throttle. */
   rate = Number.POSITIVE_INFINITY;
   /** Whether a rate is being checked at which a limit throttles nothing. */
   isChecking = false;
@@ -98,7 +97,6 @@ export class RateSearch {
     this.#rateMax = rateMax;
   }
 
-  /** Records the start of a request. */
   started(nowMs: number): void {
     // As if a pause had just ended.
     if (Number.isNaN(this.#sinceMs)) this.#pause(nowMs, nowMs);

@@ -117,11 +117,9 @@ function identify(path: string): string | undefined {
 
 /** The identity of a run, and the place of its journal. */
 export interface RunPlace {
-  /** 64 hex digits. */
   readonly identity: string;
   /** The absolute path of `--journal`; undefined for the state directory. */
   readonly journal: string | undefined;
-  /** That path as typed. */
   readonly typedJournal?: string | undefined;
   /** Finds the run to resume in the directory of runs if none has the identity. */
   readonly findOther?: ((directory: string) => Promise<RunFile | undefined>) | undefined;
@@ -129,9 +127,7 @@ export interface RunPlace {
 
 /** A run under lock that can be started or resumed. */
 export interface RunRecord {
-  /** The previous run; undefined if there is none. */
   readonly before: Replay | undefined;
-  /** The ids of the items that it created. */
   readonly given: IdSet;
   /** Creates a journal; replaces the previous one in `--journal`. `limit` is that of concurrent requests. */
   create(

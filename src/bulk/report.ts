@@ -66,7 +66,6 @@ export class RowReport<R extends PlannedRow> {
     this.#isSilent = !isResult && plan.prints !== 'items';
   }
 
-  /** Prints the results of `work`. */
   async print(work: () => Promise<void>): Promise<void> {
     const printAll = async (print: Print<Printed>) => {
       this.#print = print;
@@ -77,7 +76,6 @@ export class RowReport<R extends PlannedRow> {
     );
   }
 
-  /** Reports one result. */
   readonly take = (result: RowResult<R, SentResult>): Promise<void> | undefined => {
     const { row, status } = result;
     if (status === 'left') {
@@ -222,7 +220,6 @@ export interface Watched {
   readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
   readonly pace: Pace;
   readonly report: RunResults['settled'];
-  /** The rows of this session. */
   readonly toDo: number;
 }
 

@@ -34,9 +34,7 @@ export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'site' | 'list
 /** The input of a run, to compare with that of others. */
 export interface RunInput {
   readonly target: RunTarget;
-  /** For messages. */
   readonly name: string;
-  /** The absolute path; undefined for a stream. */
   readonly path: string | undefined;
   readonly rows: number;
   readonly sha256: string;
@@ -381,7 +379,6 @@ function shardText(shard: string | null): string {
   return shard === null ? 'without --shard' : `as shard ${shard}`;
 }
 
-/** The most runs in a message. */
 const elsewhereMax = 3;
 
 function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal: string | undefined): string {

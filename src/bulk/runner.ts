@@ -15,12 +15,9 @@ import { DelayQueue, Queue, TaskReader, WakeTimer } from './queues.ts';
 
 /** The parts of a run. */
 export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T> {
-  /** The remaining rows, in the order of the input. */
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly pace: Pace;
-  /** The maximum number of concurrent requests. */
   readonly limitMax: number;
-  /** The maximum number of retries of a row. */
   readonly retries: number;
   /** The number of failed rows after which the run stops; Infinity for no limit. */
   readonly maxErrors: number;
@@ -124,7 +121,6 @@ export class Run<R extends NumberedRow, T> {
     return this.#inFlight;
   }
 
-  /** Whether the run has stopped sending. */
   get isStopping(): boolean {
     return this.#stop !== undefined;
   }
@@ -133,7 +129,6 @@ export class Run<R extends NumberedRow, T> {
     return this.#options.clock.monotonicMs() - this.#startedAtMs;
   }
 
-  /** Plans one turn per turn of the event loop. */
   #schedule(): void {
     if (this.#isScheduled || this.#settle === undefined) return;
     this.#isScheduled = true;
@@ -147,7 +142,6 @@ export class Run<R extends NumberedRow, T> {
     });
   }
 
-  /** One turn of the loop over rows. */
   #turn(): void {
     const { pace, clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -166,7 +160,6 @@ export class Run<R extends NumberedRow, T> {
     this.#waitOrEnd(nowMs);
   }
 
-  /** Reads rows, and records their intents. */
   #readRows(nowMs: number): void {
     const { pace } = this.#options;
     const isBlocked = pace.outage !== 'none' || pace.pausedUntilMs !== undefined;
@@ -353,7 +346,6 @@ export class Run<R extends NumberedRow, T> {
     else if (this.#isComplete()) this.#endWithTotals();
   }
 
-  /** Whether every row has been reported. */
   #isComplete(): boolean {
     if (!this.#ledger.isIdle || this.#tasks.isReading) return false;
     if (this.#stop !== undefined) return this.#tasks.isAtEnd || !this.#reportLeft;

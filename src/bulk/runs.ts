@@ -235,7 +235,6 @@ function runFiles(directory: string, io: JournalIo): readonly RunFile[] {
   return filesAmong(directory, listNames(directory, io));
 }
 
-/** The journals among the names in a directory, newest first. */
 function filesAmong(directory: string, names: Iterable<string>): readonly RunFile[] {
   const files: RunFile[] = [];
   for (const name of names) {
@@ -260,7 +259,6 @@ function timeOf(run: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Reads the header; a damaged one is reported when the run is used. */
 function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | 'unreadable' {
   try {
     return readHeader(path, io);

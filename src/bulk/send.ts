@@ -59,7 +59,6 @@ function nextOf<R extends PlannedRow>(
   return word === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(word ?? '', totals);
 }
 
-/** The failure if results could not be printed, although the rows are done. */
 function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefined {
   if (isPrinted || !(error instanceof Failure)) return undefined;
   if (error.kind === 'local-file') return error;
@@ -72,7 +71,6 @@ function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefin
 /** Ends a read early, when stdout was closed. */
 const stdoutClosed = new Error('stdout was closed');
 
-/** Adds the results that were known before sending. */
 function withKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
   const failed = results.filter(({ status }) => status === 'failed').length;
   const { totals } = ended;
@@ -96,7 +94,6 @@ function endingOf<R extends PlannedRow>(
   return findRunFailure(totals, stoppedBy, plan.done, next, doubtful);
 }
 
-/** The end of a run and its journal. */
 interface EndedRun extends RunEnd {
   readonly recorded: RunRecording | undefined;
 }
@@ -144,7 +141,6 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
   }
 }
 
-/** The maximum width of a key in a message. */
 const nameMax = 100;
 
 /** Makes the command line that resumes this run. */
@@ -203,7 +199,6 @@ export function findRunFailure(
   });
 }
 
-/** Adds the hints of the run to those of its failure. */
 function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
   const hints = [stoppedBy.details.hint, ...next].filter((line) => line !== undefined).slice(0, 2);
   return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: joined(hints) });
@@ -225,7 +220,6 @@ function joined(lines: readonly string[]): string | undefined {
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
-/** Formats the first three names and the number of others. */
 function namesText(names: readonly string[], count: number): string {
   const shown = names.slice(0, 3).map((name) => oneLine(JSON.stringify(name), nameMax));
   const more = count - shown.length;

@@ -52,7 +52,6 @@ export class ThrottleShare {
     this.#throttles = 0;
   }
 
-  /** Records the start of a request. */
   started(): void {
     this.#starts += 1;
   }

@@ -27,7 +27,6 @@ export type Ending = 'done' | 'changes';
 export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
 
 export interface FailureDetails {
-  /** At most two lines. */
   readonly hint?: string | undefined;
   readonly cause?: unknown;
   /** The HTTP status of the response. */

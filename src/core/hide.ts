@@ -20,7 +20,6 @@ export function createHider(token: string): (text: string) => string {
   };
 }
 
-/** A range of characters. */
 type Run = { readonly start: number; readonly end: number };
 
 class TokenForms {

@@ -144,7 +144,6 @@ function closedStdin(): Failure {
 const readAt = promisify(read);
 
 export interface ByteOptions {
-  /** The size of a read. */
   readonly blockBytes?: number | undefined;
   /** Called with every byte as it is on disk. */
   readonly onBytes?: ((bytes: Uint8Array) => void) | undefined;

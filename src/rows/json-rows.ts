@@ -250,7 +250,6 @@ class SeenNames {
   }
 }
 
-/** The parts of an object. */
 interface Parts {
   /** Those that may become fields. */
   readonly members: readonly (readonly [string, JsonValue])[];
