@@ -241,7 +241,8 @@ export class GroupCommit<E> {
   #writtenAtMs = 0;
   #isDirty = false;
   #isSyncing = false;
-  #syncMs = 0;
+  /** The moving average of the time of a sync. */
+  syncMs = 0;
 
   /**
    * @param onDurable called with entries whose records are on disk
@@ -251,11 +252,6 @@ export class GroupCommit<E> {
     this.#journal = journal;
     this.#onDurable = onDurable;
     this.#onFailure = onFailure;
-  }
-
-  /** The moving average of the time of a sync, in milliseconds. */
-  get syncMs(): number {
-    return this.#syncMs;
   }
 
   get isIdle(): boolean {
@@ -305,7 +301,7 @@ export class GroupCommit<E> {
     this.#journal.sync().then(
       () => {
         this.#isSyncing = false;
-        this.#syncMs += (timeNowMs() - nowMs - this.#syncMs) / 8;
+        this.syncMs += (timeNowMs() - nowMs - this.syncMs) / 8;
         this.#onDurable(entries);
       },
       (error: unknown) => {

@@ -14,7 +14,7 @@ export class OrderedResults<V> {
   readonly #deliver: (value: V) => Promise<void> | undefined;
   readonly #onRoom: (error: unknown) => void;
   #isDelivering = false;
-  #hasFailed = false;
+  hasFailed = false;
 
   /**
    * @param deliver takes one result; returns a promise if it needs time
@@ -27,26 +27,22 @@ export class OrderedResults<V> {
 
   /** The number of results that are not delivered yet; 0 after a failure. */
   get size(): number {
-    return this.#hasFailed ? 0 : this.#places.size;
-  }
-
-  get hasFailed(): boolean {
-    return this.#hasFailed;
+    return this.hasFailed ? 0 : this.#places.size;
   }
 
   get isIdle(): boolean {
-    return !this.#isDelivering && (this.#hasFailed || this.#places.size === 0);
+    return !this.#isDelivering && (this.hasFailed || this.#places.size === 0);
   }
 
   next(): Place<V> {
     const place: Place<V> = { value: undefined };
-    if (!this.#hasFailed) this.#places.push(place);
+    if (!this.hasFailed) this.#places.push(place);
     return place;
   }
 
   /** Delivers the results at the front; returns whether that made room. */
   pump(): boolean {
-    if (this.#isDelivering || this.#hasFailed) return false;
+    if (this.#isDelivering || this.hasFailed) return false;
     const before = this.#places.size;
     for (let first = this.#places.first; first?.value !== undefined; first = this.#places.first) {
       this.#places.shift();
@@ -73,7 +69,7 @@ export class OrderedResults<V> {
 
   #delivered(failed: { readonly error: unknown } | undefined): void {
     this.#isDelivering = false;
-    this.#hasFailed = failed !== undefined;
+    this.hasFailed = failed !== undefined;
     this.pump();
     this.#onRoom(failed?.error);
   }

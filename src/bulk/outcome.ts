@@ -97,7 +97,7 @@ function ended(step: NotDone, otherwise: 'left' | 'failed', more: Pick<RetryDeci
 /** Tracks whether the service responds, and whether it does anything but throttle. */
 export class ServiceHealth {
   readonly #maxWaitMs: number;
-  #hasResponded = false;
+  hasResponded = false;
   /** The error of the last attempt without a response. */
   #silence: (() => unknown) | undefined;
   /** Since when every response was a throttle. */
@@ -108,17 +108,13 @@ export class ServiceHealth {
     this.#maxWaitMs = maxWaitMs;
   }
 
-  get hasResponded(): boolean {
-    return this.#hasResponded;
-  }
-
   /** Records an attempt; returns whether the service has only throttled for longer than `maxWaitMs`. */
   observe(step: AttemptResult<unknown>, nowMs: number): boolean {
     if (step.service === 'unreachable') {
       if (!step.isDone) this.#silence = step.failure;
       return false;
     }
-    this.#hasResponded = true;
+    this.hasResponded = true;
     if (step.service === 'ok') this.#throttledSinceMs = undefined;
     if (step.service !== 'throttled' || step.isDone) return false;
     this.#throttledSinceMs ??= nowMs;

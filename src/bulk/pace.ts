@@ -212,7 +212,8 @@ export class Pace {
   readonly #pause: ThrottlePause;
   readonly #breaker: CircuitBreaker;
   readonly #rateMax: number;
-  #rate = Number.POSITIVE_INFINITY;
+  /** The maximum number of requests that start a second; Infinity without a known limit. */
+  ratePerSecond = Number.POSITIVE_INFINITY;
   #inFlight = 0;
   #isPaused = false;
 
@@ -237,11 +238,6 @@ export class Pace {
   /** The maximum number of concurrent requests now, at least 1. It may fall below the number in flight. */
   get limit(): number {
     return this.#throttles.slotsOf(this.#concurrency.limit);
-  }
-
-  /** The maximum number of requests that start a second; Infinity without a known limit. */
-  get ratePerSecond(): number {
-    return this.#rate;
   }
 
   /** The end of a pause after throttles; undefined without one. May be past until the next `waitMs`. */
@@ -300,7 +296,7 @@ export class Pace {
     switch (end) {
       case 'accepted':
         this.#breaker.succeeded(stamp, nowMs);
-        this.#concurrency.accepted(nowMs, this.#rate);
+        this.#concurrency.accepted(nowMs, this.ratePerSecond);
         this.#accepted(stamp, nowMs);
         break;
       case 'throttled':
@@ -374,10 +370,10 @@ export class Pace {
 
   #applyRate(nowMs: number): void {
     const rate = Math.min(this.#rateMax, this.#search.rate);
-    if (rate !== this.#rate) this.#throttles.begin(nowMs);
-    this.#rate = rate;
+    if (rate !== this.ratePerSecond) this.#throttles.begin(nowMs);
+    this.ratePerSecond = rate;
     this.#search.stray = this.#throttles.stray;
     this.#throttles.isChecking = this.#search.isChecking;
-    this.#limiter.setRate(this.#rate, nowMs);
+    this.#limiter.setRate(this.ratePerSecond, nowMs);
   }
 }

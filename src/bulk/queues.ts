@@ -105,7 +105,7 @@ export class TaskReader<R extends NumberedRow> {
   readonly #onFailure: (error: unknown) => void;
   #block: readonly Task<R>[] = [];
   #at = 0;
-  #isReading = false;
+  isReading = false;
   #isRead = false;
 
   /**
@@ -118,10 +118,6 @@ export class TaskReader<R extends NumberedRow> {
     this.#onFailure = onFailure;
   }
 
-  get isReading(): boolean {
-    return this.#isReading;
-  }
-
   get isAtEnd(): boolean {
     return this.#isRead && this.#at >= this.#block.length;
   }
@@ -130,12 +126,12 @@ export class TaskReader<R extends NumberedRow> {
   next(): Task<R> | undefined {
     const task = this.#block[this.#at];
     if (task !== undefined) this.#at += 1;
-    else if (!this.#isReading && !this.#isRead) void this.#read();
+    else if (!this.isReading && !this.#isRead) void this.#read();
     return task;
   }
 
   async #read(): Promise<void> {
-    this.#isReading = true;
+    this.isReading = true;
     try {
       const { done, value } = await this.#tasks.next();
       this.#isRead = done === true;
@@ -146,7 +142,7 @@ export class TaskReader<R extends NumberedRow> {
       this.#onFailure(error);
     }
     this.#at = 0;
-    this.#isReading = false;
+    this.isReading = false;
     this.#onRead();
   }
 }

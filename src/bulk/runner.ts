@@ -73,9 +73,9 @@ export class Run<R extends NumberedRow, T> {
   #settle: { readonly resolve: (end: RunEnd) => void; readonly reject: (error: unknown) => void } | undefined;
   readonly #startedWallMs: number;
   #serviceAheadMs: number | undefined;
-  #inFlight = 0;
-  #sent = 0;
-  #retries = 0;
+  inFlight = 0;
+  sent = 0;
+  retries = 0;
   #failed = 0;
   #hasDone: boolean;
   #isScheduled = false;
@@ -104,21 +104,8 @@ export class Run<R extends NumberedRow, T> {
     const { signal } = options;
     const stop = () => this.#stopFor(signal.reason);
     if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-    this.#ended.signal.addEventListener('abort', () => signal.removeEventListener('abort', stop));
+    else signal.addEventListener('abort', stop, { once: true, signal: this.#ended.signal });
     this.#schedule();
-  }
-
-  get sent(): number {
-    return this.#sent;
-  }
-
-  get retries(): number {
-    return this.#retries;
-  }
-
-  get inFlight(): number {
-    return this.#inFlight;
   }
 
   get isStopping(): boolean {
@@ -166,7 +153,7 @@ export class Run<R extends NumberedRow, T> {
     if (isBlocked) this.#requeueReady(nowMs);
     let room = isBlocked ? this.#roomForProbe(nowMs) : this.#writeAheadMax() - this.#writtenAhead;
     // The first row goes alone, until the service has responded.
-    if (!this.#health.hasResponded) room = Math.min(room, 1 - this.#writtenAhead - this.#inFlight);
+    if (!this.#health.hasResponded) room = Math.min(room, 1 - this.#writtenAhead - this.inFlight);
     while (room > 0) {
       const retry = this.#waiting.take(nowMs);
       if (retry !== undefined) this.#ledger.intend(retry);
@@ -188,9 +175,9 @@ export class Run<R extends NumberedRow, T> {
   #writeAheadMax(): number {
     const { pace, limitMax } = this.#options;
     // One request at a time means one intent at a time: at most one row is in doubt.
-    if (limitMax === 1) return this.#inFlight === 0 ? 1 : 0;
+    if (limitMax === 1) return this.inFlight === 0 ? 1 : 0;
     const { syncMs } = this.#ledger.commit;
-    const ratePerMs = this.#sent / Math.max(1, this.elapsedMs);
+    const ratePerMs = this.sent / Math.max(1, this.elapsedMs);
     const hidden = Math.ceil(2 * (gatherMs.usual + syncMs) * ratePerMs);
     const most = Math.min(writeAheadRows.max, Math.max(writeAheadRows.min, 2 * pace.limit, hidden));
     return Math.min(most, Math.ceil((pace.ratePerSecond / 1000) * (2 * syncMs + slackMs)));
@@ -198,7 +185,7 @@ export class Run<R extends NumberedRow, T> {
 
   /** During an outage or a pause, one row may go as a probe. */
   #roomForProbe(nowMs: number): number {
-    if (this.#writtenAhead + this.#inFlight > 0) return 0;
+    if (this.#writtenAhead + this.inFlight > 0) return 0;
     const waitMs = this.#options.pace.waitMs(nowMs);
     if (waitMs > 0) this.#timer.set(nowMs + waitMs);
     return waitMs === 0 ? 1 : 0;
@@ -238,8 +225,8 @@ export class Run<R extends NumberedRow, T> {
   /** Sends ready rows as the pace allows; returns whether any was sent. */
   #send(nowMs: number): boolean {
     const { pace } = this.#options;
-    const sentBefore = this.#sent;
-    while (this.#inFlight < pace.limit && this.#ready.size > 0) {
+    const sentBefore = this.sent;
+    while (this.inFlight < pace.limit && this.#ready.size > 0) {
       const waitMs = pace.waitMs(nowMs);
       if (waitMs > 0) {
         this.#timer.set(nowMs + waitMs);
@@ -248,7 +235,7 @@ export class Run<R extends NumberedRow, T> {
       const entry = this.#ready.shift();
       if (entry !== undefined) this.#attempt(entry, nowMs);
     }
-    return this.#sent > sentBefore;
+    return this.sent > sentBefore;
   }
 
   #attempt(entry: Entry<R, T>, nowMs: number): void {
@@ -256,9 +243,9 @@ export class Run<R extends NumberedRow, T> {
     const { task, key } = entry;
     entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo());
     const stamp = pace.started(nowMs);
-    this.#inFlight += 1;
-    this.#sent += 1;
-    if (entry.attempts > 0) this.#retries += 1;
+    this.inFlight += 1;
+    this.sent += 1;
+    if (entry.attempts > 0) this.retries += 1;
     entry.attempts += 1;
     entry.exchange.attempt().then(
       (step) => this.#attempted(entry, stamp, step),
@@ -267,7 +254,7 @@ export class Run<R extends NumberedRow, T> {
   }
 
   #attempted(entry: Entry<R, T>, stamp: number, step: AttemptResult<T>): void {
-    this.#inFlight -= 1;
+    this.inFlight -= 1;
     const nowMs = this.#options.clock.monotonicMs();
     this.#updatePace(stamp, step, nowMs);
     this.#recordServiceClock();
@@ -341,7 +328,7 @@ export class Run<R extends NumberedRow, T> {
     }
     // Rows that are due already wait for a free slot or the end of a pause.
     if (this.#stop === undefined && this.#waiting.dueAtMs > nowMs) this.#timer.set(this.#waiting.dueAtMs);
-    if (this.#inFlight > 0) return;
+    if (this.inFlight > 0) return;
     if (hasNoJournal) this.#endWithoutJournal();
     else if (this.#isComplete()) this.#endWithTotals();
   }
@@ -387,7 +374,7 @@ export class Run<R extends NumberedRow, T> {
     const { counts, pace } = this.#options;
     const by = this.#stop?.by;
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
-    const did = { ms: Math.round(this.elapsedMs), sent: this.#sent, retries: this.#retries };
+    const did = { ms: Math.round(this.elapsedMs), sent: this.sent, retries: this.retries };
     const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
     const hasAllResults = !this.#ledger.results.hasFailed && this.#stop?.isJournal !== true;
     return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };

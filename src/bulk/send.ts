@@ -248,16 +248,9 @@ export function startGracefulStop(host: Host, isRead: boolean) {
     if (isRead) abort();
     else if (reason instanceof Stopped) clock.sleep(graceMs[reason.signal], ended.signal).then(tooLong, () => {});
   };
-  signal.addEventListener('abort', wait, { once: true });
-  forceStop.addEventListener('abort', abort, { once: true });
+  const listening = { once: true, signal: ended.signal };
+  signal.addEventListener('abort', wait, listening);
+  forceStop.addEventListener('abort', abort, listening);
   if (signal.aborted) wait();
-  return {
-    signal,
-    abort: aborting.signal,
-    end: () => {
-      ended.abort();
-      signal.removeEventListener('abort', wait);
-      forceStop.removeEventListener('abort', abort);
-    },
-  };
+  return { signal, abort: aborting.signal, end: () => ended.abort() };
 }
