@@ -203,7 +203,9 @@ function groupBy(values: List, key: Key): QueryValue {
     const name = key(value);
     if (typeof name !== 'string')
       throw new Error(`group_by() expected a string as key, but received ${formatType(name)}`);
-    groups.set(name, [...(groups.get(name) ?? []), value]);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [value]);
+    else group.push(value);
   }
   return toObject(groups);
 }
