@@ -35,6 +35,11 @@ export async function declare(command: Command): Promise<void> {
   await setUps.get(command)?.();
 }
 
+/** The names of a command and of the groups above it, `listctl` first. */
+export function commandPath(command: Command): readonly string[] {
+  return command.parent === null ? [command.name()] : [...commandPath(command.parent), command.name()];
+}
+
 /** What the help of a declared command adds to its flags; undefined for a group. */
 export function helpNotes(command: Command): HelpNotes | undefined {
   return notes.get(command);

@@ -10,6 +10,7 @@ import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { findSetting } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
+import { commandPath } from './command.ts';
 import { globalFlags } from './flags.ts';
 import { type ColorChoice, screenOf } from './report.ts';
 import type { RunSettings } from './run-settings.ts';
@@ -151,7 +152,7 @@ function notPrinted({ message, kind, details }: Failure, done: string, ids: Firs
 
 /** Without `--output`: a table for a person, and JSON for a program, of what the service gave. */
 function defaultFormat({ stdout }: Host, command: Command, isSeveral: boolean): PrintFormat {
-  const isOfService = typedPath(command).some((name) => name === 'items' || name === 'api');
+  const isOfService = commandPath(command).some((name) => name === 'items' || name === 'api');
   if (stdout.isTTY || !isOfService) return 'pretty';
   return isSeveral ? 'jsonl' : 'json';
 }
@@ -179,12 +180,6 @@ function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {
   return new Failure('usage', `${flag} cannot be used with ${results}: both write to standard output`, {
     hint: 'pass -o none or a file name',
   });
-}
-
-function typedPath(command: Command): string[] {
-  const names = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) names.push(at.name());
-  return names;
 }
 
 /** Shows requests that are not sent. */

@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { createHider } from '../core/hide.ts';
-import type { Host, Output } from '../core/host.ts';
+import { type Host, type Output, withoutToken } from '../core/host.ts';
 import { printable } from '../core/text.ts';
 import { shortestToken } from '../settings/token.ts';
 
@@ -89,7 +89,7 @@ type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 function startShell(command: string, { env, platform }: TokenCommandHost, hasGroup: boolean): Child {
   // Without its own variable: a command that starts listctl would start itself without end.
-  const { LISTCTL_TOKEN: _, LISTCTL_TOKEN_COMMAND: __, ...childEnv } = env;
+  const { LISTCTL_TOKEN_COMMAND: _, ...childEnv } = withoutToken(env);
   const isWindows = platform === 'win32';
   const shell = isWindows ? env['ComSpec'] || 'cmd.exe' : env['SHELL'] || '/bin/sh';
   return spawn(shell, isWindows ? ['/d', '/s', '/c', `"${command}"`] : ['-c', command], {

@@ -2,7 +2,7 @@
 import type { Command, CommanderError, Option } from 'commander';
 import { Failure } from '../core/errors.ts';
 import { nearestName } from '../core/text.ts';
-import { declare, type NewProgram } from './command.ts';
+import { commandPath, declare, type NewProgram } from './command.ts';
 
 /** What stands before the word that is to be completed. */
 export interface Place {
@@ -151,7 +151,7 @@ function longOf(flags: string): string {
 }
 
 function pathOf(command: Command): string {
-  return command.parent === null ? '' : `${pathOf(command.parent)} ${command.name()}`.trim();
+  return commandPath(command).slice(1).join(' ');
 }
 
 /** Words that people bring along from other programs, and ours, the likelier first. */

@@ -66,6 +66,11 @@ export interface ProcessHost extends Host {
   readonly stderr: ProcessOutput;
 }
 
+/** The environment for a program that listctl starts: without the token. */
+export function withoutToken({ LISTCTL_TOKEN: _, ...env }: Host['env']): Host['env'] {
+  return env;
+}
+
 /** Makes the Host of the real process. Streams and most signal handlers are made on first use, for a fast start. */
 export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessHost> {
   const env = { ...process.env };

@@ -1,5 +1,13 @@
 import type { Argument, Command, Option } from 'commander';
-import { addHelpNotes, declare, helpNotes, type NewProgram, type SetUp, type Shown } from '../../cli/command.ts';
+import {
+  addHelpNotes,
+  commandPath,
+  declare,
+  helpNotes,
+  type NewProgram,
+  type SetUp,
+  type Shown,
+} from '../../cli/command.ts';
 import type { Context } from '../../cli/context.ts';
 import { flagTexts } from '../../cli/flags.ts';
 import { Failure } from '../../core/errors.ts';
@@ -124,8 +132,8 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
   const program = newProgram(words);
   program.on('beforeAllHelp', ({ command }: { readonly command: Command }) => {
     // A group that shows its own page has no such command: then what it says to that word is the answer.
-    const isUnknown = command.commands.length > 0 && depthOf(command) < typed.length;
-    if (isUnknown) throw new UnknownWord(typed.slice(0, depthOf(command) + 1));
+    const known = commandPath(command).length;
+    if (command.commands.length > 0 && known <= typed.length) throw new UnknownWord(typed.slice(0, known));
   });
   await parse(words, program).catch(async (error: unknown) => {
     if (!(error instanceof UnknownWord)) throw error;
@@ -152,10 +160,6 @@ class UnknownWord extends Error {
     super(`unknown command: ${words.join(' ')}`);
     this.words = words;
   }
-}
-
-function depthOf(command: Command): number {
-  return command.parent === null ? 0 : depthOf(command.parent) + 1;
 }
 
 /**
@@ -210,8 +214,7 @@ export function findCommand(node: CommandNode, words: readonly string[], topicNa
 }
 
 function pathOf(command: Command): string {
-  if (command.parent === null) return '';
-  return `${pathOf(command.parent)} ${command.name()}`.trim();
+  return commandPath(command).slice(1).join(' ');
 }
 
 function argumentNode(argument: Argument): ArgumentNode {

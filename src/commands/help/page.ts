@@ -1,20 +1,18 @@
 /** The page that `--help` shows: the flags that are special to a command first. */
 import { spawn } from 'node:child_process';
 import type { Command, Option } from 'commander';
-import { type HelpNotes, helpNotes } from '../../cli/command.ts';
+import { commandPath, type HelpNotes, helpNotes } from '../../cli/command.ts';
 import { globalFlags } from '../../cli/flags.ts';
-import type { Host } from '../../core/host.ts';
+import { type Host, withoutToken } from '../../core/host.ts';
 import { exitCodeMeanings, formatTable, topics } from './topics.ts';
 
 /** `listctl items get [id...] [flags]` */
 export function usageLine(command: Command): string {
-  const names = [];
-  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
   const values = command.registeredArguments.map((each) => {
     const name = each.variadic ? `${each.name()}...` : each.name();
     return each.required ? `<${name}>` : `[${name}]`;
   });
-  return [...names, ...(command.commands.length > 0 ? ['<command>'] : values), '[flags]'].join(' ');
+  return [...commandPath(command), ...(command.commands.length > 0 ? ['<command>'] : values), '[flags]'].join(' ');
 }
 
 /** The options of a command that no other command has. */
@@ -125,10 +123,9 @@ function findPager({ env, stdout, platform }: Host): string | undefined {
 
 /** Runs the pager to its end; false if it could not be run. Ctrl-C is the pager's own. */
 function runPager(pager: string, text: string, { env }: Host): Promise<boolean> {
-  const { LISTCTL_TOKEN: _, ...rest } = env;
   const child = spawn(pager, {
     shell: true,
-    env: { LESS: 'FRX', LV: '-c', ...rest },
+    env: { LESS: 'FRX', LV: '-c', ...withoutToken(env) },
     stdio: ['pipe', 'inherit', 'ignore'],
   });
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errnoReason, Failure, Stopped } from '../../core/errors.ts';
-import type { Host } from '../../core/host.ts';
+import { type Host, withoutToken } from '../../core/host.ts';
 import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, objectFrom } from '../../core/json.ts';
 import { printable } from '../../core/text.ts';
@@ -54,11 +54,10 @@ interface Ended {
 }
 
 function ended(editor: string, file: string, { env, platform, signal, stdout }: EditorHost): Promise<Ended> {
-  const { LISTCTL_TOKEN: _, ...childEnv } = env;
   const [shell, words] = platform === 'win32' ? windowsWords(editor, file, env) : posixWords(editor, file);
   return new Promise((resolve) => {
     const child = spawn(shell, words, {
-      env: childEnv,
+      env: withoutToken(env),
       // With stdout in a pipe the terminal is behind stderr: it is one, since questions may be asked.
       stdio: ['inherit', stdout.isTTY ? 'inherit' : 2, 'inherit'],
       windowsVerbatimArguments: platform === 'win32',
