@@ -126,7 +126,7 @@ function commandsOnCommands(context: Context, shown: Shown): readonly CommandSpe
 const helpCodes: ReadonlySet<string> = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
 async function usageFailure(error: CommanderError, context: Context): Promise<Failure> {
-  const { wrongWordsFailure } = await import('./cli/usage-errors.ts');
+  const { toUsageFailure } = await import('./cli/usage-errors.ts');
   const newProgram: NewProgram = (words) => createProgram({ ...context, words }, { text: '', page: undefined });
-  return wrongWordsFailure({ words: context.words, error }, newProgram);
+  return toUsageFailure(context.words, error, newProgram);
 }

@@ -16,7 +16,7 @@ const nobody = 'listctl-init';
  *
  * @returns why it cannot be used so; undefined where it can. credentials, when the token is what it does not like
  */
-export async function tryOut(transport: Transport, list: ListRef, limits: AttemptLimits): Promise<Failure | undefined> {
+export async function probe(transport: Transport, list: ListRef, limits: AttemptLimits): Promise<Failure | undefined> {
   const attempt = await decodeAttempt(await transport.send(getRequest({ ...list, id: nobody }), limits));
   limits.signal.throwIfAborted();
   if (attempt.response !== undefined && isGood(attempt.response)) return undefined;

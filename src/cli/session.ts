@@ -70,14 +70,14 @@ export interface RunningCommand {
 }
 
 /**
- * Runs a command with a session, and closes what it opened. With `makesProfile` the profile of `--profile` need not
+ * Runs a command with a session, and closes what it opened. With `mayCreateProfile` the profile of `--profile` need not
  * exist.
  */
 export async function withSession(
   context: Context,
   command: Command,
   work: (session: Session) => Promise<void>,
-  { makesProfile = false }: { readonly makesProfile?: boolean } = {},
+  { mayCreateProfile = false }: { readonly mayCreateProfile?: boolean } = {},
 ): Promise<void> {
   const opened: Transport[] = [];
   const endings: Ending[] = [];
@@ -86,7 +86,7 @@ export async function withSession(
     for (const ending of endings) await ending(error, exit);
   };
   try {
-    await work(openSession(context, command, { opened, endings, makesProfile }));
+    await work(openSession(context, command, { opened, endings, mayCreateProfile }));
   } catch (error) {
     await end(error).catch(() => {});
     throw error;
@@ -103,12 +103,16 @@ interface OpeningSession {
   readonly opened: Transport[];
   /** To be run at the end. */
   readonly endings: Ending[];
-  readonly makesProfile: boolean;
+  readonly mayCreateProfile: boolean;
 }
 
-function openSession(context: Context, command: Command, { opened, endings, makesProfile }: OpeningSession): Session {
+function openSession(
+  context: Context,
+  command: Command,
+  { opened, endings, mayCreateProfile }: OpeningSession,
+): Session {
   const { host } = context;
-  const sources = openSources(flagTexts(command), host, makesProfile);
+  const sources = openSources(flagTexts(command), host, mayCreateProfile);
   const typed = switches(command);
   const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
   const [output, color] = [find(globalFlags.output), find(globalFlags.color) ?? 'auto'];

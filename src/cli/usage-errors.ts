@@ -58,15 +58,12 @@ export function optionOf(flag: string, command: Command): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** A command line that is none of listctl's. */
-export interface WrongWords {
-  readonly words: readonly string[];
-  /** What commander says of it. */
-  readonly error: Pick<CommanderError, 'message' | 'code'>;
-}
-
 /** commander's words as ours: what is wrong, and what to do about it; of a flag and of arguments, what we know of them. */
-export async function wrongWordsFailure({ words, error }: WrongWords, newProgram: NewProgram): Promise<Failure> {
+export async function toUsageFailure(
+  words: readonly string[],
+  error: Pick<CommanderError, 'message' | 'code'>,
+  newProgram: NewProgram,
+): Promise<Failure> {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   // What is asked about is what stands behind `help`; its own flags begin there.
   const asked = words[0] === 'help' && words[1]?.startsWith('-') === false ? words.slice(1) : words;

@@ -19,38 +19,35 @@ import {
 import { checkToken, endOf, findToken, problemWithToken, type Token } from '../settings/token.ts';
 import { putProfile, typedValues } from './profile.ts';
 
-/** A profile with its service, and the token for that. */
-export interface Login {
+/** `listctl auth` */
+export const setUpAuth: SetUp = (auth, context) =>
+  addCommands(auth, context, [loginCommand, logoutCommand, statusCommand, tokenCommand]);
+
+/** A profile and the token of its service. */
+interface Login {
   readonly profile: string;
   readonly address: Address;
-  /** What the profile is to set; `baseUrl` where it does not yet. */
+  /** The settings to save in the profile. */
   readonly values: ProfileValues;
   /** Undefined for the built-in service, which takes none. */
   readonly token: string | undefined;
 }
 
-/** What was kept. */
-export interface KeptLogin {
-  readonly profile: string;
-  readonly origin: string;
-  /** The file that the token is in; undefined where there is none. */
-  readonly file: string | undefined;
-  /** Whether the profile is the one that is used where none is named. */
-  readonly isCurrent: boolean;
-}
-
 /**
- * Keeps a login, both files in one change, and says where the token is now.
+ * Saves a profile and its token in one change.
  *
- * @throws {Failure} usage, when the address refusing to send the token over plain http; as `changeSettings`
+ * @returns whether the profile is the default one, and the file of the token
+ * @throws {Failure} usage, for plain http to another machine; as `changeSettings`
  */
-export async function storeLogin({ profile, address, values, token }: Login, session: Session): Promise<KeptLogin> {
+export async function saveLogin(
+  { profile, address, values, token }: Login,
+  session: Session,
+): Promise<{ readonly isCurrent: boolean; readonly file: string | undefined }> {
   refuseOpenHttp(address, values['allowHttp'] === true);
-  const origin = originOf(address);
   const { changeSettings } = await import('../settings/write-settings.ts');
   const { result: current, files } = await changeSettings(session.host, (draft) => {
-    putProfile(draft, profile, { values, removed: [] });
-    if (token !== undefined) draft.tokens.set(profile, { origin, token });
+    putProfile(draft, profile, values);
+    if (token !== undefined) draft.tokens.set(profile, { origin: originOf(address), token });
     return draft.current;
   });
   if (token !== undefined) {
@@ -61,29 +58,23 @@ export async function storeLogin({ profile, address, values, token }: Login, ses
       `profile ${profile} is not the default: pass -p ${profile} or run listctl profile use ${profile}`,
     );
   }
-  return { profile, origin, file: token === undefined ? undefined : files.credentials, isCurrent: current === profile };
+  return { isCurrent: current === profile, file: token === undefined ? undefined : files.credentials };
 }
 
-/** The failure for an address that takes no token. */
-export function needsNoToken(): Failure {
+function noTokenNeeded(): Failure {
   return new Failure('usage', 'the built-in service needs no token', {
     hint: 'pass --base-url with the URL of the service',
   });
 }
 
-interface LoginFlags {
-  readonly withToken?: boolean;
-}
-
-/** `listctl auth login` */
-export const loginCommand: CommandSpec = {
+const loginCommand: CommandSpec = {
   name: 'login',
   summary: 'save the token of a profile',
   setUp: (command, context) => {
     command
       .option('--with-token', 'read the token from stdin instead of prompting')
-      .action((flags: LoginFlags) =>
-        withSession(context, command, (session) => login(flags, session), { makesProfile: true }),
+      .action(({ withToken = false }: { readonly withToken?: boolean }) =>
+        withSession(context, command, (session) => login(withToken, session), { mayCreateProfile: true }),
       );
     addHelpNotes(command, {
       examples: [
@@ -96,36 +87,33 @@ export const loginCommand: CommandSpec = {
   },
 };
 
-const keptView: View<KeptLogin> = {
+const loginView: View<{ readonly profile: string; readonly origin: string; readonly file: string | undefined }> = {
   pretty: (logins) =>
     logins.map(({ profile, origin }) => `saved the token of profile ${profile}, for ${origin}`).join('\n'),
   json: ({ profile, origin, file = '' }) => ({ profile, origin, file }),
   id: ({ profile }) => profile,
 };
 
-async function login({ withToken = false }: LoginFlags, session: Session): Promise<void> {
+async function login(withToken: boolean, session: Session): Promise<void> {
   const { profile, address, values } = loginTarget(session);
-  if (address.kind === 'local') throw needsNoToken();
-  await session.output.printing(keptView, false, async (print) => {
-    const token = withToken ? await readToken(session) : await askForToken(address, session);
-    await print(await storeLogin({ profile, address, values, token }, session));
+  if (address.kind === 'local') throw noTokenNeeded();
+  await session.output.printing(loginView, false, async (print) => {
+    const token = withToken
+      ? checkToken(await readTextFile('-', session.host), 'standard input').value
+      : await askForToken(address, session);
+    const { file } = await saveLogin({ profile, address, values, token }, session);
+    await print({ profile, origin: originOf(address), file });
   });
 }
 
-interface LoginTarget {
-  readonly profile: string;
-  readonly address: Address;
-  readonly values: ProfileValues;
-}
-
-/** The profile that the token is for: the named one; with an address `default`; else the one in use. */
-function loginTarget({ settings: { sources, allowsHttp }, host }: Session): LoginTarget {
+/** The profile that the token is for: that of --profile, else `default` for a typed address, else the current one. */
+function loginTarget({ settings: { sources, allowsHttp }, host }: Session): Omit<Login, 'token'> {
   const { '--profile': named, '--base-url': typed } = sources.flags;
-  const inUse = typed === undefined ? sources.profile()?.name : undefined;
-  const profile = checkProfileName(named ?? inUse ?? 'default');
+  const current = typed === undefined ? sources.profile()?.name : undefined;
+  const profile = checkProfileName(named ?? current ?? 'default');
   const known = sources.user.profiles().byName.get(profile) ?? {};
   const knownUrl = typeof known['baseUrl'] === 'string' ? known['baseUrl'] : undefined;
-  // What the profile says of its own service comes first: the token is for that, whatever the environment says.
+  // The token is for the service of the profile, whatever the environment says.
   const url = typed ?? knownUrl ?? host.env['LISTCTL_BASE_URL'];
   if (url === undefined || url === '') {
     throw new Failure('usage', `cannot save a token: profile ${profile} has no service URL`, {
@@ -133,8 +121,8 @@ function loginTarget({ settings: { sources, allowsHttp }, host }: Session): Logi
     });
   }
   const { site, list } = typedValues(sources.flags, {}, host.cwd);
-  const address = parseTyped(url, profile);
-  const isKnown = knownUrl !== undefined && originOf(parseTyped(knownUrl, profile)) === originOf(address);
+  const address = parseUrl(url, profile);
+  const isKnown = knownUrl !== undefined && originOf(parseUrl(knownUrl, profile)) === originOf(address);
   return {
     profile,
     address,
@@ -147,8 +135,8 @@ function loginTarget({ settings: { sources, allowsHttp }, host }: Session): Logi
   };
 }
 
-/** An address, wherever it came from, with the usual words for a malformed one. */
-function parseTyped(url: string, profile: string): Address {
+/** Parses a URL, with the same message for an invalid one as for that of a profile. */
+function parseUrl(url: string, profile: string): Address {
   const found = findSetting(addressSetting, {
     flags: {},
     env: {},
@@ -156,11 +144,6 @@ function parseTyped(url: string, profile: string): Address {
   });
   if (found === undefined) throw new Failure('usage', `profile ${profile} has no address`);
   return found.value;
-}
-
-/** The token from stdin, as a script passes it. */
-async function readToken({ host }: Session): Promise<string> {
-  return checkToken(await readTextFile('-', host), 'standard input').value;
 }
 
 async function askForToken(address: Address, session: Session): Promise<string> {
@@ -173,8 +156,7 @@ async function askForToken(address: Address, session: Session): Promise<string> 
   return checkToken(answer, 'the prompt').value;
 }
 
-/** `listctl auth logout` */
-export const logoutCommand: CommandSpec = {
+const logoutCommand: CommandSpec = {
   name: 'logout',
   summary: 'remove the saved token of a profile',
   setUp: (command, context) => {
@@ -187,12 +169,7 @@ export const logoutCommand: CommandSpec = {
   },
 };
 
-interface Logout {
-  readonly profile: string;
-  readonly hadToken: boolean;
-}
-
-const logoutView: View<Logout> = {
+const logoutView: View<{ readonly profile: string; readonly hadToken: boolean }> = {
   pretty: (logouts) =>
     logouts
       .map(({ profile, hadToken }) =>
@@ -217,22 +194,16 @@ function logout(session: Session): Promise<void> {
   });
 }
 
-/** The token that a request would be sent with, and where it would go; no address is needed to know it. */
-export interface CurrentToken {
-  readonly token: Token;
-  readonly address: Address | undefined;
-}
-
 /**
- * Finds the token of this run; undefined for the built-in service, which takes none.
+ * Finds the token that a request would be sent with, and where to; undefined for the built-in service.
  *
- * @throws {Failure} credentials, when there is none; and as `findToken`
+ * @throws {Failure} credentials, without a token; as `findToken`
  */
-export async function currentToken({
+async function currentToken({
   settings: { sources },
   host,
   messages: { say, isJsonWanted },
-}: Session): Promise<CurrentToken | undefined> {
+}: Session): Promise<{ readonly token: Token; readonly address: Address | undefined } | undefined> {
   const address = findSetting(addressSetting, sources)?.value;
   if (address?.kind === 'local') return undefined;
   const token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
@@ -241,8 +212,7 @@ export async function currentToken({
   return { token, address };
 }
 
-/** `listctl auth status` */
-export const statusCommand: CommandSpec = {
+const statusCommand: CommandSpec = {
   name: 'status',
   summary: 'show where the token comes from',
   setUp: (command, context) => {
@@ -255,42 +225,37 @@ export const statusCommand: CommandSpec = {
   },
 };
 
-/** What can be told of a token without telling it. */
+/** What can be shown of a token: of its value, the last characters. */
 type Status = Readonly<Record<'profile' | 'address' | 'source' | 'ending', string | undefined>>;
 
 const statusView: View<Status> = {
-  pretty: (statuses) => statuses.flatMap((status) => members(status).map(lineOf)).join('\n'),
-  json: (status) => objectFrom(members(status)),
+  pretty: (statuses) =>
+    statuses
+      .flatMap(knownMembers)
+      .map(([name, value]) => `${name.padEnd(7)}  ${printable(name === 'ending' ? `…${value}` : value)}`)
+      .join('\n'),
+  json: (status) => objectFrom(knownMembers(status)),
   id: ({ source }) => source,
 };
+
+function knownMembers(status: Status): [string, string][] {
+  return Object.entries(status).filter((entry): entry is [string, string] => entry[1] !== undefined);
+}
 
 function showStatus(session: Session): Promise<void> {
   return session.output.printing(statusView, false, async (print) => {
     const found = await currentToken(session);
     const profile = session.settings.sources.profile()?.name;
     if (found === undefined) {
-      return print({
-        profile,
-        address: session.settings.address(),
-        source: 'the built-in service needs no token',
-        ending: undefined,
-      });
+      const source = 'the built-in service needs no token';
+      return print({ profile, address: session.settings.address(), source, ending: undefined });
     }
     const { token, address } = found;
     return print({ profile, address: address && addressText(address), source: token.source, ending: endOf(token) });
   });
 }
 
-function members(status: Status): [string, string][] {
-  return Object.entries(status).filter((entry): entry is [string, string] => entry[1] !== undefined);
-}
-
-function lineOf([name, value]: [string, string]): string {
-  return `${name.padEnd('profile'.length)}  ${printable(name === 'ending' ? `…${value}` : value)}`;
-}
-
-/** `listctl auth token` */
-export const tokenCommand: CommandSpec = {
+const tokenCommand: CommandSpec = {
   name: 'token',
   summary: 'print the token',
   setUp: (command, context) => {
@@ -298,7 +263,7 @@ export const tokenCommand: CommandSpec = {
       withSession(context, command, (session) =>
         session.output.printing(tokenView, false, async (print) => {
           const found = await currentToken(session);
-          if (found === undefined) throw needsNoToken();
+          if (found === undefined) throw noTokenNeeded();
           await print(found.token.value);
         }),
       ),
@@ -316,7 +281,3 @@ const tokenView: View<string> = {
   json: (token) => ({ token }),
   id: (token) => token,
 };
-
-/** `listctl auth` */
-export const setUpAuth: SetUp = (auth, context) =>
-  addCommands(auth, context, [loginCommand, logoutCommand, statusCommand, tokenCommand]);

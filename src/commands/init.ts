@@ -2,11 +2,11 @@ import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { connect } from '../cli/connect.ts';
 import type { Context } from '../cli/context.ts';
 import { globalFlags } from '../cli/flags.ts';
-import { tryOut } from '../cli/probe.ts';
+import { probe } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { checkId } from '../core/item.ts';
+import { checkId, type ListRef } from '../core/item.ts';
 import { checkProfileName } from '../settings/read-settings.ts';
 import {
   type Address,
@@ -17,12 +17,12 @@ import {
   refuseOpenHttp,
 } from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
-import { storeLogin } from './auth.ts';
+import { saveLogin } from './auth.ts';
 import { profileView } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {
-  command.action(() => withSession(context, command, (session) => init(session, context), { makesProfile: true }));
+  command.action(() => withSession(context, command, (session) => init(session, context), { mayCreateProfile: true }));
   addHelpNotes(command, {
     examples: ['listctl init', 'listctl init -p prod'],
     globalFlags: ['profile', 'baseUrl', 'site', 'list', 'output'],
@@ -31,11 +31,8 @@ export const setUpInit: SetUp = (command, context) => {
   });
 };
 
-/** What was answered, and what is known of it so far. */
-interface Answers {
+interface Answers extends ListRef {
   readonly address: Address;
-  readonly site: string;
-  readonly list: string;
 }
 
 async function init(session: Session, context: Context): Promise<void> {
@@ -47,60 +44,49 @@ async function init(session: Session, context: Context): Promise<void> {
   const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
   await session.output.printing(profileView, false, async (print) => {
     const answers = await askAll(profile, session);
-    const token = await askUntilGood(answers, session, context);
+    const token = await askForWorkingToken(answers, session, context);
     const { address, site, list } = answers;
     const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
     const values = {
       ...{ baseUrl: addressText(address), site, list },
       ...(isOpen && session.settings.allowsHttp ? { allowHttp: true } : {}),
     };
-    const { isCurrent } = await storeLogin({ profile, address, values, token }, session);
+    const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
     await print({ name: profile, isCurrent, values });
   });
 }
 
-/** Asks for everything but the token; Enter alone keeps what the profile or the environment says. */
+/** Asks for everything but the token; Enter keeps the value of the profile or the environment. */
 async function askAll(profile: string, session: Session): Promise<Answers> {
   const {
     settings: { sources, allowsHttp },
     host,
   } = session;
   const known = sources.user.profiles().byName.get(profile) ?? {};
-  const initial = (flag: string, key: string, variable: string) => {
-    const value = sources.flags[flag] ?? known[key] ?? host.env[variable];
-    return typeof value === 'string' && value !== '' ? value : undefined;
+  const ask = (question: string, name: 'base-url' | 'site' | 'list', check: (answer: string) => void) => {
+    const key = name === 'base-url' ? 'baseUrl' : name;
+    const variable = `LISTCTL_${name === 'base-url' ? 'BASE_URL' : name.toUpperCase()}`;
+    const value = sources.flags[`--${name}`] ?? known[key] ?? host.env[variable];
+    const initial = typeof value === 'string' && value !== '' ? value : undefined;
+    return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
-  const isIdOf = (name: string) => (answer: string) => problemOf(() => checkId(answer, name));
-  const baseUrl = await askText(
-    'Service URL, including the version path',
-    {
-      initial: initial('--base-url', 'baseUrl', 'LISTCTL_BASE_URL'),
-      problem: (answer) => problemOf(() => refuseOpenHttp(parseAddress(answer), allowsHttp)),
-    },
-    session,
+  const baseUrl = await ask('Service URL, including the version path', 'base-url', (answer) =>
+    refuseOpenHttp(parseAddress(answer), allowsHttp),
   );
-  const site = await askText(
-    'Site',
-    { initial: initial('--site', 'site', 'LISTCTL_SITE'), problem: isIdOf('site') },
-    session,
-  );
-  const list = await askText(
-    'List',
-    { initial: initial('--list', 'list', 'LISTCTL_LIST'), problem: isIdOf('list') },
-    session,
-  );
+  const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));
+  const list = await ask('List', 'list', (answer) => checkId(answer, 'list'));
   return { address: parseAddress(baseUrl), site, list };
 }
 
-/** Asks for the token until the service takes it; gives it, or undefined where none is needed. */
-async function askUntilGood(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
+/** Asks until the service accepts the token; undefined where none is needed. */
+async function askForWorkingToken(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
   const { address } = answers;
   for (;;) {
     const token =
       address.kind === 'local'
         ? undefined
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
-    const failure = await tryWith(token, answers, session, context);
+    const failure = await tryToken(token, answers, session, context);
     if (failure === undefined) {
       await session.messages.say(
         token === undefined ? 'the service responds' : 'the service responds and accepts the token',
@@ -114,7 +100,7 @@ async function askUntilGood(answers: Answers, session: Session, context: Context
   }
 }
 
-async function tryWith(
+async function tryToken(
   token: string | undefined,
   { address, ...list }: Answers,
   { settings: { sources }, host, service: { connecting } }: Session,
@@ -124,15 +110,15 @@ async function tryWith(
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
   const transport = await connect(address, async () => given, context, connecting());
   try {
-    return await tryOut(transport, list, { timeoutMs, signal: host.signal });
+    return await probe(transport, list, { timeoutMs, signal: host.signal });
   } finally {
     await transport.close();
   }
 }
 
-function problemOf(check: () => void): string | undefined {
+function problemWith(answer: string, check: (answer: string) => void): string | undefined {
   try {
-    check();
+    check(answer);
     return undefined;
   } catch (error) {
     if (error instanceof Failure || error instanceof InvalidValue) return error.message;

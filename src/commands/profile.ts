@@ -6,7 +6,7 @@ import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { nearestName } from '../core/text.ts';
-import type { View } from '../output/view.ts';
+import type { Row, View } from '../output/view.ts';
 import {
   checkProfileName,
   noSuchProfile,
@@ -17,9 +17,12 @@ import {
 import { type FlagTexts, findSetting, keyOf, parseAddress } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
-/** A profile, as it is shown. */
-export interface ShownProfile extends Profile {
-  /** Whether it is the one that is used where none is named. */
+/** `listctl profile` */
+export const setUpProfile: SetUp = (profile, context) =>
+  addCommands(profile, context, [listCommand, showCommand, setCommand, useCommand, removeCommand]);
+
+interface ShownProfile extends Profile {
+  /** Whether it is the default profile. */
   readonly isCurrent: boolean;
 }
 
@@ -27,26 +30,25 @@ export interface ShownProfile extends Profile {
 export const profileView: View<ShownProfile> = {
   pretty: async (profiles, screen) => {
     const { drawRows } = await import('../output/table.ts');
-    return drawRows(profiles.map(rowOf), screen, undefined);
+    return drawRows(profiles.map(toRow), screen, undefined);
   },
-  json: (profile) => objectFrom(rowOf(profile)),
+  json: (profile) => objectFrom(toRow(profile)),
   id: ({ name }) => name,
-  row: rowOf,
+  row: toRow,
 };
 
-function rowOf({ name, isCurrent, values }: ShownProfile): ReadonlyMap<string, string | boolean> {
-  return new Map<string, string | boolean>([['name', name], ['current', isCurrent], ...Object.entries(values)]);
+function toRow({ name, isCurrent, values }: ShownProfile): Row {
+  return new Map(Object.entries({ name, current: isCurrent, ...values }));
 }
 
-/** `listctl profile list` */
-export const listCommand: CommandSpec = {
+const listCommand: CommandSpec = {
   name: 'list',
   aliases: ['ls'],
   summary: 'list profiles',
   setUp: (command, context) => {
     command.action(() =>
       withSession(context, command, (session) => {
-        // Before there is a printer: that they cannot be read is not that there is none.
+        // Read before printing, so that an unreadable file does not print an empty list.
         const { current, byName } = session.settings.sources.user.profiles();
         return session.output.printing({ ...profileView, printsNone: true }, true, async (print) => {
           if (byName.size === 0) await session.messages.notice('no profiles yet; run listctl init to create one');
@@ -60,32 +62,27 @@ export const listCommand: CommandSpec = {
   },
 };
 
-/** What is to change in a profile. */
-export interface ProfileEdit {
-  readonly values: ProfileValues;
-  readonly removed: readonly string[];
-}
-
 const flagsByName: Readonly<Record<string, GlobalFlag>> = globalFlags;
 
-/** Everything that a profile may set, by name. */
+/** All settings of a profile. */
 const keys: readonly string[] = [...profileKeys.texts, ...profileKeys.switches];
 
-/** Sets what is to be set, in a profile that need not be there; the first one that is set is the current one. */
-export function putProfile(draft: SettingsDraft, name: string, { values, removed }: ProfileEdit): ShownProfile {
+/** Creates or changes a profile; the first one becomes the default. */
+export function putProfile(
+  draft: SettingsDraft,
+  name: string,
+  values: ProfileValues,
+  removed: readonly string[] = [],
+): ShownProfile {
   const profile = { ...draft.profiles.get(name), ...values };
   for (const key of removed) delete profile[key];
   draft.profiles.set(name, profile);
   draft.current ??= name;
-  return shownProfile(draft, name);
+  return findProfile(draft, name);
 }
 
-/**
- * The profile by that name, as it stands in the draft.
- *
- * @throws {Failure} usage, when there is none
- */
-export function shownProfile({ profiles, current }: SettingsDraft, name: string): ShownProfile {
+/** @throws {Failure} usage, if it does not exist */
+function findProfile({ profiles, current }: SettingsDraft, name: string): ShownProfile {
   const profile = profiles.get(name);
   if (profile === undefined) {
     const byName = new Map([...profiles.keys()].map((each) => [each, {}]));
@@ -98,10 +95,10 @@ export function shownProfile({ profiles, current }: SettingsDraft, name: string)
 }
 
 /**
- * The settings that were typed, checked: only what may stand in a profile.
+ * Parses the settings that were typed.
  *
  * @param own the flags of the command itself, by name
- * @throws {Failure} usage, naming the flag whose value is malformed
+ * @throws {Failure} usage, for an invalid value
  */
 export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unknown>>, cwd: string): ProfileValues {
   const values: [string, string | boolean][] = [];
@@ -110,72 +107,76 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
     const flag = flagFor(key);
     const text = key === 'output' ? own['defaultOutput'] : parse === undefined ? own[key] : flags[flag];
     if (typeof text !== 'string') continue;
-    if (text === '')
-      throw new Failure('usage', `${flag} has no value`, { hint: `pass --unset ${dashed(key)} to remove the setting` });
-    // What a profile may hold is less than what may be typed.
+    if (text === '') {
+      throw new Failure('usage', `${flag} has no value`, {
+        hint: `pass --unset ${kebabCase(key)} to remove the setting`,
+      });
+    }
+    // A profile accepts less than the command line.
     if (parse !== undefined) findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
-    values.push([key, placed(key, text, cwd)]);
+    values.push([key, toAbsolute(key, text, cwd)]);
   }
   for (const key of profileKeys.switches) if (own[key] === true) values.push([key, true]);
   return Object.fromEntries(values);
 }
 
-/**
- * The settings that `--unset` names.
- *
- * @throws {Failure} usage, when there is no such setting
- */
-export function removedKeys(typed: readonly string[]): readonly string[] {
-  return typed.map((name) => {
-    const key = keyOf(`--${name}`);
-    if (keys.includes(key)) return key;
-    const meant = nearestName(key, keys);
-    throw new Failure('usage', `invalid --unset "${name}": not a profile setting`, {
-      hint: meant === undefined ? `use one of ${keys.join(', ')}` : `did you mean ${meant}?`,
-    });
+/** @throws {Failure} usage, for an unknown setting */
+function parseUnset(name: string): string {
+  const key = keyOf(`--${name}`);
+  if (keys.includes(key)) return key;
+  const meant = nearestName(key, keys);
+  throw new Failure('usage', `invalid --unset "${name}": not a profile setting`, {
+    hint: meant === undefined ? `use one of ${keys.join(', ')}` : `did you mean ${meant}?`,
   });
 }
 
-/** The flag that sets it. `--output` says how this very command prints, so a profile's own format has another name. */
+/** The flag of a setting; --output is the format of the command itself. */
 function flagFor(key: string): string {
-  return key === 'output' ? '--default-output' : `--${dashed(key)}`;
+  return key === 'output' ? '--default-output' : `--${kebabCase(key)}`;
 }
 
-function dashed(key: string): string {
+function kebabCase(key: string): string {
   return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** A path means the same wherever listctl is started later. */
-function placed(key: string, text: string, cwd: string): string {
+/** Makes paths absolute, since listctl may be started elsewhere later. */
+function toAbsolute(key: string, text: string, cwd: string): string {
   if (key === 'caFile') return resolve(cwd, text);
   const address = key === 'baseUrl' ? parseAddress(text) : undefined;
   const isRelative = address?.kind === 'local' && address.directory !== undefined && !isAbsolute(address.directory);
   return isRelative ? `local:${resolve(cwd, address.directory)}` : text;
 }
 
-/** `listctl profile remove` */
-export const removeCommand: CommandSpec = {
+/** Changes the settings, and prints the profile that `change` returns. */
+function changeAndPrint(session: Session, change: (draft: SettingsDraft) => ShownProfile): Promise<void> {
+  return session.output.printing(profileView, false, async (print) => {
+    const { changeSettings } = await import('../settings/write-settings.ts');
+    const { result } = await changeSettings(session.host, change);
+    await print(result);
+  });
+}
+
+const removeCommand: CommandSpec = {
   name: 'remove',
   aliases: ['rm'],
   summary: 'remove a profile and its saved token',
   setUp: (command, context) => {
     command.argument('<name>', 'name of the profile').action((name: string) =>
-      withSession(context, command, (session) =>
-        session.output.printing(profileView, false, async (print) => {
-          const { changeSettings } = await import('../settings/write-settings.ts');
-          const { result } = await changeSettings(session.host, (draft) => {
-            const removed = shownProfile(draft, name);
-            draft.profiles.delete(name);
-            draft.tokens.delete(name);
-            // No other one takes its place by itself: what was meant for this must not go elsewhere.
-            if (removed.isCurrent) draft.current = undefined;
-            return removed;
-          });
-          await print({ ...result, isCurrent: false });
-          if (result.isCurrent)
-            await session.messages.notice('no default profile now; run listctl profile use NAME to set one');
-        }),
-      ),
+      withSession(context, command, async (session) => {
+        let wasCurrent = false;
+        await changeAndPrint(session, (draft) => {
+          const removed = findProfile(draft, name);
+          wasCurrent = removed.isCurrent;
+          draft.profiles.delete(name);
+          draft.tokens.delete(name);
+          // No other profile becomes the default: writes must not go to another service unnoticed.
+          if (wasCurrent) draft.current = undefined;
+          return { ...removed, isCurrent: false };
+        });
+        if (wasCurrent) {
+          await session.messages.notice('no default profile now; run listctl profile use NAME to set one');
+        }
+      }),
     );
     addHelpNotes(command, {
       examples: ['listctl profile remove staging'],
@@ -191,8 +192,7 @@ interface SetFlags {
   readonly unset?: readonly string[];
 }
 
-/** `listctl profile set` */
-export const setCommand: CommandSpec = {
+const setCommand: CommandSpec = {
   name: 'set',
   summary: 'create or change a profile',
   setUp: (command, context) => {
@@ -203,7 +203,7 @@ export const setCommand: CommandSpec = {
       .option('--protected', 'require confirmation of writes')
       .option('--unset <setting>', 'remove a setting, e.g. site; repeatable', collect)
       .action((name: string, flags: SetFlags) =>
-        withSession(context, command, (session) => setProfile(name, flags, session), { makesProfile: true }),
+        withSession(context, command, async (session) => setProfile(name, flags, session), { mayCreateProfile: true }),
       );
     addHelpNotes(command, {
       examples: [
@@ -228,28 +228,21 @@ export const setCommand: CommandSpec = {
   },
 };
 
-async function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
+function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
   const {
     host,
     settings: { sources, allowsHttp },
   } = session;
-  const edit: ProfileEdit = {
-    values: typedValues(sources.flags, { ...flags, allowHttp: allowsHttp }, host.cwd),
-    removed: removedKeys(flags.unset ?? []),
-  };
-  if (Object.keys(edit.values).length + edit.removed.length === 0) {
+  const values = typedValues(sources.flags, { ...flags, allowHttp: allowsHttp }, host.cwd);
+  const removed = (flags.unset ?? []).map(parseUnset);
+  if (Object.keys(values).length + removed.length === 0) {
     throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, e.g. --base-url URL' });
   }
   checkProfileName(name);
-  await session.output.printing(profileView, false, async (print) => {
-    const { changeSettings } = await import('../settings/write-settings.ts');
-    const { result } = await changeSettings(host, (draft) => putProfile(draft, name, edit));
-    await print(result);
-  });
+  return changeAndPrint(session, (draft) => putProfile(draft, name, values, removed));
 }
 
-/** `listctl profile show` */
-export const showCommand: CommandSpec = {
+const showCommand: CommandSpec = {
   name: 'show',
   summary: 'show a profile',
   setUp: (command, context) => {
@@ -277,21 +270,16 @@ function profileFor(typed: string | undefined, { settings: { sources } }: Sessio
   return { name, values, isCurrent: name === profiles.current };
 }
 
-/** `listctl profile use` */
-export const useCommand: CommandSpec = {
+const useCommand: CommandSpec = {
   name: 'use',
   summary: 'set the default profile',
   setUp: (command, context) => {
     command.argument('<name>', 'name of the profile').action((name: string) =>
       withSession(context, command, (session) =>
-        session.output.printing(profileView, false, async (print) => {
-          const { changeSettings } = await import('../settings/write-settings.ts');
-          const { result } = await changeSettings(session.host, (draft) => {
-            const { values } = shownProfile(draft, name);
-            draft.current = name;
-            return { name, values, isCurrent: true };
-          });
-          await print(result);
+        changeAndPrint(session, (draft) => {
+          const profile = findProfile(draft, name);
+          draft.current = name;
+          return { ...profile, isCurrent: true };
         }),
       ),
     );
@@ -301,7 +289,3 @@ export const useCommand: CommandSpec = {
     });
   },
 };
-
-/** `listctl profile` */
-export const setUpProfile: SetUp = (profile, context) =>
-  addCommands(profile, context, [listCommand, showCommand, setCommand, useCommand, removeCommand]);

@@ -99,19 +99,19 @@ const saidOfService: ReadonlySet<string> = new Set(['idempotency', 'allowHttp', 
 /**
  * Puts the sources together; files are read when something in them is asked for.
  *
- * @param mayBeNew the profile that `--profile` names need not be there: the command makes it
+ * @param mayCreateProfile the profile that `--profile` names need not be there: the command makes it
  */
 export function openSources(
   flags: FlagTexts,
   host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'cwd' | 'uid'>,
-  mayBeNew = false,
+  mayCreateProfile = false,
 ): Sources {
   const { env } = host;
   const user = openUserSettings(host);
   let chosen: { readonly profile: ChosenProfile | undefined; readonly denied?: Error } | undefined;
   let project: { readonly layer: Layer | undefined } | undefined;
   const choose = () => {
-    chosen ??= chooseProfile(flags['--profile'], env['LISTCTL_PROFILE'], user, mayBeNew);
+    chosen ??= chooseProfile(flags['--profile'], env['LISTCTL_PROFILE'], user, mayCreateProfile);
     return chosen;
   };
   const layerOf = (profile: ChosenProfile | undefined): Layer | undefined =>
@@ -160,13 +160,13 @@ function chooseProfile(
   named: string | undefined,
   inherited: string | undefined,
   user: UserSettings,
-  mayBeNew: boolean,
+  mayCreateProfile: boolean,
 ) {
   const find = (name: string, chosenBy: string): ChosenProfile => {
     const profiles = user.profiles();
     const values = profiles.byName.get(name);
     const isNamed = chosenBy === '--profile';
-    if (values === undefined && !(isNamed && mayBeNew)) throw noSuchProfile(name, profiles, chosenBy);
+    if (values === undefined && !(isNamed && mayCreateProfile)) throw noSuchProfile(name, profiles, chosenBy);
     return { name, values: values ?? {}, chosenBy, isNamed };
   };
   if (named !== undefined) return { profile: find(named, '--profile') };

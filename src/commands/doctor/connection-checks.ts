@@ -10,7 +10,7 @@ import { toTransportError } from '../../api/transport.ts';
 import { type ConnectOptions, connect } from '../../cli/connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { globalFlags } from '../../cli/flags.ts';
-import { tryOut } from '../../cli/probe.ts';
+import { probe } from '../../cli/probe.ts';
 import { trustWith } from '../../cli/tls.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
@@ -153,7 +153,7 @@ async function requestFound(options: WayOptions): Promise<Found> {
   const transport = await connect(address, async () => token, context, how);
   try {
     const startedAtMs = clock.monotonicMs();
-    const failure = await tryOut(transport, listOf(sources), { timeoutMs, signal });
+    const failure = await probe(transport, listOf(sources), { timeoutMs, signal });
     const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
     if (failure !== undefined) return failedFor(failure);
     const taken = token === undefined ? '' : ' and accepts the token';

@@ -56,7 +56,7 @@ async function withAnySession(
       return work(session);
     };
     try {
-      return await withSession({ ...context, host }, command, begin, { makesProfile: true });
+      return await withSession({ ...context, host }, command, begin, { mayCreateProfile: true });
     } catch (error) {
       if (isOpen || !(error instanceof Failure)) throw error;
       refusal = error;
