@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { expiryOf, momentText } from '../../src/cli/token-expiry.ts';
 import type { Finding } from '../../src/commands/doctor/checks.ts';
-import { nodeFinding } from '../../src/commands/doctor/checks.ts';
+import { checkNode } from '../../src/commands/doctor/checks.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
 import { environmentFor, requestedItem, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
@@ -411,7 +411,7 @@ test.each([
   { version: 'v27.0.0', status: 'warning' },
   { version: 'v21.0.0-nightly', status: 'ok' },
 ])('Node $version: $status', ({ version, status }) => {
-  expect(nodeFinding(version)).toMatchObject({ status });
+  expect(checkNode(version)).toMatchObject({ status });
 });
 
 test('P30: without a home, and with a terminal that takes no escapes, it works and shows none', async () => {

@@ -1,104 +1,105 @@
-/** The way to the service, step by step: proxy, name, TLS, one request. Nobody else on a network is asked. */
+/** The checks of the connection: proxy, certificates, DNS, TLS, and one request. */
 import { lookup } from 'node:dns/promises';
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { createConnector } from '../../api/connect.ts';
 import { findProxy, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
 import type { TlsTrust } from '../../api/tls.ts';
 import { toTransportError } from '../../api/transport.ts';
-import { type ConnectOptions, connect } from '../../cli/connect.ts';
+import { connect } from '../../cli/connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { globalFlags } from '../../cli/flags.ts';
 import { probe } from '../../cli/probe.ts';
 import { trustWith } from '../../cli/tls.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
-import type { ListRef } from '../../core/item.ts';
-import { type Address, findSetting } from '../../settings/setting.ts';
+import { type Address, type Definition, findSetting } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import type { Token } from '../../settings/token.ts';
-import { type Diagnosis, diagnosed, type Found, failedFor, skipped } from './checks.ts';
+import { type CheckResult, type Finding, failed, runCheck, skipped } from './checks.ts';
 
-/** A certificate with fewer days left is worth a word. */
-const fewDays = 14;
+/** Certificates that expire in fewer days are reported. */
+const expiryDays = 14;
 
-/** What the way is looked at with. */
-export interface WayOptions {
+/** The settings of the connection. */
+export interface ConnectionOptions {
   readonly context: Context;
   readonly sources: Sources;
   readonly address: Address | undefined;
-  /** Undefined where none was found; the built-in service takes none. */
   readonly token: Token | undefined;
-  /** Whether certificates go unverified, by `--insecure-tls`. */
+  /** --insecure-tls */
   readonly isInsecure: boolean;
-  /** Whether the token may go through a network in clear, by `--allow-http`. */
+  /** --allow-http */
   readonly allowHttp: boolean;
 }
 
-/** The steps in their order; one that needs a step before it that failed is skipped. */
-export async function* wayFindings(options: WayOptions): AsyncGenerator<Diagnosis> {
+/** Checks the connection step by step; a step that needs a failed one is skipped. */
+export async function* checkConnection(options: ConnectionOptions): AsyncGenerator<Finding> {
   const { address, context } = options;
-  const base = address?.kind === 'http' ? address.url : undefined;
-  if (base === undefined) {
-    const why = address === undefined ? 'no service address' : 'the built-in service needs no connection';
-    for (const check of ['proxy', 'ca', 'dns', 'tls']) yield { check, ...skipped(why) };
-  } else {
-    let proxy: URL | undefined;
-    let trust: TlsTrust | undefined;
-    const proxyRow = await diagnosed('proxy', () => {
-      proxy = findProxy(base, context.host.env);
-      return proxyFound(base, proxy, context.host);
-    });
-    yield proxyRow;
-    const caRow = await diagnosed('ca', () => {
-      const [found, trusted] = authoritiesFound(base, proxy, options);
-      trust = trusted;
-      return found;
-    });
-    yield caRow;
-    const isWayKnown = proxyRow.status !== 'failed' && caRow.status !== 'failed';
-    const dns = await diagnosed('dns', () => nameFound(base, proxy, context.host));
-    yield dns;
-    const isReachable = isWayKnown && dns.status !== 'failed';
-    yield await diagnosed('tls', () =>
-      isReachable ? tlsFound(base, { proxy, trust }, context.host) : skipped('a previous check failed'),
-    );
+  if (address?.kind === 'http') yield* checkNetwork(address.url, options, context.host);
+  else {
+    const reason = address === undefined ? 'no service address' : 'the built-in service needs no connection';
+    for (const check of ['proxy', 'ca', 'dns', 'tls']) yield { check, ...skipped(reason) };
   }
-  yield await diagnosed('request', () => requestFound(options));
+  yield await runCheck('request', () => checkRequest(options));
 }
 
-function proxyFound(base: URL, proxy: URL | undefined, { env }: Host): Found {
+async function* checkNetwork(base: URL, options: ConnectionOptions, host: Host): AsyncGenerator<Finding> {
+  let proxy: URL | undefined;
+  let trust: TlsTrust | undefined;
+  const proxyFinding = await runCheck('proxy', () => {
+    proxy = findProxy(base, host.env);
+    return checkProxy(base, proxy, host);
+  });
+  yield proxyFinding;
+  const caFinding = await runCheck('ca', () => {
+    const { result, trust: found } = checkAuthorities(base, proxy, options);
+    trust = found;
+    return result;
+  });
+  yield caFinding;
+  const dnsFinding = await runCheck('dns', () => checkName(base, proxy, host));
+  yield dnsFinding;
+  const isReachable = [proxyFinding, caFinding, dnsFinding].every(({ status }) => status !== 'failed');
+  yield await runCheck('tls', () =>
+    isReachable ? checkTls(base, proxy, trust, host) : skipped('a previous check failed'),
+  );
+}
+
+function checkProxy(base: URL, proxy: URL | undefined, { env }: Host): CheckResult {
   const source = proxyVariable(base, env);
-  // Without the user name and the password that may stand in it.
+  // Without user name and password.
   if (proxy !== undefined) return { status: 'ok', value: `${proxy.protocol}//${proxy.host}`, source };
   return { status: 'ok', value: source === undefined ? 'none' : `none for this address, though ${source} is set` };
 }
 
-function authoritiesFound(
+function checkAuthorities(
   base: URL,
   proxy: URL | undefined,
-  { context, sources, isInsecure }: WayOptions,
-): [Found, TlsTrust | undefined] {
-  if (base.protocol !== 'https:' && proxy?.protocol !== 'https:')
-    return [skipped('http has no certificates'), undefined];
-  const { env } = context.host;
-  const more = env['NODE_EXTRA_CA_CERTS'];
-  const usual = `Node.js CA certificates${more ? `, ${more}` : ''}`;
+  { context, sources, isInsecure }: ConnectionOptions,
+): { readonly result: CheckResult; readonly trust?: TlsTrust } {
+  if (base.protocol !== 'https:' && proxy?.protocol !== 'https:') {
+    return { result: skipped('http has no certificates') };
+  }
   if (isInsecure) {
     const hint = 'pass --ca-file FILE to trust your own CA instead';
-    const found: Found = { status: 'warning', value: 'TLS verification is off', source: '--insecure-tls', hint };
-    return [found, { authorities: [], skipVerification: true }];
+    return {
+      result: { status: 'warning', value: 'TLS verification is off', source: '--insecure-tls', hint },
+      trust: { authorities: [], skipVerification: true },
+    };
   }
+  const extra = context.host.env['NODE_EXTRA_CA_CERTS'];
+  const value = `Node.js CA certificates${extra ? `, ${extra}` : ''}`;
   const file = findSetting(globalFlags.caFile, sources);
   if (file === undefined) {
-    return [{ status: 'ok', value: usual, source: more ? 'NODE_EXTRA_CA_CERTS' : 'the default' }, undefined];
+    return { result: { status: 'ok', value, source: extra ? 'NODE_EXTRA_CA_CERTS' : 'the default' } };
   }
   const trust = trustWith(file.value, context.host);
-  return [{ status: 'ok', value: `${usual}, ${file.value}`, source: file.source }, trust];
+  return { result: { status: 'ok', value: `${value}, ${file.value}`, source: file.source }, trust };
 }
 
-async function nameFound(base: URL, proxy: URL | undefined, { signal }: Host): Promise<Found> {
+async function checkName(base: URL, proxy: URL | undefined, { signal }: Host): Promise<CheckResult> {
   const name = hostOf(proxy ?? base);
   if (isIP(name) !== 0) return skipped(`${name} is an IP address`);
   try {
@@ -113,66 +114,67 @@ async function nameFound(base: URL, proxy: URL | undefined, { signal }: Host): P
   }
 }
 
-async function tlsFound(
+async function checkTls(
   base: URL,
-  { proxy, trust }: { readonly proxy: URL | undefined; readonly trust: TlsTrust | undefined },
+  proxy: URL | undefined,
+  trust: TlsTrust | undefined,
   { signal, clock }: Host,
-): Promise<Found> {
+): Promise<CheckResult> {
   if (base.protocol !== 'https:') return skipped('the address is http');
-  let socket: Socket;
+  let socket: TLSSocket;
   try {
-    socket = await (await createConnector({ base, proxy, trust }))(10_000, signal);
+    const open = await createConnector({ base, proxy, trust });
+    socket = (await open(10_000, signal)) as TLSSocket;
   } catch (error) {
     signal.throwIfAborted();
     const { kind, reason } = toTransportError(error, false);
-    const own = 'pass --ca-file FILE if it uses your own CA';
     const hint =
-      kind === 'untrusted' ? `nothing was sent: check the address; ${own}` : 'check the address and the network';
+      kind === 'untrusted'
+        ? 'nothing was sent: check the address; pass --ca-file FILE if it uses your own CA'
+        : 'check the address and the network';
     return { status: 'failed', value: reason, hint, kind: 'unreachable' };
   }
-  const certificate = (socket as TLSSocket).getPeerCertificate();
-  const protocol = (socket as TLSSocket).getProtocol() ?? 'TLS';
+  const certificate = socket.getPeerCertificate();
+  const protocol = socket.getProtocol() ?? 'TLS';
   socket.destroy();
   const days = Math.floor((Date.parse(certificate.valid_to) - clock.now()) / 86_400_000);
-  const { O: organisation, CN: name } = certificate.issuer ?? {};
-  const value = `${protocol}, certificate of ${[organisation, name].flat().filter(Boolean).join(' ')}, for ${days} more days`;
-  if (days >= fewDays) return { status: 'ok', value };
+  const { O: organization, CN: name } = certificate.issuer ?? {};
+  const issuer = [organization, name].flat().filter(Boolean).join(' ');
+  const value = `${protocol}, certificate of ${issuer}, for ${days} more days`;
+  if (days >= expiryDays) return { status: 'ok', value };
   return { status: 'warning', value, hint: 'ask the operator of the service to renew its certificate' };
 }
 
-async function requestFound(options: WayOptions): Promise<Found> {
+async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   const { address, context, sources, token, isInsecure, allowHttp } = options;
   if (address === undefined) return skipped('no service address');
   if (address.kind === 'http' && token === undefined) return skipped('no token');
-  const { host } = context;
-  const { clock, signal } = host;
-  const timeoutMs = findOrNothing(() => findSetting(globalFlags.timeout, sources)?.value) ?? 30_000;
-  const caFile = findSetting(globalFlags.caFile, sources)?.value;
-  const allowsHttp = allowHttp || findOrNothing(() => findSetting(globalFlags.allowHttp, sources)?.value) === true;
-  const how: ConnectOptions = { isInsecure, caFile, allowsHttp };
-  const transport = await connect(address, async () => token, context, how);
+  const { clock, signal } = context.host;
+  const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
+  const transport = await connect(address, async () => token, context, {
+    isInsecure,
+    caFile: findSetting(globalFlags.caFile, sources)?.value,
+    allowsHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
+  });
+  // The probe reads an item that does not exist, so that any list will do.
+  const site = findValid(globalFlags.site, sources) ?? 'listctl-doctor';
+  const list = findValid(globalFlags.list, sources) ?? 'listctl-doctor';
   try {
     const startedAtMs = clock.monotonicMs();
-    const failure = await probe(transport, listOf(sources), { timeoutMs, signal });
+    const failure = await probe(transport, { site, list }, { timeoutMs, signal });
     const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
-    if (failure !== undefined) return failedFor(failure);
-    const taken = token === undefined ? '' : ' and accepts the token';
-    return { status: 'ok', value: `the service responds in ${tookMs} ms${taken}` };
+    if (failure !== undefined) return failed(failure);
+    const accepted = token === undefined ? '' : ' and accepts the token';
+    return { status: 'ok', value: `the service responds in ${tookMs} ms${accepted}` };
   } finally {
     await transport.close();
   }
 }
 
-/** The list that is set; where none is, any will do: what is asked for is not there anyway. */
-function listOf(sources: Sources): ListRef {
-  const find = (definition: typeof globalFlags.site) => findOrNothing(() => findSetting(definition, sources)?.value);
-  return { site: find(globalFlags.site) ?? 'listctl-doctor', list: find(globalFlags.list) ?? 'listctl-doctor' };
-}
-
-/** What is malformed has a finding of its own. */
-function findOrNothing<T>(find: () => T): T | undefined {
+/** A setting; undefined for an invalid one, which has its own finding. */
+function findValid<T>(definition: Definition<T>, sources: Sources): T | undefined {
   try {
-    return find();
+    return findSetting(definition, sources)?.value;
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

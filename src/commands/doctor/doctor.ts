@@ -7,22 +7,23 @@ import { type Session, withSession } from '../../cli/session.ts';
 import { expiryOf, momentText } from '../../cli/token-expiry.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
-import type { Address } from '../../settings/setting.ts';
 import { openSources } from '../../settings/sources.ts';
 import { findToken, type Token } from '../../settings/token.ts';
 import {
-  addressFinding,
-  type Diagnosis,
-  diagnosed,
-  directoryFindings,
+  type CheckResult,
+  checkAddress,
+  checkFiles,
+  checkNode,
+  checkSettings,
+  checkStateDirectory,
+  checkStore,
   doctorView,
-  type Found,
-  fileFindings,
-  programFindings,
+  type Finding,
+  failed,
+  runCheck,
   skipped,
-  valueFindings,
 } from './checks.ts';
-import { wayFindings } from './connection-checks.ts';
+import { checkConnection } from './connection-checks.ts';
 
 /** `listctl doctor` */
 export const setUpDoctor: SetUp = (command, context) => {
@@ -40,107 +41,92 @@ export const setUpDoctor: SetUp = (command, context) => {
 };
 
 /**
- * Runs the work with a session that prints, whatever is wrong with the settings: what keeps one from being opened has
- * no say in how this command prints, and is found by its checks.
+ * Runs the work with a session: without stored settings, then without LISTCTL_OUTPUT, if one cannot be opened with
+ * them. The checks report what is wrong with them.
  */
 async function withAnySession(
   context: Context,
   command: Command,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
+  const { host } = context;
+  const withoutStored = { ...host.env, LISTCTL_CONFIG_DIR: '/dev/null/listctl', LISTCTL_PROFILE: undefined };
+  const hosts = [host, withEnv(host, withoutStored), withEnv(host, { ...withoutStored, LISTCTL_OUTPUT: undefined })];
   let refusal: unknown;
-  for (const host of hostsToTry(context.host)) {
+  for (const each of hosts) {
     let isOpen = false;
     const begin = (session: Session) => {
       isOpen = true;
       return work(session);
     };
     try {
-      return await withSession({ ...context, host }, command, begin, { mayCreateProfile: true });
+      return await withSession({ ...context, host: each }, command, begin, { mayCreateProfile: true });
     } catch (error) {
       if (isOpen || !(error instanceof Failure)) throw error;
       refusal = error;
     }
   }
-  // What was typed for this very run.
+  // A flag is invalid.
   throw refusal;
 }
 
-/** The world as it is, then without kept settings, then without what variables say of printing. */
-function hostsToTry(host: Host): readonly Host[] {
-  const unkept = { ...host.env, LISTCTL_CONFIG_DIR: '/dev/null/listctl', LISTCTL_PROFILE: undefined };
-  return [host, unlike(host, unkept), unlike(host, { ...unkept, LISTCTL_OUTPUT: undefined })];
-}
-
-/** Not a copy: its streams are made on first use. */
-function unlike(host: Host, env: Host['env']): Host {
+/** Without a directory there is no project file. Not a copy, since the host opens its streams on first use. */
+function withEnv(host: Host, env: Host['env']): Host {
   return Object.create(host, { env: { value: env }, cwd: { value: '' } });
 }
 
 async function showFindings(session: Session, context: Context, command: Command): Promise<void> {
-  let failed: Diagnosis | undefined;
+  let first: Finding | undefined;
   await session.output.printing(doctorView, true, async (print) => {
-    for await (const diagnosis of findings(session, context, command)) {
-      const { kind, ...finding } = diagnosis;
-      if (kind !== undefined && finding.status === 'failed') failed ??= diagnosis;
+    for await (const finding of runChecks(session, context, command)) {
+      if (finding.kind !== undefined && finding.status === 'failed') first ??= finding;
       await print(finding);
     }
   });
-  if (failed === undefined) return;
-  const { kind = 'usage', check, value, hint } = failed;
+  if (first === undefined) return;
+  const { kind = 'usage', check, value, hint } = first;
   throw new Failure(kind, `${check}: ${value}`, { hint });
 }
 
-/** What is looked at, in the order in which one thing needs another: the first that failed is why the rest may have. */
-async function* findings(
+/** Runs the checks; a failed one may be the cause of failures after it. */
+async function* runChecks(
   { messages: { notice, isJsonWanted } }: Session,
   context: Context,
   command: Command,
-): AsyncGenerator<Diagnosis> {
+): AsyncGenerator<Finding> {
   const { host, version } = context;
   const { allowHttp, isInsecure } = switches(command);
-  yield* programFindings(version);
-  const files = await fileFindings(openSources(flagTexts(command), host), host);
-  yield* files.findings;
-  const { sources } = files;
-  const { finding, address } = await addressFinding(sources, allowHttp);
+  yield { check: 'version', status: 'ok', value: version };
+  // biome-ignore lint/style/noRestrictedGlobals: the version is a constant.
+  yield { check: 'node', ...checkNode(process.version) };
+  const { findings, sources } = await checkFiles(openSources(flagTexts(command), host), host);
+  yield* findings;
+  const { finding, address } = await checkAddress(sources, allowHttp);
   yield finding;
-  yield* await valueFindings(sources);
+  yield* await checkSettings(sources);
   let token: Token | undefined;
-  yield await diagnosed('token', async () => {
-    token =
-      address?.kind === 'local' ? undefined : await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
-    return tokenFound(token, address, host.clock.now(), sources.flags['--profile']);
+  yield await runCheck('token', async () => {
+    if (address?.kind === 'local') return skipped('the built-in service needs none');
+    token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
+    if (token === undefined) return failed(noToken(sources.flags['--profile']));
+    return checkExpiry(token, host.clock.now());
   });
   if (address?.kind === 'http') await notice(`connecting to ${finding.value} …`);
-  yield* wayFindings({ context, sources, address, token, isInsecure, allowHttp });
-  yield* await directoryFindings(address, host);
+  yield* checkConnection({ context, sources, address, token, isInsecure, allowHttp });
+  yield await runCheck('state', () => checkStateDirectory(host));
+  yield await runCheck('store', () => checkStore(address, host));
 }
 
-function tokenFound(
-  token: Token | undefined,
-  address: Address | undefined,
-  nowMs: number,
-  profile: string | undefined,
-): Found {
-  if (address?.kind === 'local') return skipped('the built-in service needs none');
-  if (token === undefined) {
-    const { message: value, details, kind } = noToken(profile);
-    return { status: 'failed', value, hint: details.hint, kind };
-  }
-  const { source, warning } = token;
-  const expiresAtMs = expiryOf(token.value);
-  const value = expiresAtMs === undefined ? 'expiry unknown' : momentText(expiresAtMs, nowMs);
+function checkExpiry({ value, source, warning }: Token, nowMs: number): CheckResult {
+  const expiresAtMs = expiryOf(value);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     return {
       status: 'warning',
-      value: `expired at ${value}`,
+      value: `expired at ${momentText(expiresAtMs, nowMs)}`,
       source,
       hint: 'get a new token, then run listctl auth login',
     };
   }
-  const told = expiresAtMs === undefined ? value : `expires at ${value}`;
-  return warning === undefined
-    ? { status: 'ok', value: told, source }
-    : { status: 'warning', value: told, source, hint: warning };
+  const shown = expiresAtMs === undefined ? 'expiry unknown' : `expires at ${momentText(expiresAtMs, nowMs)}`;
+  return { status: warning === undefined ? 'ok' : 'warning', value: shown, source, hint: warning };
 }
