@@ -1,7 +1,7 @@
 import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { connect } from '../cli/connect.ts';
 import type { Context } from '../cli/context.ts';
-import { globalFlags } from '../cli/flags.ts';
+import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { probe } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { type Session, withSession } from '../cli/session.ts';
@@ -63,14 +63,13 @@ async function askAll(profile: string, session: Session): Promise<Answers> {
     host,
   } = session;
   const known = sources.user.profiles().byName.get(profile) ?? {};
-  const ask = (question: string, name: 'base-url' | 'site' | 'list', check: (answer: string) => void) => {
-    const key = name === 'base-url' ? 'baseUrl' : name;
-    const variable = `LISTCTL_${name === 'base-url' ? 'BASE_URL' : name.toUpperCase()}`;
-    const value = sources.flags[`--${name}`] ?? known[key] ?? host.env[variable];
+  const ask = (question: string, key: 'baseUrl' | 'site' | 'list', check: (answer: string) => void) => {
+    const { flag, variable = '' }: GlobalFlag = globalFlags[key];
+    const value = sources.flags[flag] ?? known[key] ?? host.env[variable];
     const initial = typeof value === 'string' && value !== '' ? value : undefined;
     return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
-  const baseUrl = await ask('Service URL, including the version path', 'base-url', (answer) =>
+  const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) =>
     refuseOpenHttp(parseAddress(answer), allowsHttp),
   );
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));

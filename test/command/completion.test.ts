@@ -5,8 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { parseBulkFlags } from '../../src/bulk/flags.ts';
 import { newRunId, runPath } from '../../src/bulk/runs.ts';
 import { type GlobalFlag, globalFlags } from '../../src/cli/flags.ts';
-import { allCommands, type ProgramNode } from '../../src/commands/help/help.ts';
+import type { ProgramNode } from '../../src/commands/help/help.ts';
 import { keyOf } from '../../src/settings/setting.ts';
+import { allCommands } from '../support/command-nodes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 

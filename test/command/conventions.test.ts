@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { allCommands, type OptionNode, type ProgramNode } from '../../src/commands/help/help.ts';
+import type { OptionNode, ProgramNode } from '../../src/commands/help/help.ts';
 import { main } from '../../src/main.ts';
+import { allCommands } from '../support/command-nodes.ts';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { allCommands, type CommandNode, type ProgramNode } from '../../src/commands/help/help.ts';
+import type { CommandNode, ProgramNode } from '../../src/commands/help/help.ts';
 import { showPage } from '../../src/commands/help/page.ts';
 import { exitCodeRows } from '../../src/commands/help/topics.ts';
 import { exitCodes } from '../../src/core/errors.ts';
 import { outputFormats } from '../../src/output/view.ts';
+import { allCommands } from '../support/command-nodes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 

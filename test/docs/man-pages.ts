@@ -1,11 +1,6 @@
 /** Man pages, of what `listctl help --json` tells: roff with the macros of man(7). */
-import {
-  allCommands,
-  type CommandNode,
-  type OptionNode,
-  type ProgramNode,
-  type TopicNode,
-} from '../../src/commands/help/help.ts';
+import type { CommandNode, OptionNode, ProgramNode } from '../../src/commands/help/help.ts';
+import { allCommands } from '../support/command-nodes.ts';
 
 /** A page, as it lies in a directory of pages. */
 export interface ManPage {
@@ -61,7 +56,7 @@ function commandPage(node: CommandNode, program: ProgramNode): string {
   ]);
 }
 
-function topicPage({ name, summary, page: text }: TopicNode, program: ProgramNode): string {
+function topicPage({ name, summary, page: text }: ProgramNode['topics'][number], program: ProgramNode): string {
   return page([
     heading(`listctl-${name}`, '7', program),
     section('NAME', [`${escaped(`listctl-${name}`)} \\- ${escaped(summary)}`]),

@@ -1,5 +1,6 @@
 /** `docs/reference.md`, of what `listctl help --json` tells; what was written by hand stays below it. */
-import { allCommands, type CommandNode, type OptionNode, type ProgramNode } from '../../src/commands/help/help.ts';
+import type { CommandNode, OptionNode, ProgramNode } from '../../src/commands/help/help.ts';
+import { allCommands } from '../support/command-nodes.ts';
 
 /** What stands above this line is made, what stands below it is written by hand. */
 const border = '<!-- made by `npm run reference` up to here -->\n';
