@@ -1,4 +1,4 @@
-/** The page that `--help` shows: the flags that are special to a command first. */
+/** The page that `--help` shows, and the pager. */
 import { spawn } from 'node:child_process';
 import type { Command, Option } from 'commander';
 import { commandPath, type HelpNotes, helpNotes } from '../../cli/command.ts';
@@ -15,7 +15,7 @@ export function usageLine(command: Command): string {
   return [...commandPath(command), ...(command.commands.length > 0 ? ['<command>'] : values), '[flags]'].join(' ');
 }
 
-/** The options of a command that no other command has. */
+/** The options of a command without the global flags. */
 export function ownOptions(command: Command): readonly Option[] {
   const globals: ReadonlySet<string | undefined> = new Set(Object.values(globalFlags).map(({ flag }) => flag));
   return command.options.filter(({ long, hidden }) => !hidden && !globals.has(long) && long !== '--version');
@@ -43,7 +43,8 @@ export function formatPage(command: Command, columns = 100): string {
     rows: command.registeredArguments.map((each) => [each.name(), each.description]),
   });
   sections.push(...(commands.length > 0 ? [] : flagSections(command)), ...noteSections(helpNotes(command)));
-  if (isRoot) sections.push({ heading: 'Topics (listctl help <topic>)', rows: [[topicNames()]] });
+  if (isRoot)
+    sections.push({ heading: 'Topics (listctl help <topic>)', rows: [[topics.map(({ name }) => name).join(', ')]] });
   const more = commands.length > 0 ? 'Help for a command: listctl help <command> · ' : '';
   sections.push({ rows: [[`${more}Global flags: listctl help flags`]] });
   return formatSections(sections, columns);
@@ -59,11 +60,7 @@ function titleOf(command: Command): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
-function topicNames(): string {
-  return topics.map(({ name }) => name).join(', ');
-}
-
-/** The usual flags: the service's before the command's own, those of output after them. Then its groups. */
+/** The flags of the command between the global ones that are typed with it; then those with a heading of their own. */
 function flagSections(command: Command): readonly Section[] {
   const own = ownOptions(command);
   const names = new Set((helpNotes(command)?.globalFlags ?? []).map((name) => globalFlags[name].flag));

@@ -3,27 +3,20 @@ import { describeFlag, flagGroups, type GlobalFlag, globalFlags } from '../../cl
 import { exitCodes, stopSignals } from '../../core/errors.ts';
 import { formatMeanings, outputFormats } from '../../output/view.ts';
 
-interface VariableRow {
-  readonly names: readonly string[];
-  /** The flag with the same effect. */
-  readonly flag?: string;
-  readonly text: string;
-}
-
 /** Variables without a flag of the same meaning. */
-const otherVariables: readonly VariableRow[] = [
-  { names: ['LISTCTL_TOKEN'], text: 'access token' },
-  { names: ['LISTCTL_TOKEN_FILE'], text: 'file that holds the token; read again when the token is rejected' },
-  { names: ['LISTCTL_TOKEN_COMMAND'], text: 'command that prints the token; run again when the token is rejected' },
-  { names: ['LISTCTL_CONFIG_DIR'], text: 'directory of profiles and stored tokens' },
-  { names: ['LISTCTL_STATE_DIR'], text: 'directory of the journals of bulk runs' },
-  { names: ['LISTCTL_DATA_DIR'], text: 'directory of the items of the built-in service' },
-  { names: ['LISTCTL_PAGER', 'PAGER'], text: 'pager for help (default less); empty for none' },
-  { names: ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'], text: 'http or https proxy; not used for this machine' },
-  { names: ['NO_PROXY'], text: 'hosts that are reached without the proxy' },
+const otherVariables: readonly (readonly [names: string, text: string])[] = [
+  ['LISTCTL_TOKEN', 'access token'],
+  ['LISTCTL_TOKEN_FILE', 'file that holds the token; read again when the token is rejected'],
+  ['LISTCTL_TOKEN_COMMAND', 'command that prints the token; run again when the token is rejected'],
+  ['LISTCTL_CONFIG_DIR', 'directory of profiles and stored tokens'],
+  ['LISTCTL_STATE_DIR', 'directory of the journals of bulk runs'],
+  ['LISTCTL_DATA_DIR', 'directory of the items of the built-in service'],
+  ['LISTCTL_PAGER, PAGER', 'pager for help (default less); empty for none'],
+  ['HTTPS_PROXY, HTTP_PROXY, ALL_PROXY', 'http or https proxy; not used for this machine'],
+  ['NO_PROXY', 'hosts that are reached without the proxy'],
 ];
 
-/** Texts that are more exact than the flag's. */
+/** Descriptions of variables that differ from that of the flag. */
 const variableTexts: Readonly<Record<string, string>> = {
   '--profile': 'profile to use; --profile overrides all variables',
   '--no-input': 'never prompt; empty, 0 and false count as unset',
@@ -42,15 +35,8 @@ function variableNames({ variable, otherVariables: others = [] }: GlobalFlag): r
   return variable === undefined ? others : [variable, ...others];
 }
 
-/** An exit code. */
-export interface ExitCodeRow {
-  readonly kind: keyof typeof exitCodes;
-  readonly meaning: string;
-  /** What a script should do. */
-  readonly advice: string;
-}
-
-const meanings: Readonly<Record<ExitCodeRow['kind'], readonly [meaning: string, advice: string]>> = {
+/** For each exit code its meaning, and what a script should do. */
+const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, readonly [meaning: string, advice: string]>> = {
   done: ['success', 'continue'],
   refused: ['refused by the service, an unusable response, or --query failed', 'read the message'],
   usage: ['invalid usage or input, or not confirmed; nothing was sent', 'fix the command line or the input'],
@@ -68,19 +54,19 @@ const meanings: Readonly<Record<ExitCodeRow['kind'], readonly [meaning: string, 
 };
 
 /** In the order of their numbers. */
-export const exitCodeRows: readonly ExitCodeRow[] = Object.entries(meanings).map(([kind, [meaning, advice]]) => ({
-  kind: kind as ExitCodeRow['kind'],
+export const exitCodeRows = Object.entries(exitCodeTexts).map(([kind, [meaning, advice]]) => ({
+  code: exitCodes[kind as keyof typeof exitCodes],
+  kind,
   meaning,
   advice,
 }));
 
-const stopRows = Object.entries(stopSignals).map(([signal, code]) => [code, `ended by ${signal}`] as const);
+const signalRows = Object.entries(stopSignals).map(([signal, code]) => ({ code, meaning: `ended by ${signal}` }));
 
-/** The general meanings. */
-export const exitCodeMeanings: ReadonlyMap<number, string> = new Map([
-  ...exitCodeRows.map(({ kind, meaning }) => [exitCodes[kind], meaning] as const),
-  ...stopRows,
-]);
+/** The meaning of each exit code in general. */
+export const exitCodeMeanings: ReadonlyMap<number, string> = new Map(
+  [...exitCodeRows, ...signalRows].map(({ code, meaning }) => [code, meaning]),
+);
 
 const fieldsText = `Setting fields
 
@@ -276,12 +262,8 @@ shown as escapes; csv and tsv in files and pipes are exact.
 }
 
 function exitCodesPage(): string {
-  const rows = exitCodeRows.map(({ kind, meaning, advice }) => [
-    String(exitCodes[kind]),
-    kind,
-    `${meaning} → ${advice}`,
-  ]);
-  const stops = stopRows.map(([code, meaning]) => [String(code), '', meaning]);
+  const rows = exitCodeRows.map(({ code, kind, meaning, advice }) => [String(code), kind, `${meaning} → ${advice}`]);
+  const stops = signalRows.map(({ code, meaning }) => [String(code), '', meaning]);
   return `Exit codes
 
 "error.kind" of a JSON error names the exit code. The help of each command
@@ -301,15 +283,14 @@ a run, since Node.js resets ignored signals: use setsid or tmux.
 }
 
 function environmentPage(): string {
-  const fromFlags = allFlags.flatMap((each) => {
-    const names = variableNames(each);
-    return names.length === 0 ? [] : [{ names, flag: each.flag, text: variableTexts[each.flag] ?? describeFlag(each) }];
+  const ofFlags = allFlags.flatMap((each) => {
+    const names = variableNames(each).join(', ');
+    return names === '' ? [] : [[names, each.flag, variableTexts[each.flag] ?? describeFlag(each)]];
   });
-  const variables: readonly VariableRow[] = [...fromFlags, ...otherVariables];
-  const rows = variables.map(({ names, flag = '', text }) => [names.join(', '), flag, text]);
+  const others = otherVariables.map(([names, text]) => [names, '', text]);
   return `Environment variables
 
-${formatTable(rows)}
+${formatTable([...ofFlags, ...others])}
 Precedence, highest first:
 
   1. the flag; if it is repeated, the one nearest to the command
