@@ -111,7 +111,7 @@ function commandsOnCommands(context: Context, shown: Shown): readonly CommandSpe
       'Additional',
     ),
     {
-      ...late('__complete', '', async () => (await import('./commands/complete.ts')).setUpComplete(newProgram)),
+      ...late('__complete', '', async () => (await import('./commands/completion.ts')).setUpComplete(newProgram)),
       isHidden: true,
     },
     late(

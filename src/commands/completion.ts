@@ -1,8 +1,17 @@
-import { addHelpNotes, type SetUp } from '../cli/command.ts';
+/** Shell completion: the scripts, and `listctl __complete`, which they call at each TAB. */
+import { readdirSync } from 'node:fs';
+import type { Argument, Command, Option } from 'commander';
+import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
+import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
+import { optionOf, type Place, placeOf } from '../cli/usage-errors.ts';
 import { Failure } from '../core/errors.ts';
+import type { Host } from '../core/host.ts';
+import { printable } from '../core/text.ts';
+import { dryRunFormats, formatMeanings, outputFormats } from '../output/view.ts';
+import { findRunsDirectory } from '../settings/directories.ts';
+import { openUserSettings } from '../settings/read-settings.ts';
 
-/** What bash runs at TAB: it asks `listctl __complete`, and puts in what that gives. */
-export const bashScript = `# listctl in bash. In ~/.bashrc: source <(listctl completion bash)
+const bashScript = `# listctl in bash. In ~/.bashrc: source <(listctl completion bash)
 _listctl() {
   local rest=\${COMP_LINE:0:COMP_POINT} trimmed words=() n=-1 i word
   # readline breaks words at = : and @ too. What no space parts is one word, and the last one ends at the cursor.
@@ -43,8 +52,7 @@ _listctl() {
 complete -F _listctl listctl
 `;
 
-/** What fish runs at TAB: it asks `listctl __complete`, and puts in what that gives. */
-export const fishScript = `# listctl in fish. In ~/.config/fish/config.fish: listctl completion fish | source
+const fishScript = `# listctl in fish. In ~/.config/fish/config.fish: listctl completion fish | source
 function __listctl_complete
     set -l words (commandline -opc)
     set -e words[1]
@@ -66,8 +74,7 @@ end
 complete -c listctl -f -k -a '(__listctl_complete)'
 `;
 
-/** What PowerShell runs at TAB: it asks `listctl __complete`, and puts in what that gives. */
-export const powershellScript = `# listctl in PowerShell. In $PROFILE: listctl completion powershell | Out-String | Invoke-Expression
+const powershellScript = `# listctl in PowerShell. In $PROFILE: listctl completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName listctl -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
   $words = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object {
@@ -84,8 +91,7 @@ Register-ArgumentCompleter -Native -CommandName listctl -ScriptBlock {
 }
 `;
 
-/** What zsh runs at TAB: it asks `listctl __complete`, and puts in what that gives. */
-export const zshScript = `#compdef listctl
+const zshScript = `#compdef listctl
 # listctl in zsh. In ~/.zshrc, after compinit: source <(listctl completion zsh)
 _listctl() {
   local -a lines described
@@ -104,7 +110,7 @@ _listctl() {
 if [[ $funcstack[1] == _listctl ]]; then _listctl "$@"; else compdef _listctl listctl; fi
 `;
 
-export const scripts: ReadonlyMap<string, string> = new Map([
+const scripts: ReadonlyMap<string, string> = new Map([
   ['bash', bashScript],
   ['zsh', zshScript],
   ['fish', fishScript],
@@ -131,3 +137,166 @@ export const setUpCompletion: SetUp = (command, { host }) => {
     globalFlags: [],
   });
 };
+
+/** Characters without a meaning to any shell: names of profiles come from a file. */
+const isSafe = /^[\p{L}\p{N}\p{M}._@:=/-]+$/u;
+
+/**
+ * `listctl __complete current=WORD WORD…` prints a line for each candidate for the current word: the word, a tab and
+ * its description. The line `:files` stands for file names, `:files=` for file names after the first `=`.
+ *
+ * Unreadable settings are ignored, since an error in the middle of a command line does not help.
+ */
+export function setUpComplete(newProgram: NewProgram): SetUp {
+  return (command, { host, words }) => {
+    command
+      .argument('[words...]')
+      .helpOption(false)
+      .allowUnknownOption()
+      .action(async () => {
+        const [, current = '', ...typed] = words;
+        const word = current.replace(/^current=/, '');
+        const place = await placeOf(typed, newProgram(['--help']));
+        const { candidates, files } = await complete(place, word, newProgram, host);
+        const lines = candidates
+          .filter(({ value }) => value.startsWith(word) && isSafe.test(value))
+          .map(({ value, description = '' }) => `${value}\t${printable(description)}\n`);
+        const isFileWanted = files !== undefined && lines.length === 0;
+        await host.stdout.write(isFileWanted ? `${files}\n` : lines.join(''));
+      });
+  };
+}
+
+interface Candidate {
+  readonly value: string;
+  readonly description?: string;
+}
+
+interface Completion {
+  /** May include words that do not start with what was typed. */
+  readonly candidates: readonly Candidate[];
+  /** Whether the word is a file name if no candidate fits: the whole word, or after its first `=`. */
+  readonly files?: ':files' | ':files=' | undefined;
+}
+
+/** @param newProgram for `help`, whose arguments are commands */
+async function complete(place: Place, word: string, newProgram: NewProgram, host: Host): Promise<Completion> {
+  const { command, option, positionals, isAfterDashes } = place;
+  if (option !== undefined && (option.required || !word.startsWith('-')))
+    return optionValues(option, word, command, host);
+  if (!isAfterDashes && word.startsWith('-')) return completeFlag(word, command, host);
+  // No subcommand follows an unknown one.
+  if (command.commands.length > 0) return { candidates: positionals.length > 0 ? [] : subcommands(command) };
+  if (command.name() === 'help') return { candidates: await helpTopics(positionals, newProgram) };
+  const last = command.registeredArguments.at(-1);
+  const argument = command.registeredArguments[positionals.length] ?? (last?.variadic ? last : undefined);
+  return argument === undefined ? { candidates: [] } : argumentValues(argument, command, host);
+}
+
+/** Completes a flag, or its value after `=`. */
+function completeFlag(word: string, command: Command, host: Host): Completion {
+  const [, flag = '', value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+  const option = value === undefined ? undefined : optionOf(flag, command);
+  if (value === undefined || option === undefined) {
+    const options: readonly Option[] = command.createHelp().visibleOptions(command);
+    return { candidates: options.map(({ long, description }) => ({ value: long ?? '', description })) };
+  }
+  if (option.isBoolean()) return { candidates: [] };
+  const { candidates, files } = optionValues(option, value, command, host);
+  return {
+    candidates: candidates.map((each) => ({ ...each, value: `${flag}=${each.value}` })),
+    // The scripts do not support a file after a second `=`, as in --field=Body@=FILE.
+    files: files === ':files' ? ':files=' : undefined,
+  };
+}
+
+function optionValues(
+  { long = '', flags, argChoices }: Option,
+  word: string,
+  command: Command,
+  host: Host,
+): Completion {
+  // key@=FILE, key:@=FILE
+  if (long === '--field') return { candidates: [], files: /^[^=]+@=/.test(word) ? ':files=' : undefined };
+  if (long === '--output') return { candidates: formats(optionOf('--dry-run', command) !== undefined) };
+  if (long === '--default-output') return { candidates: formats(false) };
+  if (long === '--profile' || long === '--confirm') return { candidates: profiles(host) };
+  const flag: GlobalFlag | undefined = Object.values(globalFlags).find((each) => each.flag === long);
+  const choices = argChoices ?? flag?.choices;
+  if (choices !== undefined) return { candidates: withoutDescription(choices) };
+  return { candidates: [], files: /[<[](file|dir)[>\]]$/.test(flags) ? ':files' : undefined };
+}
+
+async function argumentValues(argument: Argument, command: Command, host: Host): Promise<Completion> {
+  switch (argument.name()) {
+    case 'run':
+      // Or the path of a journal.
+      return { candidates: runs(host), files: ':files' };
+    case 'manifest':
+      return { candidates: [], files: ':files' };
+    case 'method':
+      return { candidates: withoutDescription((await import('./api.ts')).methods) };
+    case 'shell':
+      return { candidates: withoutDescription([...scripts.keys()]) };
+    case 'name':
+      return { candidates: command.parent?.name() === 'profile' ? profiles(host) : [] };
+    default:
+      return { candidates: [] };
+  }
+}
+
+function withoutDescription(words: readonly string[]): readonly Candidate[] {
+  return words.map((value) => ({ value }));
+}
+
+function formats(isDryRun: boolean): readonly Candidate[] {
+  const meanings: Readonly<Record<string, string>> = { ...formatMeanings, curl: 'with --dry-run: a command of curl' };
+  const names = isDryRun ? dryRunFormats : outputFormats;
+  return names.map((value) => ({ value, description: meanings[value] ?? '' }));
+}
+
+function profiles(host: Host): readonly Candidate[] {
+  try {
+    const { byName, current } = openUserSettings(host).profiles();
+    return [...byName].map(([value, { baseUrl = '' }]) => ({
+      value,
+      description: `${baseUrl}${value === current ? ' (in use)' : ''}`.trim(),
+    }));
+  } catch (error) {
+    if (error instanceof Failure) return [];
+    throw error;
+  }
+}
+
+/** The runs, newest first, by the names of their journals: reading them would take too long. */
+function runs(host: Host): readonly Candidate[] {
+  const directory = findRunsDirectory(host);
+  const names = directory === undefined ? [] : readDirectory(directory);
+  const ids = names.flatMap((name) => /^(\d{8}-\d{6}-[0-9a-z]{4})\.[0-9a-f]{16}\.journal$/.exec(name)?.[1] ?? []);
+  const sorted = ids.sort().reverse();
+  const last = sorted.length === 0 ? [] : [{ value: 'last', description: 'the newest run' }];
+  return [...last, ...withoutDescription(sorted)];
+}
+
+function readDirectory(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function subcommands(command: Command): readonly Candidate[] {
+  const commands = command.createHelp().visibleCommands(command);
+  return commands.map((each) => ({ value: each.name(), description: each.summary() }));
+}
+
+async function helpTopics(typed: readonly string[], newProgram: NewProgram): Promise<readonly Candidate[]> {
+  const { command, positionals } = await placeOf(typed, newProgram(['--help']));
+  if (positionals.length > 0 || command.commands.length === 0) return [];
+  if (typed.length > 0) return subcommands(command);
+  const { topics } = await import('./help/topics.ts');
+  const pages = topics.map(({ name, summary }) => ({ value: name, description: summary }));
+  const names = new Set(pages.map(({ value }) => value));
+  return [...pages, ...subcommands(command).filter(({ value }) => !names.has(value))];
+}
