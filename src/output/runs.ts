@@ -5,13 +5,6 @@ import { oneLine } from '../core/text.ts';
 import { failureObject } from './failure.ts';
 import type { Row, Screen, View } from './view.ts';
 
-/** Percentiles of times, in milliseconds. */
-export interface TimePercentiles {
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
-}
-
 /** Bars, and under them the marks of those that are set apart. */
 export interface Sparkline {
   /** As many characters as there are bars. */
@@ -87,8 +80,8 @@ export interface RunDetailShown extends RunShown {
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
-  /** Undefined where nothing was answered. */
-  readonly answerTimes: TimePercentiles | undefined;
+  /** Percentiles of the response times; undefined without a response. */
+  readonly answerTimes: { readonly p50Ms: number; readonly p95Ms: number; readonly p99Ms: number } | undefined;
   /** Rows a second, over time, in steps of the same length. */
   readonly ratePerSecond: readonly number[];
   /** Whether the run was throttled, for each of those. */

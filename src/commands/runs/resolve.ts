@@ -11,8 +11,7 @@ import { objectFrom } from '../../core/json.ts';
 import { runView } from '../../output/runs.ts';
 import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
 
-/** The flags as typed. */
-export interface ResolveFlags {
+interface ResolveFlags {
   readonly row?: string;
   readonly all?: boolean;
   /** True without an id. */
@@ -20,6 +19,33 @@ export interface ResolveFlags {
   readonly notApplied?: boolean;
   readonly force?: boolean;
 }
+
+/** `listctl runs resolve` */
+export const resolveCommand: CommandSpec = {
+  name: 'resolve',
+  summary: 'resolve rows in doubt',
+  setUp: (command, context) => {
+    command
+      .argument('<run>', runWords)
+      .option('--row <n>', 'number of the row')
+      .option('--all', 'all rows in doubt')
+      .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
+      .option('--not-applied', 'mark the row as not applied: --resume sends it again')
+      .option('--force', 'do not compare the item with the row')
+      .action((word: string, flags: ResolveFlags) =>
+        withSession(context, command, async (session) => resolveRows(word, flags, session)),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl runs resolve last --row 17 --applied 4711',
+        'listctl runs resolve last --row 18 --not-applied',
+        'listctl runs resolve 20261120-101530-k3f9 --all --not-applied',
+      ],
+      exitCodes: { 5: 'the item does not match the row' },
+      exits: [3, 4, 6, 7, 11],
+    });
+  },
+};
 
 /** The resolution of a row; undefined for all rows in doubt. */
 interface Resolution {
@@ -36,18 +62,20 @@ interface Resolution {
  */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { host } = session;
-  const verdict = parseResolution(flags);
+  const resolution = parseResolution(flags);
   const path = findRunPath(word, host);
   await session.output.printing(runView, false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
-      const rows = rowsOf(verdict, replay, wordForHint(word, replay.header.run));
-      const { row, isApplied, id } = verdict;
-      if (isApplied && row !== undefined) await checkApplied(row, verdict, replay, session);
+      const rows = rowsToResolve(resolution, replay, wordForHint(word, replay.header.run));
+      const { row, isApplied, id } = resolution;
+      if (isApplied && row !== undefined) await checkApplied(row, resolution, replay, session);
       const records = rows.map(
         (each): JournalRecord => (isApplied ? ['R', each, 'applied', id ?? ''] : ['R', each, 'not-applied']),
       );
-      const counts = countsAfter(replay.counts, rows.length, isApplied);
+      const { done, left, inDoubt } = replay.counts;
+      const resolved = isApplied ? { done: done + rows.length } : { left: left + rows.length };
+      const counts = { ...replay.counts, ...resolved, inDoubt: inDoubt - rows.length };
       if (rows.length === 0) await session.messages.notice(`no row of run ${replay.header.run} is in doubt`);
       else await write(path, replay, records, counts, session);
       await print(toRunSummary({ run: replay.header.run, header: replay.header, counts }));
@@ -74,7 +102,11 @@ function parseResolution({ row, all = false, applied, notApplied = false, force 
   return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
 }
 
-function rowsOf({ row }: Resolution, { header, doubts, doubtOf, stateOf }: Replay, word: string): readonly number[] {
+function rowsToResolve(
+  { row }: Resolution,
+  { header, doubts, doubtOf, stateOf }: Replay,
+  word: string,
+): readonly number[] {
   if (row === undefined) return [...doubts()];
   if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
   const state =
@@ -123,11 +155,6 @@ async function checkApplied(
   });
 }
 
-function countsAfter(counts: RowCounts, rows: number, isApplied: boolean): RowCounts {
-  const settled = isApplied ? { done: counts.done + rows } : { left: counts.left + rows };
-  return { ...counts, ...settled, inDoubt: counts.inDoubt - rows };
-}
-
 /** Records the resolutions in a session that sends nothing. */
 async function write(
   path: string,
@@ -145,32 +172,3 @@ async function write(
     await journal.close();
   }
 }
-
-/** `listctl runs resolve` */
-export const resolveCommand: CommandSpec = {
-  name: 'resolve',
-  summary: 'resolve rows in doubt',
-  setUp: (command, context) => {
-    command
-      .argument('<run>', runWords)
-      .option('--row <n>', 'number of the row')
-      .option('--all', 'all rows in doubt')
-      .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
-      .option('--not-applied', 'mark the row as not applied: --resume sends it again')
-      .option('--force', 'do not compare the item with the row')
-      .action((word: string, flags: ResolveFlags) =>
-        withSession(context, command, async (session) => {
-          await resolveRows(word, flags, session);
-        }),
-      );
-    addHelpNotes(command, {
-      examples: [
-        'listctl runs resolve last --row 17 --applied 4711',
-        'listctl runs resolve last --row 18 --not-applied',
-        'listctl runs resolve 20261120-101530-k3f9 --all --not-applied',
-      ],
-      exitCodes: { 5: 'the item does not match the row' },
-      exits: [3, 4, 6, 7, 11],
-    });
-  },
-};

@@ -4,7 +4,6 @@ import { journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
-import { objectFrom } from '../../core/json.ts';
 import { countOf, printable } from '../../core/text.ts';
 import {
   type RowResultShown,
@@ -12,93 +11,82 @@ import {
   type RunShown,
   rowResultView,
   runDetailView,
-  type TimePercentiles,
 } from '../../output/runs.ts';
-import type { Row, View } from '../../output/view.ts';
+import type { View } from '../../output/view.ts';
 import { type DoneRow, doneRows, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
 
-/** A row in doubt. */
-export interface InDoubtRow {
+/** A row in doubt; its id is its number, as for `--row`. */
+const doubtView: View<{
   readonly row: number;
   readonly key: string | null;
-  /** The hash of its payload. */
+  /** The hash of what was sent. */
   readonly hash: string;
-  /** When it was first sent with that key: ISO 8601, UTC. */
+  /** When it was first sent with that key, in ISO 8601. */
   readonly since: string;
   readonly cause: string;
-}
-
-/** The id of a row in doubt is its number, as for `--row`. */
-const doubtView: View<InDoubtRow> = {
+}> = {
   pretty: async (doubts, screen) => {
     const { drawRows } = await import('../../output/table.ts');
-    return drawRows(doubts.map(rowOf), screen, undefined, true);
+    return drawRows(
+      doubts.map((doubt) => new Map(Object.entries(doubt))),
+      screen,
+      undefined,
+      true,
+    );
   },
   printsNone: true,
-  json: (doubt) => objectFrom(rowOf(doubt)),
+  json: (doubt) => ({ ...doubt }),
   id: ({ row }) => String(row),
-  row: rowOf,
 };
 
-function rowOf({ row, key, hash, since, cause }: InDoubtRow): Row {
-  return new Map(Object.entries({ row, key, hash, since, cause }));
-}
+/** The rate over time, in at most 120 steps whose length grows with the run. */
+class RateSteps {
+  #stepMs = 100;
+  #rows: number[] = [];
+  #pauses: boolean[] = [];
 
-/** Counts rows over time, in steps whose length grows with that of the run. */
-export interface RateSteps {
-  /** Counts a row, by the time since the start. */
-  addRow(atMs: number): void;
+  addRow(atMs: number): void {
+    const index = this.#indexOf(atMs);
+    this.#rows[index] = (this.#rows[index] ?? 0) + 1;
+  }
+
   /** Marks a pause after throttling. */
-  addPause(fromMs: number, toMs: number): void;
-  /** Returns the rate of each step, and whether it was throttled. */
-  end(totalMs: number): { readonly ratePerSecond: readonly number[]; readonly throttled: readonly boolean[] };
-}
+  addPause(fromMs: number, toMs: number): void {
+    // The last step first, since it may change the length of steps.
+    const last = this.#indexOf(toMs);
+    for (let index = this.#indexOf(fromMs); index <= last; index += 1) this.#pauses[index] = true;
+  }
 
-const stepsMax = 120;
-const firstStepMs = 100;
+  end(totalMs: number): Pick<RunDetailShown, 'ratePerSecond' | 'throttled'> {
+    if (this.#rows.length + this.#pauses.length === 0) return { ratePerSecond: [], throttled: [] };
+    // First, since it may change the length of steps.
+    const last = this.#indexOf(Math.max(0, totalMs - 1));
+    const [rows, pauses] = [this.#rows, this.#pauses];
+    const count = Math.max(rows.length, pauses.length, last + 1);
+    const ratePerSecond = Array.from({ length: count }, (_, index) => {
+      // A very short last step would look like a peak.
+      const lengthMs = Math.max(this.#stepMs / 2, Math.min(this.#stepMs, totalMs - index * this.#stepMs));
+      return Number((((rows[index] ?? 0) * 1000) / lengthMs).toPrecision(3));
+    });
+    return { ratePerSecond, throttled: Array.from({ length: count }, (_, index) => pauses[index] === true) };
+  }
 
-function openRateSteps(): RateSteps {
-  let stepMs = firstStepMs;
-  let rows: number[] = [];
-  let pauses: boolean[] = [];
-  const indexOf = (atMs: number) => {
-    while (Math.floor(atMs / stepMs) >= stepsMax) {
-      rows = inPairs(rows).map(([one = 0, other = 0]) => one + other);
-      pauses = inPairs(pauses).map(([one = false, other = false]) => one || other);
-      stepMs *= 2;
+  #indexOf(atMs: number): number {
+    while (Math.floor(atMs / this.#stepMs) >= 120) {
+      this.#rows = mergePairs(this.#rows, (one = 0, other = 0) => one + other);
+      this.#pauses = mergePairs(this.#pauses, (one = false, other = false) => one || other);
+      this.#stepMs *= 2;
     }
-    return Math.floor(atMs / stepMs);
-  };
-  return {
-    addRow: (atMs) => {
-      const index = indexOf(atMs);
-      rows[index] = (rows[index] ?? 0) + 1;
-    },
-    addPause: (fromMs, toMs) => {
-      // The last step first, since it may change the length of steps.
-      const last = indexOf(toMs);
-      for (let index = indexOf(fromMs); index <= last; index += 1) pauses[index] = true;
-    },
-    end: (totalMs) => {
-      if (rows.length + pauses.length === 0) return { ratePerSecond: [], throttled: [] };
-      const last = indexOf(Math.max(0, totalMs - 1));
-      const count = Math.max(rows.length, pauses.length, last + 1);
-      const ratePerSecond = Array.from({ length: count }, (_, index) => {
-        // A very short last step would look like a peak.
-        const lengthMs = Math.max(stepMs / 2, Math.min(stepMs, totalMs - index * stepMs));
-        return Number((((rows[index] ?? 0) * 1000) / lengthMs).toPrecision(3));
-      });
-      return { ratePerSecond, throttled: Array.from({ length: count }, (_, index) => pauses[index] === true) };
-    },
-  };
+    return Math.floor(atMs / this.#stepMs);
+  }
 }
 
-function inPairs<T>(values: readonly (T | undefined)[]): (readonly (T | undefined)[])[] {
-  return Array.from({ length: Math.ceil(values.length / 2) }, (_, index) => [values[2 * index], values[2 * index + 1]]);
+function mergePairs<T>(values: readonly T[], merge: (one: T | undefined, other: T | undefined) => T): T[] {
+  return Array.from({ length: Math.ceil(values.length / 2) }, (_, at) => merge(values[2 * at], values[2 * at + 1]));
 }
 
 /** The figures of `runs show` beyond those of a list. */
-export type RunFigures = Omit<RunDetailShown, keyof RunShown>;
+type RunFigures = Omit<RunDetailShown, keyof RunShown>;
 
 /**
  * Reads the figures of a run, without the time between sessions. For a killed session they come from its records.
@@ -121,7 +109,7 @@ async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): 
 class Figures {
   /** Of milliseconds plus one, since a histogram begins at 1. */
   readonly #times = createHistogram({ highest: 1e9 });
-  readonly #steps = openRateSteps();
+  readonly #steps = new RateSteps();
   #sent = 0;
   #retries = 0;
   #throttledMs = 0;
@@ -201,7 +189,7 @@ class Figures {
 }
 
 /** The usual three, to three digits; undefined without a response. */
-function timePercentiles(times: RecordableHistogram): TimePercentiles | undefined {
+function timePercentiles(times: RecordableHistogram): RunDetailShown['answerTimes'] {
   if (times.count === 0) return undefined;
   const at = (percent: number) => Number((times.percentile(percent) - 1).toPrecision(3));
   return { p50Ms: at(50), p95Ms: at(95), p99Ms: at(99) };
@@ -277,7 +265,7 @@ async function showRows(path: string, replay: Replay, session: Session): Promise
   const { header } = replay;
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
   await session.output.printing(rowResultView, true, async (print) => {
-    for await (const outcome of rowOutcomes(path, replay)) await print(outcome);
+    for await (const outcome of rowResults(path, replay)) await print(outcome);
   });
 }
 
@@ -287,40 +275,30 @@ const idView: View<{ readonly id: string }> = {
   id: ({ id }) => id,
 };
 
-/** Sorts rows from the order of completion into that of the input. */
-async function inOrder(rows: AsyncIterable<DoneRow>): Promise<readonly DoneRow[]> {
-  const all: DoneRow[] = [];
-  for await (const row of rows) all.push(row);
-  return all.sort((one, other) => one.row - other.row);
-}
-
 async function showIds(path: string, { header }: Replay, session: Session): Promise<void> {
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
-  let unusable = 0;
+  let invalidCount = 0;
   await session.output.printing(idView, true, async (print) => {
-    for (const { row, id, problem } of await inOrder(doneRows(path))) {
+    const rows: DoneRow[] = [];
+    for await (const row of doneRows(path)) rows.push(row);
+    rows.sort((one, other) => one.row - other.row);
+    for (const { row, id, problem } of rows) {
       if (problem === undefined) {
         await print({ id });
         continue;
       }
-      unusable += 1;
+      invalidCount += 1;
       await session.messages.report(new Failure(problem.kind, `row ${row}: ${problem.message}`));
     }
   });
-  if (unusable === 0) return;
+  if (invalidCount === 0) return;
   throw new Failure(
     'incomplete',
-    `${countOf(unusable, 'id')} of run ${header.run} ${unusable === 1 ? 'is' : 'are'} not valid`,
+    `${countOf(invalidCount, 'id')} of run ${header.run} ${invalidCount === 1 ? 'is' : 'are'} not valid`,
     {
       hint: `check ${path}: the service returned these ids, or the file was changed`,
     },
   );
-}
-
-/** The ids and failures of rows. */
-interface RowFacts {
-  readonly ids: ReadonlyMap<number, string>;
-  readonly failures: ReadonlyMap<number, FailedRecord>;
 }
 
 /**
@@ -329,17 +307,8 @@ interface RowFacts {
  *
  * @throws {Failure} local-file
  */
-async function* rowOutcomes(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
+async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
   const { header } = replay;
-  const facts = await factsOf(path);
-  const [index = 1, count = 1] = header.shard?.split('/').map(Number) ?? [];
-  for (let row = index; row <= header.input.rows; row += count) {
-    if (header.action === 'undo' && replay.stateOf(row) === 'pending') continue;
-    yield outcomeOf(row, replay, facts);
-  }
-}
-
-async function factsOf(path: string): Promise<RowFacts> {
   const ids = new Map<number, string>();
   const failures = new Map<number, FailedRecord>();
   for await (const { record } of journalRecords(path)) {
@@ -347,17 +316,26 @@ async function factsOf(path: string): Promise<RowFacts> {
     else if (record[0] === 'R' && record[2] === 'applied' && record[3] !== '') ids.set(record[1], record[3]);
     else if (record[0] === 'F') failures.set(record[1], record);
   }
-  return { ids, failures };
+  const [index = 1, count = 1] = header.shard?.split('/').map(Number) ?? [];
+  for (let row = index; row <= header.input.rows; row += count) {
+    if (header.action === 'undo' && replay.stateOf(row) === 'pending') continue;
+    yield toResult(row, replay, ids.get(row), failures.get(row));
+  }
 }
 
-function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, failures }: RowFacts): RowResultShown {
+function toResult(
+  row: number,
+  { header, stateOf, doubtOf }: Replay,
+  id: string | undefined,
+  failed: FailedRecord | undefined,
+): RowResultShown {
   const { action } = header;
   const state = stateOf(row);
   switch (state) {
     case 'done':
-      return { row, action, status: 'done', id: ids.get(row) };
+      return { row, action, status: 'done', id };
     case 'failed':
-      return { row, action, status: 'failed', failure: refusal(row, failures.get(row)) };
+      return { row, action, status: 'failed', failure: toFailure(row, failed) };
     case 'invalid':
       return {
         ...{ row, action, status: 'failed' },
@@ -375,7 +353,7 @@ function outcomeOf(row: number, { header, stateOf, doubtOf }: Replay, { ids, fai
   }
 }
 
-function refusal(row: number, record: FailedRecord | undefined): Failure {
+function toFailure(row: number, record: FailedRecord | undefined): Failure {
   const [, , kind = 'refused', status, code] = record ?? [];
   const parts = [...(status == null ? [] : [`HTTP ${status}`]), ...(code == null ? [] : [code])];
   return new Failure(kind, parts.length === 0 ? kind : `${kind}: ${parts.join(', ')}`, {

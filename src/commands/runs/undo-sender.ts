@@ -12,19 +12,17 @@ import { objectFrom } from '../../core/json.ts';
 export interface CreatedRow {
   readonly number: number;
   readonly id: string;
-  /** The entity tag that it was created with. */
+  /** Its entity tag and the hash of its fields when it was created. */
   readonly etag: string | undefined;
-  /** The hash of the fields that it was created with. */
   readonly hash: string | undefined;
 }
 
-/** Options for the sender. */
-export interface UndoOptions {
+interface UndoOptions {
   /** The run to undo. */
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;
-  /** Deletes changed items too. */
+  /** Whether changed items are deleted too. */
   readonly isForced: boolean;
 }
 
@@ -40,7 +38,7 @@ export function createUndoSender(options: UndoOptions): Sender<CreatedRow, Delet
 }
 
 /** Whether the item must be read before it is deleted, which takes two requests. */
-export function needsLook({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
+export function needsRead({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
   return !isForced && strongTag(etag) === undefined;
 }
 
@@ -49,7 +47,7 @@ class Removal {
   readonly #row: CreatedRow;
   readonly #options: UndoOptions;
   readonly #sentMsAgo: number | undefined;
-  #look: RequestAttempts<Item> | undefined;
+  #reading: RequestAttempts<Item> | undefined;
   #deletion: RequestAttempts<DeletedItem> | undefined;
 
   constructor(row: CreatedRow, options: UndoOptions, sentMsAgo: number | undefined) {
@@ -60,18 +58,18 @@ class Removal {
 
   async attempt(): Promise<AttemptResult<DeletedItem>> {
     const { isForced } = this.#options;
-    if (this.#deletion === undefined && needsLook(this.#row, isForced)) return this.#lookAndDelete();
-    this.#deletion ??= this.#deletionOf(isForced ? undefined : this.#row.etag);
+    if (this.#deletion === undefined && needsRead(this.#row, isForced)) return this.#readAndDelete();
+    this.#deletion ??= this.#startDeletion(isForced ? undefined : this.#row.etag);
     return this.#delete(this.#deletion);
   }
 
-  async #lookAndDelete(): Promise<AttemptResult<DeletedItem>> {
-    const seen = await this.#seen();
-    if (!seen.isDone) return this.#notSeen(seen);
-    if (!this.#isUnchanged(seen.value)) return this.#changed(seen);
+  async #readAndDelete(): Promise<AttemptResult<DeletedItem>> {
+    const read = await this.#read();
+    if (!read.isDone) return this.#readFailed(read);
+    if (!this.#isUnchanged(read.value)) return this.#changed(read);
     // A later change prevents the deletion as well.
-    const { etag } = seen.value;
-    this.#deletion = this.#deletionOf(strongTag(etag));
+    const { etag } = read.value;
+    this.#deletion = this.#startDeletion(strongTag(etag));
     return this.#delete(this.#deletion);
   }
 
@@ -80,16 +78,16 @@ class Removal {
     return step.isDone ? step : this.#refused(step);
   }
 
-  #deletionOf(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
+  #startDeletion(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
     const { client, list } = this.#options;
     const question = deleteById({ ...list, id: this.#row.id }, ifMatch);
     return client.startAttempts({ ...question, sentMsAgo: this.#sentMsAgo });
   }
 
-  #seen(): Promise<AttemptResult<Item>> {
+  #read(): Promise<AttemptResult<Item>> {
     const { client, list } = this.#options;
-    this.#look ??= client.startAttempts(getOperation({ ...list, id: this.#row.id }));
-    return this.#look.attempt();
+    this.#reading ??= client.startAttempts(getOperation({ ...list, id: this.#row.id }));
+    return this.#reading.attempt();
   }
 
   #isUnchanged({ etag, fields }: Item): boolean {
@@ -99,19 +97,19 @@ class Removal {
   }
 
   /** Handles a failed read: the item is missing, or its state is unknown. */
-  #notSeen(seen: NotDone): AttemptResult<DeletedItem> {
-    if (isMissing(seen)) return { ...seen, isDone: true, value: { id: this.#row.id } };
+  #readFailed(read: NotDone): AttemptResult<DeletedItem> {
+    if (isMissing(read)) return { ...read, isDone: true, value: { id: this.#row.id } };
     // It was only read. But what an earlier process sent may have deleted it.
     const failure = () => {
-      const found = seen.failure();
-      if (this.#sentMsAgo === undefined || seen.scope !== 'row' || !(found instanceof Failure)) return found;
+      const found = read.failure();
+      if (this.#sentMsAgo === undefined || read.scope !== 'row' || !(found instanceof Failure)) return found;
       const { details, message } = found;
       return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was deleted: ${message}`, {
         ...details,
         outcome: 'unknown',
       });
     };
-    return { ...seen, outcome: seen.outcome === 'unknown' ? 'refused' : seen.outcome, failure };
+    return { ...read, outcome: read.outcome === 'unknown' ? 'refused' : read.outcome, failure };
   }
 
   /** Handles a refused deletion: the item is missing, changed, or was refused for another reason. */
@@ -123,10 +121,10 @@ class Removal {
     if (step.waitMs !== undefined || !(isMismatch || mayBeMismatch)) return step;
     // Of an item that is not there no tag matches either: some services say 412 then. And one that is there, changed,
     // was not deleted by an earlier attempt.
-    this.#look = undefined;
-    const seen = await this.#seen();
-    if (!seen.isDone && isMissing(seen)) return { ...step, isDone: true, value: { id: this.#row.id } };
-    const isChanged = isMismatch || (seen.isDone && !this.#isUnchanged(seen.value));
+    this.#reading = undefined;
+    const read = await this.#read();
+    if (!read.isDone && isMissing(read)) return { ...step, isDone: true, value: { id: this.#row.id } };
+    const isChanged = isMismatch || (read.isDone && !this.#isUnchanged(read.value));
     return isChanged ? this.#changed(step) : step;
   }
 

@@ -27,43 +27,73 @@ import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
 import type { ListRef } from '../../core/item.ts';
-import { objectFrom, printJson } from '../../core/json.ts';
+import { printJson } from '../../core/json.ts';
 import { countOf } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { shellWord } from '../../output/request.ts';
 import { checkTarget, doneRows, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
 import { compacted } from './show.ts';
-import { type CreatedRow, createUndoSender, needsLook } from './undo-sender.ts';
+import { type CreatedRow, createUndoSender, needsRead } from './undo-sender.ts';
 
-/** The flags as typed. */
-export interface UndoFlags extends BulkFlags {
+interface UndoFlags extends BulkFlags {
   readonly yes?: boolean;
   readonly force?: boolean;
 }
 
-/** A run to undo. */
+/** `listctl runs undo` */
+export const undoCommand: CommandSpec = {
+  name: 'undo',
+  summary: 'delete the items that a run created',
+  setUp: (command, context) => {
+    command
+      .argument('<run>', runWords)
+      .option('-y, --yes', 'skip the confirmation prompt')
+      .option('--force', 'also delete items that changed since the run')
+      .addOption(new Option('--resume', 'undo always resumes').hideHelp())
+      .option('--journal <file>', 'journal file of the undo (default RUN.undo if RUN is a path)');
+    addMaxDeleteOption(command);
+    command.optionsGroup('Bulk flags:');
+    addPaceOptions(command);
+    command.action((word: string, flags: UndoFlags) =>
+      withSession(context, command, async (session) => undoRun(word, flags, session)),
+    );
+    addHelpNotes(command, {
+      examples: [
+        'listctl runs undo last',
+        'listctl runs undo 20261120-101530-k3f9 --yes --rate 10/s',
+        'listctl runs undo ci/tasks.journal --yes -p staging',
+      ],
+      exitCodes: {
+        2: 'invalid usage, nothing to undo, or not confirmed; nothing was sent',
+        8: 'in doubt: some items may have been deleted; it is safe to run undo again',
+        9: 'some items were not deleted: changed since, or refused',
+      },
+      exits: [3, 6, 7, 11],
+    });
+  },
+};
+
+/** A run to undo, and how. */
 interface Undo {
-  /** As typed. */
+  /** The run as typed. */
   readonly word: string;
   readonly path: string;
   readonly of: Replay;
   readonly list: ListRef;
-  readonly created: Created;
+  readonly created: CreatedItems;
+  readonly flags: UndoFlags;
   readonly pace: RunLimits;
-  readonly summary: Summary;
-  readonly isForced: boolean;
-  readonly mayAsk: boolean;
   readonly maxDelete: number | undefined;
+  readonly summary: Summary;
   readonly rejects: OutputFile | undefined;
 }
 
-/** The items that a run created. */
-interface Created {
+interface CreatedItems {
   readonly count: number;
   /** Differs after the run was resumed and created more. */
   readonly sha256: string;
   /** Whether any item must be read before it is deleted. */
-  readonly needsLooks: boolean;
+  readonly needsReads: boolean;
 }
 
 /**
@@ -88,19 +118,21 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   // The run must not be resumed meanwhile.
   const undone = whileLocked(path, { waitMs: lockWaitMs, breakLock }, host, async () => {
     const of = await readRun(path);
-    refuseOthers(of.header);
+    refuseOtherRuns(of.header);
     const list = checkTarget(of.header, session);
-    const isForced = flags.force === true;
-    const created = await createdBy(path, isForced);
+    const created = await createdItems(path, flags.force === true);
     const { origin, site, list: name, run } = of.header;
     const summarized = { action: 'undo', service: origin, ...list, shard: null };
     const summary = await openSummary(pace.summaryJson, summarized, session);
-    const mayAsk = flags.yes !== true;
-    const undo = { word, path, of, list, created, pace, summary, isForced, mayAsk, maxDelete, rejects };
+    const undo = { word, path, of, list, created, flags, pace, maxDelete, summary, rejects };
     const identity = identityOf('undo', origin, site, name, run);
     const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
     try {
-      if (record.before !== undefined && record.before.header.identity !== identity) throw otherJournal(journal);
+      if (record.before !== undefined && record.before.header.identity !== identity) {
+        throw new Failure('usage', `${journal} is the journal of another run`, {
+          hint: 'pass another file with --journal; nothing was sent',
+        });
+      }
       await undoRows(undo, record, session);
     } finally {
       record.release();
@@ -121,14 +153,8 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-function otherJournal(journal: string | undefined): Failure {
-  return new Failure('usage', `${journal} is the journal of another run`, {
-    hint: 'pass another file with --journal; nothing was sent',
-  });
-}
-
 /** @throws {Failure} usage, if the run cannot be undone */
-function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
+function refuseOtherRuns({ action, run, of, isShrunk }: JournalHeader): void {
   if (action === 'undo') {
     throw new Failure('usage', `run ${run} is the undo of run ${of} and created nothing`, {
       hint: `run "listctl runs undo ${of}" to resume it; nothing was sent`,
@@ -142,20 +168,20 @@ function refuseOthers({ action, run, of, isShrunk }: JournalHeader): void {
   if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint: 'nothing was sent' });
 }
 
-async function createdBy(path: string, isForced: boolean): Promise<Created> {
+async function createdItems(path: string, isForced: boolean): Promise<CreatedItems> {
   const digest = createHash('sha256');
   let count = 0;
-  let needsLooks = false;
+  let needsReads = false;
   for await (const row of doneRows(path)) {
     count += 1;
     digest.update(`${JSON.stringify([row.row, row.id])}\n`);
-    needsLooks ||= needsLook(row, isForced);
+    needsReads ||= needsRead(row, isForced);
   }
-  return { count, sha256: digest.digest('hex'), needsLooks };
+  return { count, sha256: digest.digest('hex'), needsReads };
 }
 
 async function undoRows(undo: Undo, record: RunRecord, session: Session): Promise<void> {
-  const { of, created, list, mayAsk } = undo;
+  const { of, created, list, flags } = undo;
   const { run, startedAt } = of.header;
   // An undo from before the run was resumed does not count.
   const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
@@ -172,7 +198,7 @@ async function undoRows(undo: Undo, record: RunRecord, session: Session): Promis
     return;
   }
   checkMaxDelete(left, undo.maxDelete);
-  if (mayAsk) await confirmUndo(undo, left, session);
+  if (!flags.yes) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
     await session.messages.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
   await session.service.confirmWrites(`list "${list.list}" of site "${list.site}"`);
@@ -202,28 +228,23 @@ function begin({ of, created, pace }: Undo, before: Replay | undefined, record: 
 }
 
 function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RunPlan<CreatedRow> {
-  const { word, path, of, list, created, pace, summary, isForced } = undo;
-  const {
-    command: { words },
-  } = session;
+  const { word, path, of, list, created, flags, pace, summary } = undo;
   const { run } = of.header;
   const { ratePerSecond } = pace;
-  // The rate is one of requests, and a row takes two then.
-  const isHalved = created.needsLooks && ratePerSecond !== undefined;
+  // --rate counts requests, and a row takes two then.
+  const isHalved = created.needsReads && ratePerSecond !== undefined;
   return {
     ...({ action: 'undo', done: 'undone', isRead: false, prints: 'results', summary } as const),
     openRecord: () => begin(undo, before, record),
     counts: before === undefined ? newCounts(created.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(path, of, before),
-    createSender: (client) => createUndoSender({ run, list, client, isForced }),
+    createSender: (client) => createUndoSender({ run, list, client, isForced: flags.force === true }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(resumeUndo(words, word, run), false),
+    nextSteps: nextSteps(resumeCommand(session.command.words, word, run), false),
   };
 }
-
-const blockLength = 256;
 
 async function* tasksOf(
   path: string,
@@ -241,7 +262,7 @@ async function* tasksOf(
     // Deleting again is safe.
     else if (doubt === undefined) block.push({ kind: 'send', row, was });
     else block.push({ kind: 'send', row, was, sent: { key: null, msAgo: () => 0 } });
-    if (block.length < blockLength) continue;
+    if (block.length < 256) continue;
     yield block;
     block = [];
   }
@@ -252,52 +273,11 @@ const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'i
 
 /** JSONL, as for `items delete --from`. */
 function rejectedRow({ number, id }: CreatedRow, error: string): string {
-  return `${printJson(
-    objectFrom([
-      ['row', number],
-      ['id', id],
-      ['listctl:error', error],
-    ]),
-  )}\n`;
+  return `${printJson({ row: number, id, 'listctl:error': error })}\n`;
 }
 
-/** The same command line, but `last` is another run now. */
-function resumeUndo(words: readonly string[], word: string, run: string): string {
+/** The same command line, except `last`, which is another run now. */
+function resumeCommand(words: readonly string[], word: string, run: string): string {
   const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
   return ['listctl', ...same.map(shellWord)].join(' ');
 }
-
-/** `listctl runs undo` */
-export const undoCommand: CommandSpec = {
-  name: 'undo',
-  summary: 'delete the items that a run created',
-  setUp: (command, context) => {
-    command
-      .argument('<run>', runWords)
-      .option('-y, --yes', 'skip the confirmation prompt')
-      .option('--force', 'also delete items that changed since the run')
-      .addOption(new Option('--resume', 'undo always resumes').hideHelp())
-      .option('--journal <file>', 'journal file of the undo (default RUN.undo if RUN is a path)');
-    addMaxDeleteOption(command);
-    command.optionsGroup('Bulk flags:');
-    addPaceOptions(command);
-    command.action((word: string, flags: UndoFlags) =>
-      withSession(context, command, async (session) => {
-        await undoRun(word, flags, session);
-      }),
-    );
-    addHelpNotes(command, {
-      examples: [
-        'listctl runs undo last',
-        'listctl runs undo 20261120-101530-k3f9 --yes --rate 10/s',
-        'listctl runs undo ci/tasks.journal --yes -p staging',
-      ],
-      exitCodes: {
-        2: 'invalid usage, nothing to undo, or not confirmed; nothing was sent',
-        8: 'in doubt: some items may have been deleted; it is safe to run undo again',
-        9: 'some items were not deleted: changed since, or refused',
-      },
-      exits: [3, 6, 7, 11],
-    });
-  },
-};
