@@ -1,4 +1,4 @@
-/** The steps of a plan, through the same runner as the rows of a file. */
+/** Executes a plan as a run, with the runner of bulk commands. */
 import type { Client, Operation } from '../api/client.ts';
 import { createOperation, updateOperation } from '../api/items.ts';
 import type { RunLimits } from '../bulk/flags.ts';
@@ -11,12 +11,10 @@ import { type RunRecording, startSession } from '../bulk/record.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
-import { checkMaxDelete } from '../cli/guards.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type ListRef, strongTag } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
-import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
 import { shellWord } from '../output/request.ts';
@@ -27,67 +25,53 @@ import { type CreateStep, type State, type Step, stepHash } from './state.ts';
 import { writeState } from './state-file.ts';
 
 /**
- * The key with which an item is created. It follows from the service, the list, the key field with its value, the fields
- * that are sent, and what had that key in this list before (the id of an item that is gone, was deleted or forgotten).
+ * The idempotency key of a create, derived from the service, the list, the key field and its value, the fields, and the
+ * item that had the key before.
  *
- * - It needs no memory: where the state is lost, the same manifest leads to the same keys, and a service that honors keys
- *   gives back the items of the first run for as long as it remembers them.
- * - Another body has another key, since a service refuses one key with two bodies: an item whose create was refused may be
- *   fixed and sent at once.
- * - An item that was there and is no more has to be made once more, where the service would repeat its old response: so
- *   what it follows is part of the key. A lost state does not know that, and is given the old id; the next apply finds
- *   that item gone and follows it, and so on to the one that is there: never a second one.
- *
- * Two manifests that say the same item of the same list mean one item.
+ * - If the state is lost, the same manifest leads to the same keys, so that a service that honors keys returns the items
+ *   of the first run.
+ * - Other fields have another key, since a service refuses a key with two bodies: a refused item can be fixed and sent.
+ * - An item that was deleted must be created again, where the service would replay its old response: so its id is part
+ *   of the key. After a lost state, an apply gets back the first item of such a chain, and finds it deleted; further
+ *   ones follow the chain, and never create a second item.
  */
 export function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fields'>): string {
   const follows = state.items.get(key)?.id ?? state.retired?.get(key)?.follows ?? '';
   return derivedKey(state, 'apply', state.key, key, printJson(fields), follows);
 }
 
-/** The failure of one key: the id, what stands in the key field, and what was expected. */
-function conflictFailure(conflict: Conflict, named: OpenManifest): Failure {
-  const message = `${conflictText(conflict, named)}: nothing was sent for it`;
-  return new Failure('conflict', message, { outcome: 'not-sent', hint: hintFor(conflict, named) });
-}
-
-/** What a run ends in that did all else. */
-function conflictEnding(first: Conflict, count: number, named: OpenManifest): Failure {
-  const more = count === 1 ? '' : `, and ${count - 1} more`;
-  const message = `cannot ${first.action} "${first.key}"${more}: ${conflictText(first, named)}`;
-  return new Failure('conflict', message, { outcome: 'not-sent', hint: hintFor(first, named) });
-}
-
-/** The sentence: `item "1" is now a different item: its Title is "payroll", not "A"`. */
-function conflictText({ key, id, found }: Conflict, { manifest }: Pick<OpenManifest, 'manifest'>): string {
+/** The failure of one conflict; with a count, that of all of them. */
+function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, count?: number): Failure {
+  const { key, id, action, found } = conflict;
   const other = found === undefined || found === null ? 'no value' : jsonText(found);
-  return `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
-}
-
-function hintFor({ key, id }: Conflict, { words }: OpenManifest): string {
-  // What begins with a dash would be read as a flag.
+  const text = `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
+  const more = count === undefined || count === 1 ? '' : `, and ${count - 1} more`;
+  const message =
+    count === undefined ? `${text}: nothing was sent for it` : `cannot ${action} "${key}"${more}: ${text}`;
   const args = key.startsWith('-') ? `${words} --` : words;
   const importing = `listctl state import ${args} ${shellWord(`${key}=${id}`)}`;
-  return `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`;
+  return new Failure('conflict', message, {
+    outcome: 'not-sent',
+    hint: `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`,
+  });
 }
 
-/** What is to be carried out, and where that is recorded. */
-export interface ExecuteOptions {
+interface ExecuteOptions {
   readonly named: OpenManifest;
-  /** As it is on disk; of serial 0 where it never was. */
+  /** As on disk, or of serial 0. */
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
-  /** The present, by which the keys of steps in doubt are old or not. */
+  /** The present time, for the age of keys in doubt. */
   readonly present: (() => PresentMoment) | undefined;
   readonly pace: RunLimits;
   readonly summary: Summary;
-  /** For what was not done. */
   readonly rejects: OutputFile | undefined;
 }
 
+/** A step as a row of the run. */
 interface StepRow {
   readonly number: number;
-  /** The key. */
+  /** The key of the item. */
   readonly name: string;
   readonly action: Step['action'];
   readonly id: string | undefined;
@@ -95,12 +79,11 @@ interface StepRow {
 }
 
 /**
- * Does every step of a plan, and takes what was done into the state however that ends. What the plan sends nothing for,
- * keys in doubt and items that are others by now, is reported beside the steps.
+ * Executes the steps of a plan, and takes the results into the state however the run ends. Keys in doubt and conflicts
+ * are reported with the steps.
  *
- * @throws {Failure} what the steps ended in, as `sendRows`: in-doubt, where any key is; local-file, when the state cannot
- *   be written
- * @throws {Stopped} when it was told to stop
+ * @throws {Failure} as `sendRows`; local-file, if the state cannot be written
+ * @throws {Stopped}
  */
 export async function executePlan(work: ExecuteOptions, session: Session): Promise<void> {
   let begun: State | undefined;
@@ -116,9 +99,9 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
     const run = newRunId(nowMs, () => host.random());
     const { statePath } = work.named;
     const begins = beginRun(state, plan, { run, nowMs });
-    // The journal first: so a state with a run in it has one, and where that was lost it is known to be.
+    // The journal first, so that a state with a run always has one, and a lost journal is noticed.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
-    // Where this fails the journal stays: the state may be there all the same, and the next command knows which is so.
+    // If this fails the journal stays: the state may have been written, and the next command finds out.
     begun = writeState(statePath, begins);
     return { run, word: run, journal };
   };
@@ -153,16 +136,14 @@ function rowsPlan(
   session: Session,
 ): RunPlan<StepRow> {
   const { steps } = plan;
-  const {
-    settings: { sendsKeys },
-  } = session;
-  // There is a state now.
+  const { sendsKeys } = session.settings;
+  // The state exists now.
   const words = session.command.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
   const resolving = `listctl state resolve ${named.words}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
-    known: knownBefore(plan, named),
+    known: knownResults(plan, named),
     summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
@@ -175,8 +156,8 @@ function rowsPlan(
   };
 }
 
-/** What the plan sends nothing for. */
-function knownBefore({ conflicts, inDoubt }: ExecuteOptions['plan'], named: OpenManifest): KnownResults<StepRow> {
+/** The results of keys that the plan sends nothing for. */
+function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], named: OpenManifest): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
   return {
@@ -196,7 +177,7 @@ function knownBefore({ conflicts, inDoubt }: ExecuteOptions['plan'], named: Open
         } as const;
       }),
     ],
-    failure: first && conflictEnding(first, conflicts.length, named),
+    failure: first && conflictFailure(first, named, conflicts.length),
   };
 }
 
@@ -250,42 +231,8 @@ function questionOf(step: Step, { site, list }: ListRef, key: string | undefined
   }
 }
 
-/** A step that was not done, as JSONL: the next `apply` has it again by itself. */
+/** A step that failed, as JSONL; the next apply plans it again. */
 function rejectedStep({ action, name: key, id, fields }: StepRow, error: string): string {
   const known = { action, key, ...(id === undefined ? {} : { id }), fields, 'listctl:error': error };
   return `${printJson(known)}\n`;
-}
-
-/** How many items a plan deletes, and how many the state knows. */
-export interface Deletes {
-  readonly count: number;
-  readonly managed: number;
-}
-
-/** A few items may go, and so may fewer than half of a list. */
-const unguardedMax = 10;
-
-/**
- * Checks the deletes of a plan.
- *
- * @param max what `--max-delete` allows
- * @returns whether somebody must confirm them by typing how many they are: more than 10, more than half of those
- *   managed, and no `--max-delete`
- * @throws {Failure} usage, when they are more than `max`
- */
-export function needsTypedConfirmation({ count, managed }: Deletes, max: number | undefined): boolean {
-  checkMaxDelete(count, max);
-  return max === undefined && count > unguardedMax && count * 2 > managed;
-}
-
-/** What is deleted of how many: `12 of 20 managed items`. */
-export function deletesText({ count, managed }: Deletes): string {
-  return `${countText(count)} of ${countOf(managed, 'managed item')}`;
-}
-
-/** The failure for deletes that nobody confirmed. */
-export function unconfirmedDeletes(deletes: Deletes): Failure {
-  return new Failure('usage', `cannot delete ${deletesText(deletes)}: --max-delete is required`, {
-    hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
-  });
 }

@@ -1,4 +1,4 @@
-/** A manifest: what a list is to hold, as a file says it. */
+/** Manifests: the items of a list in a file. */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
@@ -22,52 +22,41 @@ import { createJsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
 
-/** What a manifest file says. */
-export interface Manifest {
-  /** As the file names them; undefined where it does not. */
-  readonly site?: string | undefined;
-  readonly list?: string | undefined;
-  /** The name of field that uniquely identifies an item. */
+/** A manifest. */
+export interface Manifest extends ManifestHead {
+  /** The name of the key field. */
   readonly key: string;
-  /** In the order of the file; no key stands twice. */
+  /** In the order of the file; no key is used twice. */
   readonly items: readonly ManifestItem[];
-  /** Of the content, unpacked: 64 hex digits. */
+  /** The hash of the content, unpacked: 64 hex digits. */
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Whether the file holds no value: no bytes, blank lines, or a header alone. An empty list is a value. */
+  /** Whether the file has no value: no bytes, blank lines, or a header alone. An empty list is a value. */
   readonly isBlank: boolean;
-  /** What of the file is not used, each said once. */
+  /** Notices about unused parts of the file. */
   readonly notices: readonly string[];
 }
 
-/** One item that a list is to hold. */
+/** An item of a manifest. */
 export interface ManifestItem {
-  /** What stands in the key's field: a text as it is, a number by its digits, true or false. Never empty. */
+  /** The value of the key field: a string, the digits of a number, true or false. Never empty. */
   readonly key: string;
-  /** All that the manifest says of it, the key's field included. */
+  /** All fields, with the key field. */
   readonly fields: Fields;
-  /** The line of the file in which it begins, from 1. */
+  /** The line in which it begins, from 1. */
   readonly line: number;
 }
 
-/** What a document says. */
-export interface ManifestDocument extends ManifestHead {
-  readonly rows: readonly RawRow[];
-}
-
-/** What may stand above the items. */
-export interface ManifestHead {
+/** The members of a manifest above its items. */
+interface ManifestHead {
   readonly site?: string | undefined;
   readonly list?: string | undefined;
   readonly key?: string | undefined;
 }
 
-/**
- * Reads a manifest in YAML.
- *
- * @param name the file's, for messages
- * @throws {Failure} usage, with line and column
- */
+type ManifestDocument = ManifestHead & { readonly rows: readonly RawRow[] };
+
+/** @throws {Failure} usage, with line and column */
 function parseYamlManifest(text: string, name: string): ManifestDocument {
   try {
     const { value, placeOf } = readYaml(text);
@@ -78,63 +67,58 @@ function parseYamlManifest(text: string, name: string): ManifestDocument {
     if (!isObject(value)) throw notAManifest(name);
     const where = (member: string) => `${name}, line ${lineOf(value, member)}`;
     const items = value['items'];
-    const head = new Head(where);
-    for (const [member, said] of Object.entries(value)) head.add(member, () => said);
+    const head = Object.entries(value).map(([member, each]) => readHead(member, () => each, where(member)));
     if (!Object.hasOwn(value, 'items')) throw noItems(name);
-    if (!isList(items)) throw wrong(where('items'), 'items is not a list');
-    return { ...head.said, rows: rowsOf(items) };
+    if (!isList(items)) throw invalid(where('items'), 'items is not a list');
+    return { ...Object.assign({}, ...head), rows: rowsOf(items) };
   } catch (error) {
     if (!(error instanceof YamlSyntaxError)) throw error;
     const { line, column } = error.place;
-    throw wrong(`${name}, line ${line}, column ${column}`, `invalid YAML: ${error.reason}`);
+    throw invalid(`${name}, line ${line}, column ${column}`, `invalid YAML: ${error.reason}`);
   }
 }
 
 /**
- * Reads a manifest that is a JSON object. Its items are read one by one: there may be a hundred thousand.
+ * Parses a JSON object. Its items are parsed one by one, since there may be a hundred thousand.
  *
- * @param name the file's, for messages
- * @throws {Failure} usage, with line and column; what is wrong within an item is its row's fault
+ * @throws {Failure} usage, with line and column; an invalid item is an invalid row instead
  */
 function parseJsonManifest(text: string, name: string): ManifestDocument {
   try {
     const rows: RawRow[] = [];
     let items: Extent | undefined;
-    let place = '';
-    const head = new Head(() => place);
+    let head: ManifestHead = {};
     const end = eachMember(text, skipBlanks(text, 0), (member, value) => {
-      place = `${name}, ${placeText(text, value.start)}`;
       if (member === 'items') items = value;
-      head.add(member, () => parsePart(text, value));
+      const where = `${name}, ${placeText(text, value.start)}`;
+      head = { ...head, ...readHead(member, () => parsePart(text, value), where) };
     });
     refuseRest(text, end);
     if (items === undefined) throw noItems(name);
     const { start } = items;
-    if (text[start] !== '[') throw wrong(`${name}, ${placeText(text, start)}`, 'items is not a list');
+    if (text[start] !== '[') throw invalid(`${name}, ${placeText(text, start)}`, 'items is not a list');
     const lines = lineCounter(text);
     eachElement(text, start, (extent) => rows.push(...rowOf(text, extent, lines(extent.start))));
-    return { ...head.said, rows };
+    return { ...head, rows };
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw wrong(`${name}, ${placeText(text, error.at)}`, error.message);
+    throw invalid(`${name}, ${placeText(text, error.at)}`, error.message);
   }
 }
 
-function rowOf(text: string, { start, end }: Extent, { line, lineAt }: LinePlace): readonly RawRow[] {
+function rowOf(
+  text: string,
+  { start, end }: Extent,
+  { line, lineAt }: ReturnType<ReturnType<typeof lineCounter>>,
+): readonly RawRow[] {
   const isTooLong = end - start > rowLengthMax;
   const part = text.slice(start, isTooLong ? start + 1_000 : end);
   const row = jsonRow({ line, column: start - lineAt + 1, text: part, isTooLong });
   return row === undefined ? [] : [row];
 }
 
-/** A line, from 1, and the offset at which it begins. */
-interface LinePlace {
-  readonly line: number;
-  readonly lineAt: number;
-}
-
-/** The line of an offset; offsets are asked for in their order, so that the text is looked through once. */
-function lineCounter(text: string): (offset: number) => LinePlace {
+/** Finds the line of offsets in ascending order, from 1, and where it begins. */
+function lineCounter(text: string): (offset: number) => { readonly line: number; readonly lineAt: number } {
   let [line, lineAt] = [1, 0];
   let next = text.indexOf('\n');
   return (offset) => {
@@ -146,50 +130,37 @@ function lineCounter(text: string): (offset: number) => LinePlace {
   };
 }
 
-/** The members above the items, each what it should be. */
-class Head {
-  said: ManifestHead = {};
-  readonly #where: (member: string) => string;
-
-  /** @param where says where a member stands */
-  constructor(where: (member: string) => string) {
-    this.#where = where;
+/** @throws {Failure} usage */
+function readHead(member: string, read: () => JsonValue, where: string): ManifestHead {
+  switch (member) {
+    case 'items':
+      return {};
+    case 'site':
+    case 'list':
+      return { [member]: readId(member, read(), where) };
+    case 'key':
+      return { key: readString(member, read(), where) };
+    default:
+      // A service address here would send the user's token to the author of the file.
+      throw new Failure('usage', `${where}: unknown member ${quoted(member)}`, {
+        hint: 'remove it: the members are site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
+      });
   }
+}
 
-  /** @throws {Failure} usage */
-  add(member: string, value: () => JsonValue): void {
-    switch (member) {
-      case 'items':
-        return;
-      case 'site':
-      case 'list':
-        this.said = { ...this.said, [member]: this.#id(member, value()) };
-        return;
-      case 'key':
-        this.said = { ...this.said, key: this.#text(member, value()) };
-        return;
-      default:
-        // An address here would send the user's token to the author of the file.
-        throw new Failure('usage', `${this.#where(member)}: unknown member ${quoted(member)}`, {
-          hint: 'remove it: the members are site, list, key and items; nothing was sent\naddresses and tokens come only from flags, the environment and your own settings',
-        });
-    }
+function readId(member: 'site' | 'list', value: JsonValue, where: string): string {
+  const id = value instanceof NumberToken ? value.digits : typeof value === 'number' ? String(value) : value;
+  const text = readString(member, id, where);
+  try {
+    return checkId(text, member);
+  } catch (error) {
+    throw error instanceof Failure ? invalid(where, error.message) : error;
   }
+}
 
-  #id(member: 'site' | 'list', value: JsonValue): string {
-    const id = value instanceof NumberToken ? value.digits : typeof value === 'number' ? String(value) : value;
-    const text = this.#text(member, id);
-    try {
-      return checkId(text, member);
-    } catch (error) {
-      throw error instanceof Failure ? wrong(this.#where(member), error.message) : error;
-    }
-  }
-
-  #text(member: string, value: JsonValue): string {
-    if (typeof value === 'string' && value !== '') return value;
-    throw wrong(this.#where(member), `${member} is ${value === '' ? 'empty' : 'not a string'}`);
-  }
+function readString(member: string, value: JsonValue, where: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalid(where, `${member} is ${value === '' ? 'empty' : 'not a string'}`);
 }
 
 function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
@@ -197,33 +168,34 @@ function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
 }
 
 function notAManifest(name: string): Failure {
-  return wrong(name, 'expected a list of items, or an object with site, list, key and items');
+  return invalid(name, 'expected a list of items, or an object with site, list, key and items');
 }
 
 function noItems(name: string): Failure {
-  return wrong(name, 'items is required (write items: [] for an empty list)');
+  return invalid(name, 'items is required (write items: [] for an empty list)');
 }
 
-function wrong(where: string, problem: string): Failure {
+function invalid(where: string, problem: string): Failure {
   return new Failure('usage', `${where}: ${problem}`, { hint: 'nothing was sent' });
 }
 
-/** So many problems are named; of the others only how many. */
-const namedMax = 1000;
+/** The number of invalid items that are reported one by one. */
+const reportedMax = 1000;
 
-/** Gathers the items of one manifest. */
+/** Collects the items of a manifest, and what is wrong with others. */
 class ItemCollector {
   readonly items: ManifestItem[] = [];
+  /** The first invalid items. */
+  readonly failures: Failure[] = [];
+  invalidCount = 0;
   readonly #key: string;
   readonly #columns: { readonly header: readonly string[] };
   readonly #lines = new Map<string, number>();
-  readonly #problems: Failure[] = [];
-  #problemCount = 0;
   #rows = 0;
 
   /**
-   * @param key the name of field that uniquely identifies an item
-   * @param columns of CSV and TSV: the header
+   * @param key the name of the key field
+   * @param columns the header of CSV and TSV
    */
   constructor(key: string, columns: readonly string[] = []) {
     this.#key = key;
@@ -237,55 +209,46 @@ class ItemCollector {
       return;
     }
     const { fields, line } = row;
-    const read = keyOf(fields, this.#key);
+    const read = readKey(fields, this.#key);
     if ('problem' in read) {
       this.#refuse(row, read.problem);
       return;
     }
-    const problem = this.#take({ key: read.key, fields, line });
-    if (problem !== undefined) this.#refuse(row, problem, read.key);
-  }
-
-  #take(item: ManifestItem): string | undefined {
-    const first = this.#lines.get(item.key);
-    if (first !== undefined) return `the key ${quoted(item.key)} is already used in line ${first}`;
-    this.#lines.set(item.key, item.line);
-    this.items.push(item);
-    return undefined;
+    const { key } = read;
+    const first = this.#lines.get(key);
+    if (first !== undefined) {
+      this.#refuse(row, `the key ${quoted(key)} is already used in line ${first}`, key);
+      return;
+    }
+    this.#lines.set(key, line);
+    this.items.push({ key, fields, line });
   }
 
   #refuse(row: Row | BadRow, problem: string, key?: string): void {
-    this.#problemCount += 1;
-    if (this.#problems.length >= namedMax) return;
+    this.invalidCount += 1;
+    if (this.failures.length >= reportedMax) return;
     const { number, line, source } = row;
     const column = row.problem === undefined ? undefined : row.column;
-    const bad = { number, line, column, source, problem };
-    this.#problems.push(badRowFailure(bad, this.#columns).about({ key }));
+    this.failures.push(badRowFailure({ number, line, column, source, problem }, this.#columns).about({ key }));
   }
 
-  /** What is wrong with each of the first 1,000 bad items, and how many there are. */
-  get problems(): { readonly failures: readonly Failure[]; readonly count: number } {
-    return { failures: this.#problems, count: this.#problemCount };
-  }
-
-  /** The failure of a manifest with problems; undefined for one without. */
+  /** The failure of a manifest with invalid items. */
   failure(name: string): Failure | undefined {
-    const [first] = this.#problems;
+    const [first] = this.failures;
     if (first === undefined) return undefined;
     return new Failure(
       'usage',
-      `${name}: ${this.#problemCount} of ${countOf(this.#rows, 'item')} invalid: ${first.message}`,
+      `${name}: ${this.invalidCount} of ${countOf(this.#rows, 'item')} invalid: ${first.message}`,
       {
         outcome: 'not-sent',
-        about: this.#problemCount === 1 ? first.details.about : undefined,
+        about: this.invalidCount === 1 ? first.details.about : undefined,
         hint: `fix them: each item needs a unique value in the key field ${quoted(this.#key)}; nothing was sent`,
       },
     );
   }
 }
 
-/** The key of an item: the text of one of its fields. */
-function keyOf(fields: Fields, name: string): { readonly key: string } | { readonly problem: string } {
+function readKey(fields: Fields, name: string): { readonly key: string } | { readonly problem: string } {
   const value = ownField(fields, name);
   if (value === undefined) return { problem: `the key field ${quoted(name)} is missing` };
   const key = keyText(value);
@@ -293,34 +256,32 @@ function keyOf(fields: Fields, name: string): { readonly key: string } | { reado
   return key === undefined ? { problem: `the key field ${quoted(name)} is not a string, number or boolean` } : { key };
 }
 
-/** The text that a key has as a field's value; undefined for a value that cannot be a key. */
+/** The key for a value of the key field; undefined for a value that cannot be one. */
 export function keyText(value: JsonValue): string | undefined {
   if (typeof value === 'string') return value;
   if (value instanceof NumberToken) return value.digits;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
-/** How a manifest is read. */
 export interface ManifestOptions {
-  /** As the flags of `--from` say it. */
+  /** The flags of `--from`. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
-  /** That it is YAML, whatever its name says. */
+  /** Whether it is YAML; by default its name decides. */
   readonly isYaml?: boolean | undefined;
-  /** The name of field that uniquely identifies an item, as a flag says it. */
+  /** --key */
   readonly key?: string | undefined;
-  /** Is told what is wrong with items, where something is: of the first 1,000, and how many there are. */
+  /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
 
-/** The longest YAML, and the longest JSON object, in UTF-16 units: they are read as a whole, rows are not. */
+/** The maximum length of what is parsed as a whole, in UTF-16 units. */
 const lengthMax = { yaml: 8 * 1024 * 1024, json: 128 * 1024 * 1024 } as const;
 
 /**
- * Reads a manifest: CSV, TSV, JSON and JSONL as `--from` reads them for a create, YAML by its name (`.yaml`, `.yml`), or a
- * JSON object in a file named `.json`. All of it is checked; it names no address, and no other file is read.
+ * Reads a manifest: rows of CSV, TSV, JSON and JSONL as a create with `--from` does, YAML (`.yaml`, `.yml`), or a JSON
+ * object. All of it is checked.
  *
- * @throws {Failure} usage, with line and column, when it cannot be used as it is: no key, a key twice, a member that no
- *   manifest has; local-file, when it cannot be read
+ * @throws {Failure} usage, with line and column; local-file, if it cannot be read
  */
 export async function readManifest(input: Input, options: ManifestOptions): Promise<Manifest> {
   const rows: RowsOptions = { ...options.rows, action: 'create' };
@@ -338,7 +299,7 @@ async function readRows(input: Input, rows: RowsOptions, options: ManifestOption
   const items = new ItemCollector(key, file.header);
   const { sha256, sizeBytes, notices, rows: count } = await checkRows(file, (row) => items.add(row));
   const isBlank = count === 0 && (file.format !== 'json' || (await firstCharacter(input, rows)) === undefined);
-  return { key, items: itemsOf(items, input, options), sha256, sizeBytes, isBlank, notices };
+  return { key, items: checkedItems(items, input, options), sha256, sizeBytes, isBlank, notices };
 }
 
 async function readDocument(
@@ -359,10 +320,10 @@ async function readDocument(
   const { sizeBytes } = input;
   const sha256 = await contentHash(input, rows);
   const facts = { sha256, sizeBytes, isBlank: false, notices: interpreter.notices() };
-  return { site, list, key, items: itemsOf(items, input, options), ...facts };
+  return { site, list, key, items: checkedItems(items, input, options), ...facts };
 }
 
-/** The manifest as one value, where that is what it is. */
+/** Parses a manifest that is a single value; undefined for rows. */
 async function parseDocument(
   input: Input,
   rows: RowsOptions,
@@ -377,7 +338,6 @@ async function parseDocument(
   return parseJsonManifest(await wholeText(input, rows, lengthMax.json), name);
 }
 
-/** The first character that is not blank; undefined without one. */
 async function firstCharacter(input: Input, rows: RowsOptions): Promise<string | undefined> {
   for await (const part of textOf(input, rows)) {
     const at = skipBlanks(part, 0);
@@ -405,28 +365,25 @@ function textOf(input: Input, { blockBytes, encoding }: RowsOptions): AsyncGener
   return decodeText(contentBytes(input, { blockBytes }), nameOf(input.name), encoding);
 }
 
-/** What the file and the flag say, which must be the same where both do. */
-function keyName(said: string | undefined, { key }: ManifestOptions, input: Input): string {
-  if (said !== undefined && key !== undefined && said !== key) {
+/** The name of the key field, in the file or in --key. */
+function keyName(inFile: string | undefined, { key }: ManifestOptions, input: Input): string {
+  if (inFile !== undefined && key !== undefined && inFile !== key) {
     throw new Failure(
       'usage',
-      `--key ${quoted(key)} conflicts with ${nameOf(input.name)}: its key is ${quoted(said)}`,
-      {
-        hint: 'leave out --key, or change the file; nothing was sent',
-      },
+      `--key ${quoted(key)} conflicts with ${nameOf(input.name)}: its key is ${quoted(inFile)}`,
+      { hint: 'leave out --key, or change the file; nothing was sent' },
     );
   }
-  const name = key ?? said ?? '';
+  const name = key ?? inFile ?? '';
   if (name !== '') return name;
   throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
     hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',
   });
 }
 
-function itemsOf(items: ItemCollector, input: Input, { onProblems }: ManifestOptions) {
-  const name = nameOf(input.name);
-  const failure = items.failure(name);
+function checkedItems(items: ItemCollector, input: Input, { onProblems }: ManifestOptions): readonly ManifestItem[] {
+  const failure = items.failure(nameOf(input.name));
   if (failure === undefined) return items.items;
-  onProblems?.(items.problems.failures, items.problems.count);
+  onProblems?.(items.failures, items.invalidCount);
   throw failure;
 }

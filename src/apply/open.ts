@@ -1,4 +1,4 @@
-/** The manifest that a command line names: read, and whose list and which state it is. */
+/** Opens the manifest of a command with its state, and recovers an interrupted run. */
 import { existsSync } from 'node:fs';
 import { reportBadRows } from '../bulk/check-input.ts';
 import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags.ts';
@@ -26,31 +26,31 @@ import {
 import type { State, Target } from './state.ts';
 import { backupPath, readState, versionAt, writeState } from './state-file.ts';
 
-/** The flags that name a manifest, as they were typed. */
+/** The flags of commands on manifests, as typed. */
 export interface ManifestFlags extends BulkFlags {
   readonly key?: string;
   readonly state?: string;
 }
 
-/** A manifest, and the list that it is for. */
+/** A manifest and its list. */
 export interface OpenManifest {
-  /** As it was typed. */
+  /** As typed. */
   readonly name: string;
-  /** The manifest on the command line of another command, quoted for a shell, with the flags that say whose it is. */
+  /** The manifest and its flags for the command lines of hints. */
   readonly words: string;
   readonly manifest: Manifest;
   readonly target: Target;
-  /** Where the state is: an absolute path behind every link, so that its lock and its journal are the same by each name. */
+  /** The absolute path of the state with links resolved, so that its lock is the same for each name. */
   readonly statePath: string;
 }
 
-/** What takes longer than a moment to read, without a pause: a manifest of one value is read as a whole. */
+/** Sizes from which reading takes long enough for a notice. */
 const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 
 /**
  * Reads a manifest.
  *
- * @throws {Failure} usage, when it cannot be used, or a flag contradicts it; as `openInput`
+ * @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput`
  */
 export async function openManifest(name: string, flags: ManifestFlags, session: Session): Promise<OpenManifest> {
   const { host } = session;
@@ -66,8 +66,8 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
           rows: { ...reading, common: {} },
           ...(isYaml && { isYaml }),
           key: flags.key,
-          onProblems: (...told) => {
-            problems = told;
+          onProblems: (...found) => {
+            problems = found;
           },
         }),
         host.signal,
@@ -76,21 +76,15 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...session.settings.list(manifest) };
-    const words = wordsOf(name, flags, session);
-    return {
-      name,
-      words,
-      manifest,
-      target,
-      statePath: resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host)),
-    };
+    const statePath = resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host));
+    return { name, words: wordsFor(name, flags, session), manifest, target, statePath };
   } finally {
     await reportBadRows(nameOf(name), ...problems, session);
     input.close();
   }
 }
 
-function wordsOf(name: string, flags: ManifestFlags, { settings: { sources } }: Session): string {
+function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }: Session): string {
   const { inputFormat, delimiter, encoding, rename = [], only, type = [], empty, key, state } = flags;
   const given: readonly (readonly [string, string | undefined])[] = [
     ...Object.entries({ '--key': key, '--state': state, '--input-format': inputFormat }),
@@ -103,24 +97,20 @@ function wordsOf(name: string, flags: ManifestFlags, { settings: { sources } }: 
   return [name, ...words].map(shellWord).join(' ');
 }
 
-/** A state, with what is kept beside it. */
+/** A state file, and the files next to it. */
 export function stateFilePaths(path: string): RecordFile {
   return { path, endings: ['.journal', '.bak', '.lock'] };
 }
 
-/** How its lock is asked for. */
-export type StateLock = Pick<RunLimits, 'lockWaitMs' | 'breakLock'>;
-
 /**
- * Works with a state under its lock.
+ * Works with a state under its lock, after recovering an interrupted run.
  *
- * @param work is given the state as it is on disk; undefined where there is none
- * @throws {Failure} locked, when the state is locked by another process; local-file, when it cannot be read or is damaged, or
- *   a journal beside it is of something else
+ * @param work receives the state; undefined if there is none
+ * @throws {Failure} locked; local-file, if the state is damaged, or the journal next to it does not belong to it
  */
 export async function withLockedState<T>(
   path: string,
-  { lockWaitMs: waitMs, breakLock }: StateLock,
+  { lockWaitMs: waitMs, breakLock }: Pick<RunLimits, 'lockWaitMs' | 'breakLock'>,
   session: Session,
   work: (state: State | undefined) => Promise<T>,
 ): Promise<T> {
@@ -138,39 +128,37 @@ export async function withLockedState<T>(
 }
 
 /**
- * Reads a state without holding it. Nothing is written, so that it may be on a disk that takes nothing; others may be at
- * work on it meanwhile: what their run has done so far is in the state that is returned.
+ * Reads a state without its lock, and writes nothing. The results of a run in progress are in the returned state.
  *
- * @returns undefined where there is none
- * @throws {Failure} local-file, as `withState`
+ * @returns undefined if there is none
+ * @throws {Failure} local-file, as `withLockedState`
  */
 export async function readUnlockedState(path: string, session: Session): Promise<State | undefined> {
-  const { state, recovered } = await findStable(path, 10);
+  const { state, recovered } = await readStable(path, 10);
   if (recovered === undefined) return state;
   await session.messages.say(`a run of ${path} is in progress or was interrupted: ${formatRecovered(recovered)}`);
   return recovered.state;
 }
 
-/** What is there; anew where another process wrote the next version between two reads. */
-async function findStable(path: string, triesLeft: number): Promise<Found> {
+/** Reads again if another process wrote the next version between two reads. */
+async function readStable(path: string, triesLeft: number): Promise<StateOnDisk> {
   const before = versionAt(path);
   try {
-    return await find(path);
+    return await readWithJournal(path);
   } catch (error) {
     if (triesLeft === 0 || versionAt(path) === before) throw error;
-    return findStable(path, triesLeft - 1);
+    return readStable(path, triesLeft - 1);
   }
 }
 
-/** A state, and what the run before did to it. */
-interface Found {
+interface StateOnDisk {
   readonly state: State | undefined;
   readonly journal: RunJournal | undefined;
-  /** Where a run was ended half way: the state with what it did. */
+  /** The state with the results of an interrupted run. */
   readonly recovered: RecoveredRun | undefined;
 }
 
-async function find(path: string): Promise<Found> {
+async function readWithJournal(path: string): Promise<StateOnDisk> {
   const state = readState(path);
   const journal = await readRunJournal(journalPath(path), { boot: bootId() });
   if (state === undefined) refuseRemains(path, journal);
@@ -180,9 +168,9 @@ async function find(path: string): Promise<Found> {
   return { state, journal, recovered: state.run === undefined ? undefined : recoverRun(state, journal) };
 }
 
-/** The state, with what the run before did in it; written, where that is not done. */
+/** Reads the state, and writes the results of an interrupted run into it. */
 async function recoverState(path: string, session: Session): Promise<State | undefined> {
-  const { state, journal, recovered } = await find(path);
+  const { state, journal, recovered } = await readWithJournal(path);
   const written = recovered === undefined ? state : writeState(path, recovered.state);
   if (journal !== undefined) removeRun(journal.path);
   if (recovered !== undefined)
@@ -194,23 +182,20 @@ function formatRecovered({ done, inDoubt }: RecoveredRun): string {
   return `${countOf(done, 'step')} applied${inDoubt === 0 ? '' : `, ${inDoubt} in doubt`}`;
 }
 
-/** Where there is no state there is to be nothing that tells of one, but for a first run that sent nothing. */
+/** Without a state there must be no backup, and no journal except that of a first run that sent nothing. */
 function refuseRemains(path: string, journal: RunJournal | undefined): void {
   if (journal !== undefined && journal.replay.nextSeq > 1) {
     throw new Failure('local-file', `no state file at ${path}, but ${journal.path} records a run of it`, {
       hint: 'restore the state file: only it records what that run created; nothing was sent',
     });
   }
-  if (existsSync(backupPath(path))) throw stateLost(path);
-}
-
-function stateLost(path: string): Failure {
-  return new Failure('local-file', `no state file at ${path}, but ${backupPath(path)} is its previous version`, {
+  if (!existsSync(backupPath(path))) return;
+  throw new Failure('local-file', `no state file at ${path}, but ${backupPath(path)} is its previous version`, {
     hint: `restore the state, or its previous version (cp ${backupPath(path)} ${path}); nothing was sent\nif there should be no state, remove ${backupPath(path)} as well`,
   });
 }
 
-/** Without it nobody knows what that run created: all of it would be created again. */
+/** Without the journal, everything that the run created would be created again. */
 function journalLost(path: string): Failure {
   return new Failure('local-file', `${path} has an interrupted run, but ${journalPath(path)} is missing`, {
     hint: 'restore that file, it records what was applied; nothing was sent\nkeep both files together, in a CI cache as well',
@@ -218,10 +203,10 @@ function journalLost(path: string): Failure {
 }
 
 /**
- * Takes what a run did into the state, at its end.
+ * Writes the results of a run into the state at its end.
  *
- * @param state as it was written when the run began
- * @throws {Failure} local-file, when that cannot be done; the journal stays, and the next command takes it up
+ * @param state as written when the run began
+ * @throws {Failure} local-file; the journal stays, and the next command recovers the run
  */
 export async function recordRun(path: string, state: State): Promise<void> {
   if (!existsSync(journalPath(path))) throw journalLost(path);

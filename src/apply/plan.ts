@@ -1,57 +1,53 @@
-/** Manifest × state × what the service has now → what is to be done. Nothing is read and nothing sent here. */
+/** Plans the changes that make a list match a manifest, without any input or output. */
 import { payloadHash } from '../bulk/keys.ts';
 import { type Fields, holdsFields, isSameField, isSameValue, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
 import { keyText, type Manifest, type ManifestItem } from './manifest.ts';
-import type { CreateInDoubt, CreateStep, DeleteStep, KnownItem, State, StateItem, Step, UpdateStep } from './state.ts';
+import type { CreateInDoubt, CreateStep, ItemStep, KnownItem, State, StateItem, Step } from './state.ts';
 
-/** What the service has of a known item. Of one that nobody asked for (`unknown`), the state is trusted. */
+/** The service's version of a managed item; `unknown` if it was not read. */
 export type CurrentItem =
   | { readonly kind: 'there'; readonly fields: Fields; readonly etag?: string | undefined }
   | { readonly kind: 'gone' }
   | { readonly kind: 'unknown' };
 
-/** What a plan is made from. */
+/** The input of a plan. */
 export interface PlanInput {
   readonly manifest: Pick<Manifest, 'items'>;
-  /** Without a run: one that was killed is folded in before (`fold`). */
+  /** Without a run. */
   readonly state: State;
-  /** By key; a key that is not there is `unknown`. */
+  /** By key; `unknown` for a missing key. */
   readonly current: ReadonlyMap<string, CurrentItem>;
-  /** Whether items that the manifest no longer names are removed. */
+  /** Whether items that the manifest no longer has are deleted. */
   readonly prune: boolean;
-  /**
-   * Whether a create in doubt may be sent again: the service is known to honor keys, and this one is not too old. It
-   * is asked only where the manifest still says what was sent. Without it all of them are held.
-   */
+  /** Whether a create in doubt may be sent again: its key is known to be honored, and recent. Default: never. */
   readonly canResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
 }
 
-/** An item that is not the one that the state knows by this id: its key field has another value. */
+/** An item whose key field has another value than the state expects, so that it is another item. */
 export interface Conflict {
   readonly key: string;
   readonly id: string;
-  /** What is not done about it. */
+  /** The action that is not done. */
   readonly action: 'update' | 'delete';
-  /** The value of its key field; undefined where it has none. */
+  /** The value of its key field, if it has one. */
   readonly found: JsonValue | undefined;
 }
 
-/** What is to be done, and what is known without doing anything. */
+/** The changes to make, and what is known without making any. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** Items that are neither changed nor deleted, since they are not the manifest's. */
   readonly conflicts: readonly Conflict[];
   readonly counts: PlanCounts;
-  /** The keys of the items that may be there: nothing is done about them until somebody looks. In the order of the manifest, then of the state. */
+  /** Keys in doubt that are not sent again. */
   readonly inDoubt: readonly string[];
-  /** The keys that the state knows, and the manifest no longer names: they stay. */
+  /** Keys in the state, but not in the manifest, whose items stay. */
   readonly orphaned: readonly string[];
-  /** What the state is to say whatever becomes of the steps (`withLearned`); undefined for a key that it forgets. */
+  /** Changes of the state that follow from reading items, by key; undefined for an item to forget. */
   readonly learned: ReadonlyMap<string, StateItem | undefined>;
 }
 
-/** How many keys are in which case. */
+/** The number of keys in each case. */
 export interface PlanCounts {
   readonly create: number;
   readonly update: number;
@@ -60,30 +56,29 @@ export interface PlanCounts {
   readonly inDoubt: number;
   readonly conflict: number;
   readonly orphaned: number;
-  /** Of the updates and deletes: items that somebody changed since they were last applied. */
+  /** Updates and deletes of items that others changed since they were last applied. */
   readonly drifted: number;
-  /** Of the creates: items that were there, and are no more. */
+  /** Creates of items that others deleted. */
   readonly gone: number;
-  /** Items that neither the manifest names nor the service has any more: the state forgets them. */
+  /** Items that are in neither the manifest nor the service. */
   readonly forgotten: number;
 }
 
 /**
- * Makes a plan. No key is in two steps; nothing is deleted, or changed, that the state does not own, or whose key field
- * has another value than the state expects; and where nothing has changed since, the plan of a list that was made to
- * match is empty.
+ * Makes a plan. No key is in two steps; only items of the state are changed or deleted, if their key field still has
+ * the expected value; and the plan of a list that matches is empty.
  */
 export function createPlan(input: PlanInput): Plan {
   const { manifest, state, prune } = input;
-  if (state.run !== undefined) throw new Error('a run is to be folded into its state before anything is planned');
-  const planning = new Planner(input);
+  if (state.run !== undefined) throw new Error('a run is to be recovered before anything is planned');
+  const planner = new Planner(input);
   const named = new Set<string>();
   for (const item of manifest.items) {
     named.add(item.key);
-    planning.add(item, state.items.get(item.key));
+    planner.add(item, state.items.get(item.key));
   }
-  for (const [key, known] of state.items) if (!named.has(key)) planning.addUnnamed(key, known, prune);
-  return planning.end();
+  for (const [key, known] of state.items) if (!named.has(key)) planner.addUnnamed(key, known, prune);
+  return planner.end();
 }
 
 class Planner {
@@ -102,7 +97,6 @@ class Planner {
     this.#input = input;
   }
 
-  /** What the manifest names. */
   add(item: ManifestItem, known: StateItem | undefined): void {
     const { key, fields } = item;
     if (known === undefined) this.#create(item, {});
@@ -120,7 +114,7 @@ class Planner {
     }
   }
 
-  /** What the manifest does not name. */
+  /** Adds an item that is not in the manifest. */
   addUnnamed(key: string, known: StateItem, prune: boolean): void {
     if (known.inDoubt !== undefined) {
       this.#inDoubt.push(key);
@@ -136,10 +130,7 @@ class Planner {
     }
   }
 
-  /**
-   * Whether the id belongs to another item by now: a restored list counts from 1 again, a person may have put something
-   * else in its place. The ETag cannot tell, since it was read together with the other item.
-   */
+  /** Whether the id belongs to another item now, for example because the list was restored and counts from 1 again. */
   #refuses(action: Conflict['action'], key: string, known: KnownItem, current: CurrentItem | undefined): boolean {
     const name = this.#input.state.key;
     if (current?.kind !== 'there' || hasKey(current.fields, known, key, name)) return false;
@@ -159,13 +150,13 @@ class Planner {
     } else this.#inDoubt.push(item.key);
   }
 
-  /** Nothing is to be done; what the state says of it may be old all the same. */
+  /** The item matches, but the state may be outdated. */
   #leave(key: string, known: KnownItem, now: KnownItem): void {
     this.#unchanged += 1;
     if (known.etag !== now.etag || !isSameValue(known.fields, now.fields)) this.#learned.set(key, now);
   }
 
-  #update({ key, fields }: ManifestItem, { id, fields: applied }: KnownItem, now: Now): void {
+  #update({ key, fields }: ManifestItem, { id, fields: applied }: KnownItem, now: Content): void {
     const changed: [string, JsonValue][] = [];
     const before: [string, JsonValue][] = [];
     let isDrift = false;
@@ -177,17 +168,17 @@ class Planner {
       if (Object.hasOwn(applied, name) && !isSameField(old, applied[name])) isDrift = true;
     }
     const sent = { fields: objectFrom(changed), before: objectFrom(before), after: fields };
-    const step: UpdateStep = { number: this.#next, action: 'update', key, id, ...etagOf(now), ...sent };
+    const step: ItemStep = { number: this.#next, action: 'update', key, id, ...etagOf(now), ...sent };
     this.#push(step, isDrift);
   }
 
-  #delete(key: string, { id, fields: applied }: KnownItem, now: Now): void {
+  #delete(key: string, { id, fields: applied }: KnownItem, now: Content): void {
     const sent = { fields: {}, before: now.fields, after: {} };
-    const step: DeleteStep = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent };
+    const step: ItemStep = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent };
     this.#push(step, !holdsFields(now.fields, applied));
   }
 
-  #push(step: UpdateStep | DeleteStep, isDrift: boolean): void {
+  #push(step: ItemStep, isDrift: boolean): void {
     if (isDrift) this.#drifted += 1;
     this.#steps.push(isDrift ? { ...step, drift: true } : step);
   }
@@ -209,18 +200,17 @@ class Planner {
 }
 
 /**
- * Whether an item is the one that a state knows by a key: its key field is as it was last applied, or says that key.
+ * Whether an item is the one that a state has for a key: its key field is as last applied, or contains the key.
  *
- * @param name of the key field
+ * @param name the name of the key field
  */
 export function hasKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
   const found = ownField(fields, name);
   return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
 }
 
-/** What an item has, as far as it is known. */
-type Now = Pick<KnownItem, 'fields' | 'etag'>;
+type Content = Pick<KnownItem, 'fields' | 'etag'>;
 
-function etagOf({ etag }: Now): { readonly etag?: string } {
+function etagOf({ etag }: Content): { readonly etag?: string } {
   return etag === undefined ? {} : { etag };
 }

@@ -1,45 +1,42 @@
-/** What a run did, taken from its journal into the state: at its end, and where it was killed. */
-import type { JournalHeader } from '../bulk/journal-format.ts';
+/** Takes the results of a run from its journal into the state: at its end, or after it was interrupted. */
 import { journalRecords, type Replay, type ReplayOptions, readJournal } from '../bulk/journal-read.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId } from '../core/item.ts';
 import type { Plan } from './plan.ts';
-import { type KnownItem, type State, type StateItem, type Step, stepHash, withItems } from './state.ts';
+import {
+  type CreateStep,
+  type KnownItem,
+  type State,
+  type StateItem,
+  type Step,
+  stepHash,
+  withItems,
+} from './state.ts';
 
 /** The journal of a run of apply. */
 export interface RunJournal {
   readonly path: string;
   readonly replay: Replay;
-  /** What is known of the rows that are done. */
-  readonly ends: ReadonlyMap<number, RowEnd>;
+  /** The ids and entity tags of the rows that are done. */
+  readonly results: ReadonlyMap<number, Pick<KnownItem, 'id' | 'etag'>>;
 }
 
-/** What a row that is done left. */
-export interface RowEnd {
-  readonly id: string;
-  readonly etag: string | undefined;
-}
-
-/** A state that a run was folded into, and how many of its steps came to what. */
+/** A state after its run, and the number of steps with each result; the others are planned again. */
 export interface RecoveredRun {
   readonly state: State;
   readonly done: number;
   readonly inDoubt: number;
-  /** Refused, or never sent: the next plan has them again. */
-  readonly notDone: number;
 }
 
-/** The journal of a state's runs, beside it. */
+/** The journal of the runs of a state. */
 export function journalPath(statePath: string): string {
   return `${statePath}.journal`;
 }
 
 /**
- * What the header of a run's journal has as its `identity`: by it a journal is known to be of this version of this
- * state (`checkJournal`).
+ * The `identity` in the header of a run's journal: 48 hex digits for a version of a state.
  *
- * @param state as it was written, its run in it
- * @returns 48 hex digits
+ * @param state the version with the run
  */
 export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'serial'>): string {
   return lineage + serial.toString(16).padStart(16, '0');
@@ -48,26 +45,24 @@ export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'se
 /**
  * Reads the journal of a run.
  *
- * @returns undefined where none was begun
- * @throws {Failure} local-file, when it cannot be read or is damaged
+ * @returns undefined if there is none
+ * @throws {Failure} local-file
  */
 export async function readRunJournal(path: string, options: ReplayOptions): Promise<RunJournal | undefined> {
   const replay = await readJournal(path, options);
   if (replay === undefined) return undefined;
-  const ends = new Map<number, RowEnd>();
+  const results = new Map<number, Pick<KnownItem, 'id' | 'etag'>>();
   for await (const { record } of journalRecords(path, options.io)) {
-    if (record[0] === 'D') ends.set(record[1], { id: record[2], etag: record[3] ?? undefined });
-    else if (record[0] === 'R' && record[2] === 'applied') ends.set(record[1], { id: record[3], etag: undefined });
+    if (record[0] === 'D') results.set(record[1], { id: record[2], etag: record[3] ?? undefined });
+    else if (record[0] === 'R' && record[2] === 'applied') results.set(record[1], { id: record[3], etag: undefined });
   }
-  return { path, replay, ends };
+  return { path, replay, results };
 }
 
 /**
- * Says whose a journal is: of the run that the state is waiting for, or of one that was folded in before (`old`: it
- * may be removed).
+ * Checks whether a journal is that of the state's run, or an old one, which can be removed.
  *
- * @throws {Failure} local-file, when it is of another state, or of a newer version of this one: what that run did is
- *   not in this one
+ * @throws {Failure} local-file, if it belongs to another state, or to a newer version of this one
  */
 export function checkJournal(state: State, { path, replay }: RunJournal): 'own' | 'old' {
   const { header } = replay;
@@ -75,8 +70,10 @@ export function checkJournal(state: State, { path, replay }: RunJournal): 'own' 
   if (header.action !== 'apply' || header.identity.length !== 48 || lineage !== state.lineage) {
     throw foreign(path, 'it records another state');
   }
-  if (!isSameTarget(state, header)) throw foreign(path, 'it records another list');
-  // One without an intent has nothing to tell.
+  if (state.origin !== header.origin || state.site !== header.site || state.list !== header.list) {
+    throw foreign(path, 'it records another list');
+  }
+  // Without an intent nothing was sent.
   if (serial < state.serial || (serial > state.serial && replay.nextSeq === 1)) return 'old';
   if (serial > state.serial) {
     throw foreign(path, `it records version ${serial}, and this state is older: version ${state.serial}`);
@@ -85,17 +82,13 @@ export function checkJournal(state: State, { path, replay }: RunJournal): 'own' 
   throw foreign(path, 'it records another run');
 }
 
-function isSameTarget(state: State, header: JournalHeader): boolean {
-  return state.origin === header.origin && state.site === header.site && state.list === header.list;
-}
-
 function foreign(path: string, reason: string): Failure {
   return new Failure('local-file', `${path} does not belong to this state: ${reason}`, {
     hint: 'restore the newest state next to its journal; nothing was sent and both files are unchanged\nthis state may not include items created since',
   });
 }
 
-/** The state that a run begins with: what the plan learned, and its steps. To be written before anything is sent. */
+/** The state that is written before a run sends anything: with what the plan learned, and its steps. */
 export function beginRun(
   state: State,
   plan: Pick<Plan, 'learned' | 'steps'>,
@@ -104,41 +97,36 @@ export function beginRun(
   return { ...withLearned(state, plan, nowMs), run: { id: run, steps: plan.steps } };
 }
 
-/** The state with what a plan learned without doing anything; the same one where that is nothing. */
+/** The state with what a plan learned from reading items. */
 export function withLearned(state: State, { learned }: Pick<Plan, 'learned'>, nowMs: number): State {
   return learned.size === 0 ? state : withItems(state, learned, nowMs);
 }
 
 /**
- * The state after its run: every step that is done is applied, creates whose outcome is unknown are in doubt, and all
- * else is as it was. A state without a run is given back as it is, so that folding twice gives the same.
+ * The state after its run: done steps are applied, and creates with an unknown outcome are in doubt. A state without a
+ * run is returned as it is.
  *
- * @param journal that of the run; undefined where there is none, or an old one: no step was sent
- * @throws {Failure} local-file, when the steps of the state are not those that the journal tells of
+ * @param journal that of the run; undefined if no step was sent
+ * @throws {Failure} local-file, if the steps of the state are not those in the journal
  */
 export function recoverRun(state: State, journal: RunJournal | undefined): RecoveredRun {
   const { run, ...settled } = state;
-  if (run === undefined) return { state, done: 0, inDoubt: 0, notDone: 0 };
-  if (journal === undefined) return { state: settled, done: 0, inDoubt: 0, notDone: run.steps.length };
+  if (run === undefined) return { state, done: 0, inDoubt: 0 };
+  if (journal === undefined) return { state: settled, done: 0, inDoubt: 0 };
   for (const step of run.steps) checkStep(step, journal);
-  const folding = new RunRecovery(state.items, journal);
-  for (const step of run.steps) folding.release(step);
-  for (const step of run.steps) folding.take(step);
-  const { changes, done, inDoubt } = folding;
-  return {
-    state: withItems(settled, changes, journal.replay.lastAt),
-    done,
-    inDoubt,
-    notDone: run.steps.length - done - inDoubt,
-  };
+  const recovery = new RunRecovery(state.items, journal);
+  for (const step of run.steps) recovery.releaseId(step);
+  for (const step of run.steps) recovery.take(step);
+  const { changes, done, inDoubt } = recovery;
+  return { state: withItems(settled, changes, journal.replay.lastAt), done, inDoubt };
 }
 
-/** A step that was changed since it was sent would be taken for something that it was not. */
-function checkStep(step: Step, { path, replay, ends }: RunJournal): void {
+/** Refuses a step that was changed since it was sent. */
+function checkStep(step: Step, { path, replay, results }: RunJournal): void {
   const hash = replay.hashOf(step.number);
   const isDone = replay.stateOf(step.number) === 'done';
   const isKnown = hash === undefined ? !isDone : hash === stepHash(step);
-  if (isKnown && (!isDone || ends.has(step.number))) return;
+  if (isKnown && (!isDone || results.has(step.number))) return;
   throw foreign(path, `step ${step.number} of the state differs from what was sent`);
 }
 
@@ -156,33 +144,32 @@ class RunRecovery {
     for (const { id } of items.values()) if (id !== undefined) this.#ids.add(id);
   }
 
-  /** Lets go of the ids that steps gave up: a service may give them to others. */
-  release({ number, key, action }: Step): void {
+  /** Releases the id of an item that the step replaced or deleted: a service may assign it again. */
+  releaseId({ number, key, action }: Step): void {
     const { replay } = this.#journal;
-    const isGivenUp = replay.stateOf(number) === 'done' || (action === 'create' && this.#mayBeThere(number));
+    const isReleased = replay.stateOf(number) === 'done' || (action === 'create' && this.#mayBeApplied(number));
     const id = this.#items.get(key)?.id;
-    if (isGivenUp && action !== 'update' && id !== undefined) this.#ids.delete(id);
+    if (isReleased && action !== 'update' && id !== undefined) this.#ids.delete(id);
   }
 
   take(step: Step): void {
-    const { replay, ends } = this.#journal;
-    const end = replay.stateOf(step.number) === 'done' ? ends.get(step.number) : undefined;
-    if (end !== undefined) this.#applied(step, end);
-    else if (this.#mayBeThere(step.number)) {
+    const { replay, results } = this.#journal;
+    const result = replay.stateOf(step.number) === 'done' ? results.get(step.number) : undefined;
+    if (result !== undefined) this.#applied(step, result);
+    else if (this.#mayBeApplied(step.number)) {
       this.inDoubt += 1;
       if (step.action === 'create') this.#doubt(step);
     }
   }
 
-  #mayBeThere(number: number): boolean {
+  #mayBeApplied(number: number): boolean {
     const state = this.#journal.replay.stateOf(number);
-    // Somebody gave it up without looking: it may be there all the same.
     return state === 'in-doubt' || state === 'skipped';
   }
 
-  #applied(step: Step, { id, etag }: RowEnd): void {
-    if (step.action === 'create' && !this.#mayOwn(id)) {
-      // It is there, and cannot be asked for by that id: nobody may make it once more.
+  #applied(step: Step, { id, etag }: Pick<KnownItem, 'id' | 'etag'>): void {
+    if (step.action === 'create' && !this.#isUsable(id)) {
+      // The item exists, but cannot be managed with this id; it must not be created again.
       this.inDoubt += 1;
       this.#doubt(step);
       return;
@@ -194,11 +181,11 @@ class RunRecovery {
     }
     const known = step.action === 'create' ? id : step.id;
     this.#ids.add(known);
-    const item: KnownItem = { id: known, fields: step.after, ...(etag === undefined ? {} : { etag }) };
-    this.changes.set(step.key, item);
+    this.changes.set(step.key, { id: known, fields: step.after, ...(etag === undefined ? {} : { etag }) });
   }
 
-  #mayOwn(id: string): boolean {
+  /** Whether an id is valid, and not that of another key. */
+  #isUsable(id: string): boolean {
     if (this.#ids.has(id)) return false;
     try {
       checkId(id, 'item');
@@ -208,7 +195,7 @@ class RunRecovery {
     }
   }
 
-  #doubt(step: Step & { readonly action: 'create' }): void {
+  #doubt(step: CreateStep): void {
     const doubt = this.#journal.replay.doubtOf(step.number);
     const idempotencyKey = doubt?.key ?? step.inDoubt?.idempotencyKey ?? null;
     const isSent = step.inDoubt !== undefined && step.inDoubt.idempotencyKey === idempotencyKey;

@@ -1,4 +1,4 @@
-/** A state on disk: read whole and checked, replaced whole, one version at a time (docs/faults.md, P17). */
+/** The state on disk: read and checked as a whole, replaced as a whole (docs/faults.md, P17). */
 import { isUtf8 } from 'node:buffer';
 import { closeSync, readSync } from 'node:fs';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
@@ -14,15 +14,15 @@ import {
   skipBlanks,
 } from '../core/json-scan.ts';
 import { fileIo, replaceFile } from '../core/write-file.ts';
-import { doubtObject, readDoubt, readSteps, stepObject } from './plan-file.ts';
-import { type Retired, type State, type StateItem, stateVersion } from './state.ts';
+import { doubtObject, inPieces, printLines, readDoubt, readSteps, stepObject } from './plan-file.ts';
+import { type State, type StateItem, stateVersion } from './state.ts';
 
 /**
- * Reads a state. Its items are read one by one: there may be a hundred thousand.
+ * Parses a state.
  *
  * @param path for messages
- * @throws {JsonFault} when it is not as this listctl writes it
- * @throws {Failure} local-file, when it was written by a newer one
+ * @throws {JsonFault} if it is not as this listctl writes it
+ * @throws {Failure} local-file, if it was written by a newer one
  */
 export function parseState(text: string, path: string): State {
   const start = skipBlanks(text, 0);
@@ -44,7 +44,7 @@ export function parseState(text: string, path: string): State {
   return run === undefined ? known : { ...known, run: { id: run, steps: readSteps(text, read.extent('steps')) } };
 }
 
-/** A newer layout may have any shape, but for its version. */
+/** Checks the version first, since a newer layout may have any other members. */
 function refuseNewer(text: string, start: number, path: string): void {
   let version = Number.NaN;
   eachMember(text, start, (name, value) => {
@@ -56,13 +56,14 @@ function refuseNewer(text: string, start: number, path: string): void {
   });
 }
 
+/** Reads the items one by one, since there may be a hundred thousand. */
 function readItems(text: string, { start }: Extent): ReadonlyMap<string, StateItem> {
   const items = new Map<string, StateItem>();
   const ids = new Set<string>();
   eachMember(text, start, (key, extent) => {
     if (key === '') throw new JsonFault('a key is empty', extent.start);
     const item = readItem(text, extent);
-    // One that two keys own would be set to and fro, or deleted for one of them.
+    // Two keys would overwrite the item in turn, or delete it for one of them.
     if (item.id !== undefined && ids.has(item.id)) throw new JsonFault('two keys have the same id', extent.start);
     if (item.id !== undefined) ids.add(item.id);
     items.set(key, item);
@@ -82,7 +83,7 @@ function readItem(text: string, { start }: Extent): StateItem {
 }
 
 function readRetired(text: string, { start }: Extent, items: State['items']): State['retired'] {
-  const retired = new Map<string, Retired>();
+  const retired = new Map<string, { readonly follows: string; readonly at: number }>();
   eachMember(text, start, (key, extent) => {
     if (items.has(key)) throw new JsonFault('a key cannot be both in use and retired', extent.start);
     const read = new JsonMembers(text, extent.start, ['follows', 'at']);
@@ -91,33 +92,20 @@ function readRetired(text: string, { start }: Extent, items: State['items']): St
   return retired;
 }
 
-/** A state as text, in pieces: a line for each item and each step, so that two versions can be compared by line. */
-export function* printState({ retired, ...state }: State): Generator<string> {
-  const { lineage, serial, run, origin, site, list, key, items } = state;
+/** Prints a state in pieces, a line for each item and each step, so that versions can be compared by line. */
+export function* printState({ lineage, serial, run, origin, site, list, key, items, retired }: State) {
   const head = { version: stateVersion, lineage, serial, run: run?.id, origin, site, list, key };
   yield `${printJson(withoutUndefined(head)).slice(0, -1)},"items":{`;
-  let divider = '\n';
-  for (const [name, item] of items) {
-    yield `${divider}${JSON.stringify(name)}:${printJson(itemObject(item))}`;
-    divider = ',\n';
-  }
+  yield* printLines(items, ([name, item]) => `${JSON.stringify(name)}:${printJson(itemObject(item))}`);
   yield '\n}';
   if (retired !== undefined) {
     yield ',"retired":{';
-    divider = '\n';
-    for (const [name, { follows, at }] of retired) {
-      yield `${divider}${JSON.stringify(name)}:${printJson({ follows, at })}`;
-      divider = ',\n';
-    }
+    yield* printLines(retired, ([name, { follows, at }]) => `${JSON.stringify(name)}:${printJson({ follows, at })}`);
     yield '\n}';
   }
   if (run !== undefined) {
     yield ',"steps":[';
-    divider = '\n';
-    for (const step of run.steps) {
-      yield `${divider}${printJson(stepObject(step))}`;
-      divider = ',\n';
-    }
+    yield* printLines(run.steps, (step) => printJson(stepObject(step)));
     yield '\n]';
   }
   yield '}\n';
@@ -129,21 +117,20 @@ function itemObject({ id, fields, inDoubt, ...more }: StateItem) {
 }
 
 /**
- * Reads a state.
+ * Reads a state, and leaves the file as it is.
  *
- * @returns undefined where there is no file
- * @throws {Failure} local-file, when it cannot be read, is damaged, was written by a newer listctl, or is older than the
- *   version that was kept beside it. It is left as it is
+ * @returns undefined if there is no file
+ * @throws {Failure} local-file, if it is unreadable, damaged, of a newer listctl, or older than its backup
  */
 export function readState(path: string): State | undefined {
-  const bytes = bytesOf(path);
+  const bytes = readFile(path);
   if (bytes === undefined) return undefined;
-  const state = stateFrom(bytes, path);
-  const kept = headOf(backupPath(path));
-  if (kept === undefined || kept.lineage !== state.lineage || kept.serial <= state.serial) return state;
+  const state = checkBytes(bytes, path);
+  const backup = readHead(backupPath(path));
+  if (backup === undefined || backup.lineage !== state.lineage || backup.serial <= state.serial) return state;
   throw new Failure(
     'local-file',
-    `${path} is outdated: its serial is ${state.serial}, but ${backupPath(path)} has ${kept.serial}`,
+    `${path} is outdated: its serial is ${state.serial}, but ${backupPath(path)} has ${backup.serial}`,
     {
       hint: `restore the newest version, or remove ${backupPath(path)} if this one is right; nothing was sent\nitems created since would be created again`,
     },
@@ -151,46 +138,40 @@ export function readState(path: string): State | undefined {
 }
 
 /**
- * Writes the next version of a state; the last one that no run was at work on stays beside it, as `.bak`. The caller
- * holds the state's lock.
+ * Writes the next version of a state, and keeps the last version without a run as a backup. The caller holds the lock.
  *
- * @returns the state as it stands there now, its serial one higher
- * @throws {Failure} local-file, when it cannot be written, or what is there is not the version that this one follows;
- *   what was there still is then
+ * @returns the state with its new serial
+ * @throws {Failure} local-file, if it cannot be written, or the file is not the version before; the file is unchanged
  */
 export function writeState(path: string, state: State): State {
-  const before = headOf(path) ?? headOfWhole(path);
+  const before = readHead(path) ?? parseHead(path);
   if (before?.lineage !== (state.serial === 0 ? undefined : state.lineage) || (before?.serial ?? 0) !== state.serial) {
     throw new Failure('local-file', `${path} changed since it was read`, {
       hint: 'run the command again; the file is unchanged',
     });
   }
-  if (before !== undefined && !before.hasRun) keepBackup(path);
+  const bytes = before === undefined || before.hasRun ? undefined : readFile(path);
+  if (bytes !== undefined) replaceFile(backupPath(path), [bytes]);
   const next = { ...state, serial: state.serial + 1 };
   replaceFile(path, inPieces(printState(next)));
   return next;
 }
 
-/** The lineage and serial of the state that is there, without checking the rest; undefined where none is. */
+/** Identifies the version of the file without checking it; undefined if there is none. */
 export function versionAt(path: string): string | undefined {
-  const head = headOf(path);
+  const head = readHead(path);
   return head === undefined ? undefined : `${head.lineage} ${head.serial}`;
 }
 
-/** The version before. */
+/** The path of the previous version. */
 export function backupPath(path: string): string {
   return `${path}.bak`;
 }
 
-function keepBackup(path: string): void {
-  const bytes = bytesOf(path);
-  if (bytes !== undefined) replaceFile(backupPath(path), [bytes]);
-}
-
-/** Many times what the items of a list take; a longer text is none that could be parsed. */
+/** Far more than a list takes; a longer text could not be parsed. */
 const stateBytesMax = 268_435_456;
 
-function bytesOf(path: string): Buffer | undefined {
+function readFile(path: string): Buffer | undefined {
   try {
     const descriptor = fileIo.open(path, 'r');
     try {
@@ -207,7 +188,7 @@ function bytesOf(path: string): Buffer | undefined {
   }
 }
 
-function stateFrom(bytes: Buffer, path: string): State {
+function checkBytes(bytes: Buffer, path: string): State {
   if (bytes.length === 0) throw damaged(path, 'it is empty');
   if (!isUtf8(bytes)) throw damaged(path, 'it is not UTF-8');
   const text = bytes.toString();
@@ -220,62 +201,48 @@ function stateFrom(bytes: Buffer, path: string): State {
 }
 
 function damaged(path: string, reason: string): Failure {
-  const kept = headOf(backupPath(path));
-  const source = kept === undefined ? 'a copy' : `${backupPath(path)}, its previous version (serial ${kept.serial})`;
+  const backup = readHead(backupPath(path));
+  const source =
+    backup === undefined ? 'a copy' : `${backupPath(path)}, its previous version (serial ${backup.serial})`;
   return new Failure('local-file', `${path} is damaged: ${reason}`, {
     hint: `restore it from ${source}; nothing was sent and the file is unchanged\nitems created since would be created again, so check the list first`,
   });
 }
 
-/** As `headOf`, of a state that somebody sorted anew. */
-function headOfWhole(path: string): Head | undefined {
-  const bytes = bytesOf(path);
-  if (bytes === undefined) return undefined;
-  const { lineage, serial, run } = stateFrom(bytes, path);
-  return { lineage, serial, hasRun: run !== undefined };
-}
-
-/** What tells one version from another. */
+/** Identifies a version. */
 interface Head {
   readonly lineage: string;
   readonly serial: number;
   readonly hasRun: boolean;
 }
 
-const headBytes = 1024;
+/** Reads the head of a state that others may have formatted in another way. */
+function parseHead(path: string): Head | undefined {
+  const bytes = readFile(path);
+  if (bytes === undefined) return undefined;
+  const { lineage, serial, run } = checkBytes(bytes, path);
+  return { lineage, serial, hasRun: run !== undefined };
+}
 
-/** The head of a state, without reading the rest; undefined where there is no file, or none of ours. */
-function headOf(path: string): Head | undefined {
-  const start = startOf(path);
+/** Reads the head of a state without the rest; undefined if the file is missing or not as listctl writes it. */
+function readHead(path: string): Head | undefined {
   const [, lineage, serial, run] =
     /^\s*\{\s*"version"\s*:\s*1\s*,\s*"lineage"\s*:\s*"([0-9a-f]{32})"\s*,\s*"serial"\s*:\s*([1-9][0-9]{0,14})\s*,\s*("run"\s*:)?/.exec(
-      start ?? '',
+      readStart(path),
     ) ?? [];
   return lineage === undefined ? undefined : { lineage, serial: Number(serial), hasRun: run !== undefined };
 }
 
-function startOf(path: string): string | undefined {
+function readStart(path: string): string {
   let descriptor: number | undefined;
   try {
     descriptor = fileIo.open(path, 'r');
-    const bytes = Buffer.alloc(headBytes);
-    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, headBytes, 0));
+    const bytes = Buffer.alloc(1024);
+    return bytes.toString('latin1', 0, readSync(descriptor, bytes, 0, bytes.length, 0));
   } catch {
-    // It is not there; or whoever reads all of it will say what is wrong.
-    return undefined;
+    // Reading the whole file reports the error.
+    return '';
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
-}
-
-/** Together what is written at once: each piece is a system call. */
-function* inPieces(lines: Iterable<string>): Generator<string> {
-  let piece = '';
-  for (const line of lines) {
-    piece += line;
-    if (piece.length < 65_536) continue;
-    yield piece;
-    piece = '';
-  }
-  yield piece;
 }

@@ -172,7 +172,7 @@ test('what the state says of an unchanged item is brought up to date without a r
 test('no plan is made over a run that was killed', () => {
   const state = sampleState({}, { run: { id: 'r', steps: [] } });
 
-  expect(() => createPlan({ manifest: manifestOf(), state, current: new Map(), prune: false })).toThrow(/folded/);
+  expect(() => createPlan({ manifest: manifestOf(), state, current: new Map(), prune: false })).toThrow(/recovered/);
 });
 
 test.each([

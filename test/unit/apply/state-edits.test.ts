@@ -56,7 +56,7 @@ test('nothing is edited while a run is not folded in', () => {
     () => forgetItem(running, 'a', 0),
     () => resolveItem(running, 'b', null, 0),
   ]) {
-    expect(edit).toThrow(/folded/);
+    expect(edit).toThrow(/recovered/);
   }
 });
 
