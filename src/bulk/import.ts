@@ -15,7 +15,7 @@ import { printJson } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
-import type { SummarizedRun } from '../output/run-summary.ts';
+import type { SummarizedRun } from '../output/runs.ts';
 import type { Check } from '../rows/check.ts';
 import { nameOf } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';

@@ -11,7 +11,7 @@ import {
   runSummary,
   type SummarizedRun,
   summaryObject,
-} from '../output/run-summary.ts';
+} from '../output/runs.ts';
 import type { RejectsFormat } from '../rows/rejects.ts';
 
 /** A rejects file that is being written. */

@@ -9,8 +9,8 @@ import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
 import { type Lock, takeLock } from '../core/lock.ts';
+import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
-import { shellWord } from '../output/request.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
 import type { RunLimits } from './flags.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';

@@ -9,7 +9,7 @@ import { type FailureGroup, openFailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
 import type { ProgressDisplay } from '../output/progress-bar.ts';
 import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
-import type { RunResults } from '../output/run-summary.ts';
+import type { RunResults } from '../output/runs.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
 import type { RowResult } from './outcome.ts';

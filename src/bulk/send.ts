@@ -2,8 +2,7 @@
 import type { Session } from '../cli/session.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import { countOf, oneLine } from '../core/text.ts';
-import { shellWord } from '../output/request.ts';
+import { countOf, oneLine, shellWord } from '../core/text.ts';
 import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { failureOf } from './outputs.ts';

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
-import { plainStyle } from '../output/style.ts';
 import type { Screen } from '../output/view.ts';
+import { plainStyle } from '../output/view.ts';
 
 /** What a question needs of a session. */
 export interface Asker {

@@ -153,3 +153,13 @@ function editDistance(one: string, other: string): number {
   }
   return rows[one.length]?.[other.length] ?? Infinity;
 }
+
+/** Quotes a word for a POSIX shell, if it needs quotes. */
+export function shellWord(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : shellQuote(text);
+}
+
+/** Quotes a word for a POSIX shell. */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -3,8 +3,7 @@ import { exitCodes, type Failure } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countText, oneLine, printable } from '../core/text.ts';
 import { jsonText } from './layout.ts';
-import type { Style } from './style.ts';
-import type { Screen } from './view.ts';
+import type { Screen, Style } from './view.ts';
 
 /** UTF-8 bytes: of the whole text, of both lines of the hint, of the request id. */
 const limits = { text: 1000, hint: 600, requestId: 100 } as const;

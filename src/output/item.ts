@@ -1,9 +1,9 @@
-/** How items look, and what commands on items print in their place. */
+/** The views of items, and of requests that are not sent. */
+import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
-import { printable } from '../core/text.ts';
+import { printable, shellQuote, shellWord } from '../core/text.ts';
 import { jsonText } from './layout.ts';
-import { curlLine } from './request.ts';
 import type { Row, View } from './view.ts';
 
 /** A request that `--dry-run` shows and does not send. */
@@ -14,10 +14,9 @@ export interface PlannedRequest {
   readonly body?: JsonValue | undefined;
 }
 
-/** Items: one as a list of its fields, several as a table; as JSON with every member that came. */
+/** One item as a list of its fields, several as a table; JSON has every member of the response. */
 export const itemView: View<Item> = {
   pretty: async (items, screen) => {
-    // Tables bring libraries that no other format needs.
     const { drawRows } = await import('./table.ts');
     return drawRows(items.map(itemRow), screen, undefined);
   },
@@ -26,14 +25,13 @@ export const itemView: View<Item> = {
   row: itemRow,
 };
 
-/** What is left of an item that was deleted: its id. */
 export const deletedView: View<{ readonly id: string }> = {
   pretty: (items) => items.map(({ id }) => `deleted ${printable(id)}`).join('\n'),
   json: ({ id }) => ({ id }),
   id: ({ id }) => id,
 };
 
-/** Requests as `--dry-run` shows them: no headers but in curl's form, since they say nothing about what would change. */
+/** Requests of `--dry-run`, with headers in curl's form only. */
 export const requestView: View<PlannedRequest> = {
   pretty: (requests) =>
     requests
@@ -47,9 +45,40 @@ export const requestView: View<PlannedRequest> = {
   curl: curlLine,
 };
 
-/** The id, then every field. A field that is called `id` itself must not hide the item's. */
+/** The id, then every field; a field `id` must not hide that of the item. */
 function itemRow({ id, fields }: Item): Row {
   const row = new Map<string, JsonValue>([['id', id]]);
   for (const [name, value] of Object.entries(fields)) row.set(name === 'id' ? 'fields.id' : name, value);
   return row;
+}
+
+/**
+ * Formats a request as a curl command, with `$LISTCTL_TOKEN` for the token.
+ *
+ * @throws {Failure} usage, for the built-in service
+ */
+export function curlLine({ method, url, headers = {}, body }: PlannedRequest): string {
+  if (!/^https?:\/\//i.test(url)) {
+    throw new Failure('usage', `curl cannot reach the built-in service: ${url}`, {
+      hint: 'pass --base-url with http or https, or leave out --output curl',
+    });
+  }
+  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization');
+  const hasType = others.some(([name]) => name.toLowerCase() === 'content-type');
+  return [
+    'curl',
+    // Otherwise curl expands [1-3] and {a,b}, and removes `..`.
+    ...(/[[\]{}]/.test(url) ? ['--globoff'] : []),
+    ...(/\/\.{1,2}(\/|$)/.test(url.replace(/[?#].*$/, '')) ? ['--path-as-is'] : []),
+    ...['-X', shellWord(method), shellQuote(url)],
+    ...['-H', '"Authorization: Bearer $LISTCTL_TOKEN"'],
+    ...others.flatMap(([name, value]) => ['-H', shellQuote(headerFor(name, value))]),
+    ...(body === undefined || hasType ? [] : ['-H', shellQuote('Content-Type: application/json')]),
+    ...(body === undefined ? [] : ['--data-raw', shellQuote(jsonText(body))]),
+  ].join(' ');
+}
+
+/** curl removes a header that it reads without a value; a semicolon sends it empty (curl's manual, --header). */
+function headerFor(name: string, value: string): string {
+  return value === '' ? `${name};` : `${name}: ${value}`;
 }

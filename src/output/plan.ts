@@ -6,8 +6,7 @@ import { ownField } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { countOf, countText, isAtMost, printable, widthAtMost } from '../core/text.ts';
 import { jsonText } from './layout.ts';
-import type { Style } from './style.ts';
-import type { Screen } from './view.ts';
+import type { Screen, Style } from './view.ts';
 import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
 
 /** Shown for a field without a value. */

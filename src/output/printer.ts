@@ -3,7 +3,6 @@ import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import {
   batched,
-  csvStyleOf,
   idLayout,
   jsonLayout,
   type Layout,
@@ -107,7 +106,7 @@ async function yamlLayout<T>({ json, printsNone = false }: View<T>, isSeveral: b
 
 async function csvLayout<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { rowsLayout } = await import('./csv.ts');
-  const { add, end } = rowsLayout(options.columns ?? view.columns, csvStyleOf(options));
+  const { add, end } = rowsLayout(options.columns ?? view.columns, options);
   return { add: (value) => add(rowOf(value, view)), end };
 }
 

@@ -11,16 +11,7 @@ import {
 import { Failure } from '../core/errors.ts';
 import { isSameValue } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
-import {
-  bareLine,
-  csvStyleOf,
-  isList,
-  jsonText,
-  type Layout,
-  type PrinterOptions,
-  plainText,
-  wholeLayout,
-} from './layout.ts';
+import { bareLine, isList, jsonText, type Layout, type PrinterOptions, plainText, wholeLayout } from './layout.ts';
 import type { View } from './view.ts';
 
 /**
@@ -343,7 +334,7 @@ async function createPrint(options: PrinterOptions): Promise<(result: JsonValue)
     case 'csv':
     case 'tsv': {
       const { csvText } = await import('./csv.ts');
-      return (result) => csvText(result, columns, csvStyleOf(options));
+      return (result) => csvText(result, options);
     }
     case 'pretty': {
       const { drawValue } = await import('./table.ts');

@@ -1,43 +1,14 @@
-/** What can be printed, and in which formats. */
+/** How values are printed: formats, colors, and the view of each kind of value. */
 import type { JsonValue } from '../core/json.ts';
-import type { Style } from './style.ts';
 
-/** What `--output` may be. */
+/** The values of `--output`. */
 export const outputFormats = ['pretty', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'id', 'none'] as const;
 
-/** What `--output` may be where `--dry-run` is given, too. */
+/** The values of `--output` with `--dry-run`. */
 export const dryRunFormats = [...outputFormats, 'curl'] as const;
 export type PrintFormat = (typeof dryRunFormats)[number];
 
-/** What the text is made for. */
-export interface Screen {
-  /** The width of the terminal in columns, 0 where it does not say; undefined where there is no terminal. */
-  readonly columns: number | undefined;
-  readonly style: Style;
-}
-
-/** What stands in one line of a table: a value for each column, in order. A map, since objects sort names like `7`. */
-export type Row = ReadonlyMap<string, JsonValue>;
-
-/** How one kind of value looks. */
-export interface View<T> {
-  /** Text for a person, printable, without a final newline; never asked about no values at all. */
-  readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
-  /** That there is nothing is an answer: of several, `json` and `yaml` are an empty list, and a query is asked of that. */
-  readonly printsNone?: boolean;
-  /** What `json`, `jsonl` and `yaml` print, and what `--query` is asked of. */
-  readonly json: (value: T) => JsonValue;
-  /** What a later command would name the value by, if anything. */
-  readonly id: (value: T) => string | undefined;
-  /** The columns that every row has: then `csv` and `tsv` need not wait for the last one to know them. */
-  readonly columns?: readonly string[];
-  /** The cells of `csv`, `tsv` and of tables with `--columns`; without it, the members of `json`. */
-  readonly row?: (value: T) => Row;
-  /** The value as a line for a shell, where it has such a form; without a final newline. */
-  readonly curl?: (value: T) => string;
-}
-
-/** What each `--output` is, in a line. */
+/** A description of each format. */
 export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], string>> = {
   pretty: 'for people: a table, or a name and a value a line; it may change',
   json: 'one value; an array where several were asked for',
@@ -48,3 +19,53 @@ export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], str
   id: 'the ids alone, one a line: what the next command takes',
   none: 'nothing: the exit code and the summary tell',
 };
+
+/** The terminal that a text is made for. */
+export interface Screen {
+  /** Its width in columns, 0 if unknown; undefined without a terminal. */
+  readonly columns: number | undefined;
+  readonly style: Style;
+}
+
+/** Functions that color a printable text. */
+export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'yellow' | 'green', (text: string) => string>>;
+
+const unchanged = (text: string) => text;
+
+/** No color. */
+export const plainStyle: Style = {
+  ...{ bold: unchanged, dim: unchanged, red: unchanged, yellow: unchanged, green: unchanged },
+};
+
+/**
+ * Loads the style for a stream; chalk detects nothing by itself.
+ *
+ * @param level 0 for none, 1 for 16 colors, 2 for 256, 3 for 16 million
+ */
+export async function loadStyle(level: 0 | 1 | 2 | 3): Promise<Style> {
+  if (level === 0) return plainStyle;
+  const { Chalk } = await import('chalk');
+  const { bold, dim, red, yellow, green } = new Chalk({ level });
+  return { bold, dim, red, yellow, green };
+}
+
+/** The cells of a line by column. A map, since objects sort names like `7`. */
+export type Row = ReadonlyMap<string, JsonValue>;
+
+/** How a kind of value is printed. */
+export interface View<T> {
+  /** Text for a person, printable, without a final newline. */
+  readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
+  /** Whether no values are an empty list in `json`, `yaml` and queries, and not no output. */
+  readonly printsNone?: boolean;
+  /** The value in `json`, `jsonl`, `yaml` and queries. */
+  readonly json: (value: T) => JsonValue;
+  /** The id that a later command would use, if any. */
+  readonly id: (value: T) => string | undefined;
+  /** Columns that every row has, so that `csv` and `tsv` need not wait for the last row. */
+  readonly columns?: readonly string[];
+  /** The cells of `csv`, `tsv` and tables with `--columns`; by default, the members of `json`. */
+  readonly row?: (value: T) => Row;
+  /** The value as a curl command, without a final newline. */
+  readonly curl?: (value: T) => string;
+}

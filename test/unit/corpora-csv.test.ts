@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import readSpectrum from 'csv-spectrum';
 import { describe, expect, test, vi } from 'vitest';
-import { csvLine } from '../../src/output/layout.ts';
+import { csvLine } from '../../src/output/csv.ts';
 import { naughtyStrings } from '../corpora/naughty-strings.ts';
 import { rowsFrom, told } from './rows/rows-from.ts';
 

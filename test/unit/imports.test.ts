@@ -32,7 +32,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   undici: /^api\/undici/,
   'undici/lib/dispatcher/client.js': /^api\/undici/,
   conf: /^settings\/write-settings/,
-  chalk: /^output\/style/,
+  chalk: /^output\/view/,
   'cli-table3': /^output\/table/,
   'string-width': /^output\/table/,
   'cli-progress': /^output\/progress-bar/,

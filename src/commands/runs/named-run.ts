@@ -11,7 +11,7 @@ import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
 import { checkId, type ListRef } from '../../core/item.ts';
 import { isLocked, takeLock } from '../../core/lock.ts';
-import { shellWord } from '../../output/request.ts';
+import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 

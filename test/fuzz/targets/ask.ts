@@ -6,7 +6,7 @@ import type { Item } from '../../../src/core/item.ts';
 import { parseJson, printJson } from '../../../src/core/json.ts';
 import { failureJson, failureText } from '../../../src/output/failure.ts';
 import { jsonText } from '../../../src/output/layout.ts';
-import { plainStyle } from '../../../src/output/style.ts';
+import { plainStyle } from '../../../src/output/view.ts';
 import { failureWords, mustHold } from '../target.ts';
 
 /** What is asked of a service. */

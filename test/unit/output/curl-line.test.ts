@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseJson } from '../../../src/core/json.ts';
 import type { PlannedRequest } from '../../../src/output/item.ts';
-import { curlLine } from '../../../src/output/request.ts';
+import { curlLine } from '../../../src/output/item.ts';
 
 const url = 'https://lists.example/v1/sites/home/lists/tasks/items';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
 import { failureGroupLines, openFailureGroups } from '../../../src/output/failure.ts';
-import { plainStyle } from '../../../src/output/style.ts';
+import { plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { pipe } from './printed.ts';
 

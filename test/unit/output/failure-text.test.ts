@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exitCodes, Failure, type FailureKind } from '../../../src/core/errors.ts';
 import { failureJson, failureObject, failureText } from '../../../src/output/failure.ts';
-import { loadStyle, plainStyle } from '../../../src/output/style.ts';
+import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 
 test.each([
   ['a message alone', new Failure('usage', 'no site'), 'listctl: no site\n'],

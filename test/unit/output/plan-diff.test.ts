@@ -3,7 +3,7 @@ import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { type JsonValue, NumberToken, printJson } from '../../../src/core/json.ts';
 import { changeLines, type FieldChange, stepLines } from '../../../src/output/plan.ts';
-import { loadStyle, plainStyle } from '../../../src/output/style.ts';
+import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { step } from './plan-samples.ts';
 

@@ -1,7 +1,7 @@
 import type { PrinterOptions } from '../../../src/output/layout.ts';
 import { openPrinter } from '../../../src/output/printer.ts';
-import { plainStyle } from '../../../src/output/style.ts';
 import type { View } from '../../../src/output/view.ts';
+import { plainStyle } from '../../../src/output/view.ts';
 
 /** Where there is no terminal. */
 export const pipe = { columns: undefined, style: plainStyle };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Output } from '../../../src/core/host.ts';
 import { openProgressBar } from '../../../src/output/progress-bar.ts';
 import { canRedraw, type RunProgressShown } from '../../../src/output/progress-text.ts';
-import { loadStyle } from '../../../src/output/style.ts';
+import { loadStyle } from '../../../src/output/view.ts';
 import { terminal } from './printed.ts';
 
 const begun: RunProgressShown = {

@@ -7,7 +7,7 @@ import {
   type RunProgressShown,
   readingLine,
 } from '../../../src/output/progress-text.ts';
-import { loadStyle, plainStyle } from '../../../src/output/style.ts';
+import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 
 const midway: RunProgressShown = {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { RunTotals } from '../../../src/bulk/journal-format.ts';
 import type { FailureGroup } from '../../../src/output/failure.ts';
-import { runSummary } from '../../../src/output/run-summary.ts';
-import { loadStyle } from '../../../src/output/style.ts';
+import { runSummary } from '../../../src/output/runs.ts';
+import { loadStyle } from '../../../src/output/view.ts';
 import { pipe } from './printed.ts';
 
 const nothing: RunTotals = {

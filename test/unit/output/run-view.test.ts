@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type RunDetailShown, type RunShown, runDetailView, runView } from '../../../src/output/runs.ts';
-import { plainStyle } from '../../../src/output/style.ts';
 import type { PrintFormat } from '../../../src/output/view.ts';
+import { plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { pipe, printed } from './printed.ts';
 

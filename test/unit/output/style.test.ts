@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadStyle, plainStyle, type Style } from '../../../src/output/style.ts';
+import { loadStyle, plainStyle, type Style } from '../../../src/output/view.ts';
 
 const names = ['bold', 'dim', 'red', 'yellow', 'green'] as const satisfies readonly (keyof Style)[];
 

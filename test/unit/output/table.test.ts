@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { loadStyle, plainStyle } from '../../../src/output/style.ts';
 import { type Column, drawPairs, drawTable } from '../../../src/output/table.ts';
+import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 
 type Row = Readonly<Record<string, string>>;
 
