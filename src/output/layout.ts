@@ -3,15 +3,15 @@ import { isObject, type JsonObject, type JsonValue, NumberToken, printJson } fro
 import { hiddenCharacters, printable } from '../core/text.ts';
 import type { PrintFormat, Row, Screen, View } from './view.ts';
 
-/** How values that come one at a time become the text of a stream. */
+/** Turns values that come one at a time into the text of a stream. */
 export interface Layout<T> {
-  /** The text that can be said now; '' while it cannot. */
+  /** Returns the text that can be printed now. */
   readonly add: (value: T) => string;
-  /** Says what is left, also where nothing was added. */
+  /** Writes the rest, also without any value. */
   readonly end: (write: (text: string) => Promise<void>) => Promise<void>;
 }
 
-/** A layout that says nothing before it has seen every value; nothing at all where there is none, but to `printsNone`. */
+/** A layout of all values together; without any, it prints nothing, except with `printsNone`. */
 export function wholeLayout<T>(
   textOf: (values: readonly T[]) => Promise<string> | string,
   printsNone = false,
@@ -28,23 +28,18 @@ export function wholeLayout<T>(
   };
 }
 
-/** What an array looks like where it is printed element by element, and what one value does. */
-export interface ListForm<T> {
-  readonly one: (value: T) => string;
-  readonly open: string;
-  readonly element: (value: T) => string;
-  readonly separator: string;
-  readonly close: string;
-  /** What is printed of several where there is none. */
-  readonly none: string;
-}
-
 /**
- * One value as one document, several as a list, each printed as it comes.
+ * One value as a document, several as a list whose elements are printed as they come.
  *
- * @param isSeveral a list even of one; two values are a list whatever was expected
+ * @param isSeveral prints a list, even of one; two values are always a list
+ * @param form the parts of a list; `one` formats a single document, and `none` is the empty list
  */
-export function listLayout<T>(isSeveral: boolean, form: ListForm<T>): Layout<T> {
+export function listLayout<T>(
+  isSeveral: boolean,
+  form: Readonly<
+    Record<'open' | 'separator' | 'close' | 'none', string> & Record<'one' | 'element', (value: T) => string>
+  >,
+): Layout<T> {
   let count = 0;
   let first: T | undefined;
   const begin = (value: T) => form.open + form.element(value);
@@ -66,70 +61,65 @@ export function listLayout<T>(isSeveral: boolean, form: ListForm<T>): Layout<T> 
 }
 
 /**
- * A value as JSON that is safe to show on a terminal: equal after parsing, numbers with the digits they came with, and
- * every control character and every character that hides or reorders text as `\uXXXX` (RFC 8259, section 7;
- * docs/faults.md, O03).
+ * Formats a value as JSON that is safe on a terminal: numbers keep their digits, and control characters and those that
+ * hide or reorder text are `\uXXXX` (docs/faults.md, O03).
  *
- * @param indent spaces for each level; 0 is one line
+ * @param indent spaces for each level; 0 for one line
  */
 export function jsonText(value: JsonValue, indent = 0): string {
   const text = printJson(value, indent);
   if (/^[ -~\n]*$/.test(text)) return text;
-  // Only strings and names hold anything but ASCII, so an escape is valid wherever it falls.
+  // Other characters than ASCII are in strings only, where escapes are valid.
   return text.replace(hiddenCharacters(), (found) => {
     const units = Array.from({ length: found.length }, (_, at) => found.charCodeAt(at).toString(16).padStart(4, '0'));
     return units.map((digits) => `\\u${digits}`).join('');
   });
 }
 
-/** The row of a value: what its view says, else the members of its JSON. */
 export function rowOf<T>(value: T, view: View<T>): Row {
   return view.row === undefined ? rowFrom(view.json(value)) : view.row(value);
 }
 
-/** The members of a JSON object; anything else is one column, `value`. */
+/** The members of an object; a column `value` for anything else. */
 export function rowFrom(value: JsonValue): Row {
   return new Map(isObject(value) ? Object.entries(value) : [['value', value]]);
 }
 
-/** The names of all the rows' columns, in the order first seen. */
+/** The names of all columns, in the order first seen. */
 export function columnsOf(rows: readonly Row[]): string[] {
   return [...new Set(rows.flatMap((row) => [...row.keys()]))];
 }
 
-/** How a value that is no list is told from one that is: `objects` have names, `lists` have places, `scalars` neither. */
-export type Shape =
+/** The rows of an array as a table: all objects, all arrays, or scalars, one a line. */
+export function shapeOf(
+  values: readonly JsonValue[],
+):
   | { readonly kind: 'objects'; readonly rows: readonly JsonObject[] }
   | { readonly kind: 'lists'; readonly rows: readonly (readonly JsonValue[])[] }
-  | { readonly kind: 'scalars'; readonly rows: readonly JsonValue[] };
-
-/** What an array is a table of: objects alone, arrays alone, or anything else, one value a line. */
-export function shapeOf(values: readonly JsonValue[]): Shape {
+  | { readonly kind: 'scalars'; readonly rows: readonly JsonValue[] } {
   if (values.every(isObject)) return { kind: 'objects', rows: values };
   if (values.every(isList)) return { kind: 'lists', rows: values };
   return { kind: 'scalars', rows: values };
 }
 
-/** Whether the value is an array. */
 export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** A value as text: a string as it is, null as nothing, anything else as JSON on one line. */
+/** A string as it is, null as nothing, anything else as JSON on one line. */
 export function plainText(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
   return value instanceof NumberToken ? value.digits : jsonText(value);
 }
 
-/** Any JSON that a service answers with: itself in every format. */
+/** Any JSON value. */
 export const jsonView: View<JsonValue> = {
   pretty: (values) => values.map((value) => jsonText(value, 2)).join('\n'),
   json: (value) => value,
   id: (value) => (isObject(value) && typeof value['id'] === 'string' ? value['id'] : undefined),
 };
 
-/** Nothing at all. */
 export const silentLayout: Layout<unknown> = { add: () => '', end: async () => {} };
 
 /** `json`: one document. */
@@ -137,7 +127,7 @@ export function jsonLayout<T>({ json, printsNone = false }: View<T>, isSeveral: 
   return listLayout(isSeveral, {
     one: (value: T) => `${jsonText(json(value), 2)}\n`,
     open: '[\n',
-    // No string has a newline in it, so each one begins a line of the document.
+    // JSON strings contain no newlines.
     element: (value) => `  ${jsonText(json(value), 2).replaceAll('\n', '\n  ')}`,
     separator: ',\n',
     close: '\n]\n',
@@ -161,23 +151,18 @@ export function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
   };
 }
 
-/** A text as a line: exact in a pipe, since a command will read it; a terminal must not be steered by it. */
+/** A text as a line: exact in a pipe, and printable on a terminal. */
 export function bareLine(text: string, { columns }: Screen): string {
   return `${columns === undefined ? text : printable(text)}\n`;
 }
 
-/** Where results are printed. */
-export interface ResultOutput extends Pick<Output, 'isClosed'> {
-  write(text: string): Promise<void>;
-}
-
 /**
- * A screen on which a line is drawn meanwhile that is not of the text: it is taken away before each write, and comes back
- * only below whole lines, since it would be drawn over half of one.
+ * An output with a progress line below it: the line is removed before each write, and only whole lines are written, so
+ * that it is never drawn over half a line.
  *
- * @param takeAway takes that line away
+ * @param takeAway removes the progress line
  */
-export function wholeLines(output: ResultOutput, takeAway: () => void): ResultOutput & { flush(): Promise<void> } {
+export function wholeLines(output: Pick<Output, 'write' | 'isClosed'>, takeAway: () => void) {
   let begun = '';
   const write = async (text: string) => {
     takeAway();
@@ -187,7 +172,7 @@ export function wholeLines(output: ResultOutput, takeAway: () => void): ResultOu
     get isClosed() {
       return output.isClosed;
     },
-    write: async (text) => {
+    write: async (text: string) => {
       const all = begun + text;
       const end = all.lastIndexOf('\n') + 1;
       begun = all.slice(end);
@@ -201,22 +186,13 @@ export function wholeLines(output: ResultOutput, takeAway: () => void): ResultOu
   };
 }
 
-/** Text on its way to a stream, in pieces that are worth a system call. */
-export interface Batch {
-  /** Takes a text; undefined while there is room, else it resolves when the stream has taken what was there. */
-  write(text: string): Promise<void> | undefined;
-  /** Resolves when the stream has taken everything. */
-  flush(): Promise<void>;
-}
-
-/** UTF-16 units that may wait: many lines, and no memory to speak of. */
-const waitingMax = 65_536;
-
 /**
- * Joins short texts on their way to a stream. Nothing waits longer than for what is ready in this turn of the event
- * loop, or for the stream to take what came before, so that a reader of a slow run sees each line when it is known.
+ * Joins short texts before they are written. A text waits for the end of this turn of the event loop, or until the
+ * stream has taken what came before, so that the lines of a slow run appear one by one.
+ *
+ * @returns `write`, which returns undefined while there is room; and `flush`, which resolves when all is written
  */
-export function batched(output: Pick<Output, 'write'>): Batch {
+export function batched(output: Pick<Output, 'write'>) {
   let waiting = '';
   let isScheduled = false;
   let hasFailed = false;
@@ -228,8 +204,8 @@ export function batched(output: Pick<Output, 'write'>): Batch {
       await output.write(text);
     }
   };
-  const flush = () => {
-    // After a failure nothing more is written, and whoever asks next hears of it.
+  const flush = (): Promise<void> => {
+    // A failure is final, and that of each later write.
     writing ??= drain().then(
       () => {
         writing = undefined;
@@ -243,9 +219,9 @@ export function batched(output: Pick<Output, 'write'>): Batch {
   };
   return {
     flush,
-    write: (text) => {
+    write: (text: string): Promise<void> | undefined => {
       waiting += text;
-      if (hasFailed || waiting.length >= waitingMax) return flush();
+      if (hasFailed || waiting.length >= 65_536) return flush();
       if (isScheduled || writing !== undefined) return undefined;
       isScheduled = true;
       setImmediate(() => {
@@ -257,18 +233,18 @@ export function batched(output: Pick<Output, 'write'>): Batch {
   };
 }
 
-/** How the results of a command are to be printed. */
+/** How the results of a command are printed. */
 export interface PrinterOptions {
   readonly format: PrintFormat;
-  /** Several were asked for: `json` and `yaml` are a list, even of one. */
+  /** Whether `json` and `yaml` are a list, even of one value. */
   readonly isSeveral: boolean;
   readonly screen: Screen;
-  /** What `csv`, `tsv` and tables show, in this order. */
+  /** --columns */
   readonly columns?: readonly string[] | undefined;
-  /** `csv` and `tsv` for spreadsheets: no cell of text runs as a formula. */
+  /** --csv-safe */
   readonly csvSafe?: boolean | undefined;
-  /** A JMESPath expression over what would be printed; with `jsonl`, over each line. */
+  /** --query */
   readonly query?: string | undefined;
-  /** JSON was asked for by name: what a query ends in is JSON, even a single string. */
+  /** Whether JSON was requested by name: then a string from a query is JSON as well. */
   readonly isJsonExplicit?: boolean | undefined;
 }

@@ -1,4 +1,4 @@
-/** The way of results to stdout: made once for a command, before anything is sent. */
+/** Prints the results of a command. */
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import {
@@ -18,21 +18,20 @@ import type { View } from './view.ts';
 /** Prints the results of one command. */
 export interface Printer<T> {
   /**
-   * Takes one result, and prints what can be printed already.
+   * Prints a result, as far as the format allows it already.
    *
-   * @returns undefined where nothing has to be waited for: there may be many results
-   * @throws {Failure} local-file, when stdout or a temporary file cannot be written; refused, when the query does not
-   *   fit the value; at once, or as a rejection
+   * @returns undefined if there is nothing to wait for
+   * @throws {Failure} local-file; refused, if the query fails on the value; also as a rejection
    */
   print(value: T): Promise<void> | undefined;
-  /** Prints what is left. Also after a failure, so that what was begun is whole; without any result, prints nothing but what the view says. */
+  /** Prints the rest; also after a failure, so that a list is closed. */
   end(): Promise<void>;
 }
 
 /**
- * Makes a printer. Formats but `json`, `jsonl`, `id` and `none` load what they need here.
+ * Makes a printer, and loads what the format needs.
  *
- * @throws {Failure} usage, when the query is invalid, or the values cannot be printed as curl
+ * @throws {Failure} usage, for an invalid query, or curl for results
  */
 export async function openPrinter<T>(
   view: View<T>,
@@ -58,7 +57,7 @@ export async function openPrinter<T>(
 
 function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> | Layout<T> {
   const { format, query, isSeveral, screen, columns } = options;
-  // Without results there is nothing to ask either, but a bad question is one all the same.
+  // Also with `none`, so that an invalid query is reported.
   if (query !== undefined) return queryLayout(view, query, options);
   switch (format) {
     case 'none':

@@ -197,7 +197,7 @@ const doneWords: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a row is once its action is done: `created`; `done` for an action without a word of its own. */
-export function pastTense(action: string): string {
+function pastTense(action: string): string {
   return doneWords.get(action) ?? 'done';
 }
 
