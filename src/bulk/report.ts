@@ -5,7 +5,7 @@ import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import { objectFrom } from '../core/json.ts';
 import { countOf, timeText } from '../core/text.ts';
-import { type FailureGroup, openFailureGroups } from '../output/failure.ts';
+import { type FailureGroup, FailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
 import type { ProgressDisplay } from '../output/progress-bar.ts';
 import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
@@ -47,7 +47,7 @@ export class RowReport<R extends PlannedRow> {
   readonly inDoubtNames: string[] = [];
   readonly #plan: RunPlan<R>;
   readonly #session: Session;
-  readonly #groups = openFailureGroups();
+  readonly #groups = new FailureGroups();
   /** Whether failures go to stderr; otherwise they are results. */
   readonly #reportsFailures: boolean;
   /** Whether done rows are only counted. */

@@ -1,17 +1,16 @@
-/** What a failure says on stderr, to a person or to a script. */
+/** Failures on stderr, for people and for scripts. */
 import { exitCodes, type Failure } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countText, oneLine, printable } from '../core/text.ts';
 import { jsonText } from './layout.ts';
 import type { Screen, Style } from './view.ts';
 
-/** UTF-8 bytes: of the whole text, of both lines of the hint, of the request id. */
+/** The maximum UTF-8 bytes of the whole text, of the hint and of the request id. */
 const limits = { text: 1000, hint: 600, requestId: 100 } as const;
 
 /**
- * The failure for a person: one line that says what went wrong, with the service's request id, then at most two of
- * what to do. At most 1,000 bytes, final newline included; the message is cut, not what to do. No control
- * character but those of the style.
+ * The failure for a person: a line with the message and the request id, and at most two lines of hints. It has at most
+ * 1,000 bytes, for which the message is truncated, and no control characters except the style.
  */
 export function failureText(failure: Failure, style: Style): string {
   const { hint, requestId } = failure.details;
@@ -23,20 +22,20 @@ export function failureText(failure: Failure, style: Style): string {
   return `${prefix}${cutToBytes(printable(failure.message), room)}${request}\n${hints}`;
 }
 
-/** A value for a script, by what it is: `{"error": …}`, `{"notice": …}`. One line of JSON, newline included. */
+/** A line of JSON for a script: `{"error": …}`, `{"notice": …}`. */
 export function jsonLine(name: 'error' | 'notice' | 'summary' | 'token' | 'trace', value: JsonValue): string {
   return `${jsonText({ [name]: value })}\n`;
 }
 
-/** The failure for a script, as a line; `exit` as for `failureObject`. */
+/** The failure for a script; `exit` as for `failureObject`. */
 export function failureJson(failure: Failure, exit?: number): string {
   return jsonLine('error', failureObject(failure, exit));
 }
 
 /**
- * The failure as an object, with the members that are known.
+ * The failure as an object.
  *
- * @param exit the status that the process ends with, where the failure alone does not decide it
+ * @param exit the exit code of the process, if it is not that of the failure
  */
 export function failureObject({ kind, message, details }: Failure, exit: number = exitCodes[kind]): JsonObject {
   const { hint, status, outcome, serviceCode, requestId, idempotencyKey, about = {} } = details;
@@ -48,7 +47,7 @@ export function failureObject({ kind, message, details }: Failure, exit: number 
   });
 }
 
-/** The text in at most so many bytes of UTF-8, ending in `…` where it was cut; never inside a character. */
+/** Truncates a text to bytes of UTF-8, but not inside a character. */
 function cutToBytes(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;
@@ -58,73 +57,57 @@ function cutToBytes(text: string, bytesMax: number): string {
   return `${bytes.toString('utf8', 0, end)}…`;
 }
 
-/** Failures of one sort, and the first of them. */
+/** Failures with the same kind, status and code; the first one represents them. */
 export interface FailureGroup {
   readonly count: number;
-  /** As in `error.kind`; `other` for what came after there were as many groups as may be. */
+  /** As `error.kind`; `other` for failures beyond the maximum number of groups. */
   readonly kind: string;
   readonly status?: number | undefined;
   readonly serviceCode?: string | undefined;
-  /** The number of the first row, and what was said of it. */
+  /** The number of the first row. */
   readonly row: number;
-  /** What the first row is known by, where that is not its number. */
+  /** The key of the first step of `apply`. */
   readonly name?: string | undefined;
   readonly message: string;
 }
 
-/** Counts failures by kind, HTTP status and the service's own code, in memory that has a bound. */
-export interface FailureGroups {
-  add(row: number, failure: Failure, name?: string): void;
-  /** Many first, then early ones first; `other` is the last. */
-  list(): readonly FailureGroup[];
+/** Groups failures by kind, HTTP status and the service's own code, in bounded memory. */
+export class FailureGroups {
+  /** At most 50, since a service may invent a code for each response; `#other` counts the rest. */
+  readonly #groups = new Map<string, { count: number } & FailureGroup>();
+  #other: ({ count: number } & FailureGroup) | undefined;
+
+  add(row: number, { kind, message, details: { status, serviceCode } }: Failure, name?: string): void {
+    const code = serviceCode?.slice(0, 100);
+    const key = JSON.stringify([kind, status, code]);
+    const isFull = this.#groups.size >= 50;
+    const found = this.#groups.get(key) ?? (isFull ? this.#other : undefined);
+    if (found !== undefined) {
+      found.count += 1;
+      return;
+    }
+    const first = { count: 1, row, name, message: message.slice(0, 1000) };
+    if (isFull) this.#other = { ...first, kind: 'other' };
+    else this.#groups.set(key, { ...first, kind, status, serviceCode: code });
+  }
+
+  /** The groups by size, then by their first row; `other` is the last. */
+  list(): readonly FailureGroup[] {
+    const sorted = [...this.#groups.values()].sort((one, two) => two.count - one.count || one.row - two.row);
+    return [...sorted, ...(this.#other === undefined ? [] : [this.#other])].map((group) => ({ ...group }));
+  }
 }
 
-/** So many groups are told apart; a service may make up a code for each answer. */
-const groupsMax = 50;
-
-/** Characters that are kept of what the service says. */
-const groupLimits = { code: 100, message: 1000 } as const;
-
-/** Columns of a line where there is no terminal. */
-const lineMax = 160;
-
-/** Makes an empty count. */
-export function openFailureGroups(): FailureGroups {
-  const groups = new Map<string, { count: number } & FailureGroup>();
-  let other: ({ count: number } & FailureGroup) | undefined;
-  return {
-    add: (row, { kind, message, details: { status, serviceCode } }, name) => {
-      const code = serviceCode?.slice(0, groupLimits.code);
-      const key = JSON.stringify([kind, status, code]);
-      const found = groups.get(key) ?? (groups.size < groupsMax ? undefined : other);
-      if (found !== undefined) {
-        found.count += 1;
-        return;
-      }
-      const first = { count: 1, row, name, message: message.slice(0, groupLimits.message) };
-      if (groups.size < groupsMax) groups.set(key, { ...first, kind, status, serviceCode: code });
-      else other = { ...first, kind: 'other' };
-    },
-    list: () => {
-      const sorted = [...groups.values()].sort((one, two) => two.count - one.count || one.row - two.row);
-      return [...sorted, ...(other === undefined ? [] : [other])].map((group) => ({ ...group }));
-    },
-  };
-}
-
-/**
- * A line for each group, as `  12 × not-found, HTTP 404 (row 3: there is no item "x")`: printable, of at most the
- * terminal's width, and 160 columns where there is none.
- */
+/** A line for each group: `  12 × not-found, HTTP 404 (row 3: there is no item "x")`, at most 160 columns wide. */
 export function failureGroupLines(groups: readonly FailureGroup[], { columns }: Screen): readonly string[] {
   const counts = groups.map(({ count }) => countText(count));
   const countWidth = Math.max(0, ...counts.map(({ length }) => length));
   return groups.map((group, at) =>
-    oneLine(`  ${(counts[at] ?? '').padStart(countWidth)} × ${sortOf(group)}`, columns || lineMax),
+    oneLine(`  ${(counts[at] ?? '').padStart(countWidth)} × ${describeGroup(group)}`, columns || 160),
   );
 }
 
-function sortOf({ kind, status, serviceCode, row, name, message }: FailureGroup): string {
+function describeGroup({ kind, status, serviceCode, row, name, message }: FailureGroup): string {
   const http = status === undefined ? [] : [`HTTP ${status}`];
   const code = serviceCode === undefined ? [] : [serviceCode];
   return `${[kind, ...http, ...code].join(', ')} (${name === undefined ? `row ${row}` : `"${name}"`}: ${message})`;

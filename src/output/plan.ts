@@ -1,4 +1,4 @@
-/** Formats a plan of `apply` for people: a diff, then its counts. */
+/** The plan of `apply` for people: a diff, and its counts. */
 import type { Conflict, PlanCounts } from '../apply/plan.ts';
 import type { PlanFile } from '../apply/plan-file.ts';
 import type { State, Step } from '../apply/state.ts';
@@ -9,68 +9,55 @@ import { jsonText } from './layout.ts';
 import type { Screen, Style } from './view.ts';
 import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
 
-/** Shown for a field without a value. */
-const absentWord = 'none';
-
-/** Shown for a value that will be null. */
-const clearedWord = 'cleared';
-
-/** A text that reads as JSON, as a word of the plan, or as more than one value. */
+/** Strings that look like JSON, like a word of the plan, or like two values. */
 const ambiguous = /^$|^\s|\s$|^["[{]|^(?:true|false|null|none|cleared)$|^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$|→/i;
 
-/**
- * A value: a string as it is where that says all, anything else as JSON, numbers with the digits they came with.
- * Different values are different texts.
- */
+/** Formats a value: an unambiguous string as it is, anything else as JSON. Different values are different texts. */
 export function valueText(value: JsonValue): string {
-  // In quotes, too, where escapes are needed: outside of them a newline and a `⏎` would look the same.
+  // Escapes are shown in quotes only: otherwise a newline and a `⏎` would look the same.
   if (typeof value === 'string' && !ambiguous.test(value) && printable(value) === value) return value;
   return jsonText(value);
 }
 
-/** A value as ASCII JSON, so that values that only look the same differ. */
+/** Formats a value as ASCII JSON, so that values that only look the same differ. */
 export function exactText(value: JsonValue): string {
   return jsonText(value).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Whether two strings look the same: equal but for kinds of blanks and how accents are composed. */
+/** Whether two strings differ only in kinds of blanks and how accents are composed. */
 export function looksSame(one: string, other: string): boolean {
-  return appearanceOf(one) === appearanceOf(other);
+  const normalize = (text: string) => text.normalize('NFC').replace(/\p{Zs}/gu, ' ');
+  return normalize(one) === normalize(other);
 }
 
-/** A field's name, in quotes where its end could be mistaken. */
+/** Formats the name of a field, in quotes if its end is ambiguous. */
 export function nameText(name: string): string {
   return /^$|^\s|\s$|^"|:/.test(name) || printable(name) !== name ? jsonText(name) : name;
 }
 
-/** An id, in quotes unless it is made of what ids are made of. */
+/** Formats an id, in quotes unless its characters are usual. */
 export function idText(id: string): string {
   return /^[\w.:~{}@/+=-]+$/.test(id) ? id : jsonText(id);
-}
-
-function appearanceOf(text: string): string {
-  return text.normalize('NFC').replace(/\p{Zs}/gu, ' ');
 }
 
 /** A changed field: created with `after`, deleted with `before`, updated from `before` to `after`. */
 export interface FieldChange {
   readonly field: string;
-  /** Undefined where there is none. */
   readonly before?: JsonValue | undefined;
-  /** Undefined where there will be none; null where it is cleared. */
+  /** Null if it is cleared. */
   readonly after?: JsonValue | undefined;
 }
 
 type Action = Step['action'];
 type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
 
-/** The columns are 20 at least. */
 interface PlanScreen {
+  /** At least 20 columns. */
   readonly width: number;
   readonly style: Style;
 }
 
-/** Blanks before the lines that belong to an item. */
+/** Blanks before the fields of an item. */
 const indent = 4;
 
 const arrow = '→';
@@ -82,10 +69,7 @@ const reasons = {
   'in-doubt': 'in doubt: will be retried with its key',
 } as const;
 
-/**
- * The lines of one step, printable and no wider than the screen: `~ key "Buy milk", id 17`, then each field with its
- * name, `    Status: Open → Done`.
- */
+/** The lines of a step: `~ key "Buy milk", id 17`, and for each field `    Status: Open → Done`. */
 export function stepLines(step: ShownStep, screen: PlanScreen): string[] {
   const { action, key, id, why, drift } = step;
   const driftReason = `changed outside apply: will be ${action === 'delete' ? 'deleted' : 'reset'}`;
@@ -101,7 +85,7 @@ function toChanges({ action, fields, before = {} }: ShownStep): FieldChange[] {
   return Object.entries(fields).map(([field, after]) => ({ field, before: ownField(before, field), after }));
 }
 
-/** The lines of changed fields. Values that do not fit beside each other are on two lines, so that they can be compared. */
+/** The lines of changed fields. Values that do not fit on one line are on two, so that they can be compared. */
 export function changeLines(action: Action, changes: readonly FieldChange[], { width, style }: PlanScreen): string[] {
   const nameMax = Math.max(6, Math.floor((width - indent - 2) / 3));
   const names = changes.map(({ field }) => truncateMiddle(nameText(field), nameMax));
@@ -112,7 +96,7 @@ export function changeLines(action: Action, changes: readonly FieldChange[], { w
     const label = `${' '.repeat(indent)}${name}: ${' '.repeat(widest - widthAtMost(name))}`;
     if (action === 'update') return updateLines(change, label, indent + widest, valueWidth, style);
     const value = action === 'create' ? change.after : change.before;
-    return [`${label}${value === undefined ? style.dim(absentWord) : truncateMiddle(valueText(value), valueWidth)}`];
+    return [`${label}${value === undefined ? style.dim('none') : truncateMiddle(valueText(value), valueWidth)}`];
   });
 }
 
@@ -165,26 +149,22 @@ function updateLines(change: FieldChange, label: string, arrowAt: number, widthM
 /** @param isExact with escapes, so that values that look the same differ */
 function formatBoth({ before, after }: FieldChange, isExact = false): readonly [string, string] {
   const format = isExact ? exactText : valueText;
-  const old = before === undefined ? absentWord : format(before);
-  const fresh = after === undefined ? absentWord : after === null && !isExact ? clearedWord : format(after);
+  const old = before === undefined ? 'none' : format(before);
+  const fresh = after === undefined ? 'none' : after === null && !isExact ? 'cleared' : format(after);
   if (isExact) return [old, fresh];
   if (looksSame(old, fresh)) return formatBoth({ field: '', before, after }, true);
   if (typeof before !== 'string' || typeof after !== 'string') return [old, fresh];
-  // Quotes round one alone would be the first difference, and hide the one that counts.
+  // Quotes around one value alone would hide the actual difference.
   return old === before && fresh === after ? [old, fresh] : [jsonText(before), jsonText(after)];
 }
-
-/** The columns to assume where there is no terminal, or it does not say; and those that a plan needs at least. */
-const widths = { usual: 80, least: 20 } as const;
 
 type ShownPlan = Pick<PlanFile, 'steps' | 'counts' | 'conflicts' | 'inDoubt' | 'orphaned'>;
 
 /**
- * The plan as printable lines without newlines, one step after the other; the summary is last. No line is wider than
- * the terminal, or than 80 columns where there is none: long values are cut in the middle, and sentences are wrapped.
+ * The plan as lines without newlines, with its summary at the end. They fit the terminal, or 80 columns without one.
  *
- * @param items of the state, for the ids of those that stay
- * @param place the list it is for: `list "tasks" of site "home" at https://…`
+ * @param items those of the state, for the ids of orphaned items
+ * @param place the list: `list "tasks" of site "home" at https://…`
  * @param notes sentences above the plan
  */
 export function* planLines(
@@ -193,7 +173,7 @@ export function* planLines(
   { place, notes }: { readonly place: string; readonly notes: readonly string[] },
   { columns, style }: Screen,
 ): Generator<string> {
-  const screen: PlanScreen = { width: Math.max(columns || widths.usual, widths.least), style };
+  const screen: PlanScreen = { width: Math.max(columns || 80, 20), style };
   yield* wrap(splitWords(printable(place), { paint: style.bold }), screen.width, 2);
   for (const note of notes) yield* wrap(splitWords(printable(note)), screen.width, 2);
   if (steps.length + conflicts.length + inDoubt.length + orphaned.length > 0) yield '';
@@ -212,23 +192,21 @@ export function* planLines(
 }
 
 /**
- * The question before a plan is executed, printable, on one line: `Create 3, update 2 and DELETE 1 in …?`. The number
- * of deletes is always named, also 0.
+ * The confirmation prompt: `Create 3, update 2 and DELETE 1 in …?`. It always has the number of deletes.
  *
- * @param place the list it is for: `list tasks (site home, https://…)`
+ * @param place the list: `list tasks (site home, https://…)`
  */
 export function applyQuestion(counts: Pick<PlanCounts, Action>, place: string): string {
   const others = (['create', 'update'] as const)
     .filter((action) => counts[action] > 0)
     .map((action) => `${action} ${countText(counts[action])}`)
     .join(', ');
-  // In capitals only where it is something to stop at.
   const deletes = `${counts.delete === 0 ? 'delete' : 'DELETE'} ${countText(counts.delete)}`;
   const text = `${others === '' ? '' : `${others} and `}${deletes}`;
   return printable(`${text.charAt(0).toUpperCase()}${text.slice(1)} in ${place}?`);
 }
 
-/** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` What is zero is left out. */
+/** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` Zeros are omitted. */
 function summaryParts(counts: PlanCounts, steps: ShownPlan['steps'], style: Style): Part[] {
   const { create, update, unchanged, drifted, gone, inDoubt, conflict, orphaned } = counts;
   const untouched = [
@@ -266,7 +244,7 @@ function formatCount(
   return [{ text: `${countText(count)} ${word}`, paint }, ...more];
 }
 
-/** The groups that are not empty, with a comma between. */
+/** Joins the non-empty groups with commas. */
 function joinGroups(groups: readonly (readonly Part[])[], end?: Part['mark']): Part[] {
   const full = groups.filter(({ length }) => length > 0);
   return full.flatMap((parts, group) => {

@@ -1,4 +1,4 @@
-/** How runs over many rows look. `pretty` brings the libraries of tables, when it is asked for. */
+/** The views of runs, of their rows, and of their summaries. */
 import type { RunTotals } from '../bulk/journal-format.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, objectFrom, withoutUndefined } from '../core/json.ts';
@@ -6,26 +6,20 @@ import { countOf, countText, oneLine, rateText, timeText } from '../core/text.ts
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
 import type { Row, Screen, View } from './view.ts';
 
-/** Bars, and under them the marks of those that are set apart. */
-export interface Sparkline {
-  /** As many characters as there are bars. */
-  readonly bars: string;
-  /** `x` under each bar that is marked, blanks under the others; no blanks at the end, '' where none is marked. */
-  readonly marks: string;
-  /** What the highest bar stands for; 0 where there is none. */
-  readonly largest: number;
-}
-
 const levels = '▁▂▃▄▅▆▇█';
 
 /**
- * Draws numbers from 0 to the largest of them. More numbers than there is room for are drawn in stretches of nearly
- * the same length: the mean of each, marked where any of it is.
+ * Draws numbers as bars, from 0 to the largest number. If there are too many, each bar is the mean of several.
  *
- * @param isMarked for each number; what is missing is not marked
+ * @param isMarked the numbers that get an `x` below their bar
  * @param widthMax columns of the terminal, at least 1
+ * @returns the bars, the marks without blanks at the end, and the number of the highest bar
  */
-export function sparkline(numbers: readonly number[], isMarked: readonly boolean[], widthMax: number): Sparkline {
+export function sparkline(
+  numbers: readonly number[],
+  isMarked: readonly boolean[],
+  widthMax: number,
+): { readonly bars: string; readonly marks: string; readonly largest: number } {
   const width = Math.min(numbers.length, Math.max(1, widthMax));
   const stretches = Array.from({ length: width }, (_, at) => {
     const [start, end] = [at, at + 1].map((edge) => Math.floor((edge * numbers.length) / width));
@@ -51,41 +45,40 @@ function barOf(value: number, largest: number): string {
   return levels.charAt(Math.max(0, level));
 }
 
-/** A run, as a list of them shows it. What is not known of it, since its journal cannot be read, is undefined. */
+/** A run in a list. If its journal cannot be read, most is undefined. */
 export interface RunShown {
   readonly run: string;
   readonly action: string | undefined;
   readonly site: string | undefined;
   readonly list: string | undefined;
-  /** The input's absolute path, or what stands for it. */
+  /** The absolute path of the input. */
   readonly file: string | undefined;
-  /** ISO 8601, in UTC. */
+  /** In ISO 8601, UTC. */
   readonly startedAt: string | undefined;
   readonly status: string;
   readonly rows: number | undefined;
   readonly done: number | undefined;
-  /** Refused, and invalid. */
+  /** Refused and invalid rows. */
   readonly failed: number | undefined;
   readonly inDoubt: number | undefined;
-  /** Still to do. */
   readonly left: number | undefined;
 }
 
-/** A run, with what it took. */
+/** A run with its figures. */
 export interface RunDetailShown extends RunShown {
-  /** How often it was started. */
+  /** The number of times that it was started. */
   readonly sessions: number;
-  /** What its sessions took together. */
+  /** The duration of all sessions. */
   readonly seconds: number;
-  /** Requests; those that were sent again count each time. */
+  /** Requests, with retries. */
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
   /** Percentiles of the response times; undefined without a response. */
   readonly answerTimes: { readonly p50Ms: number; readonly p95Ms: number; readonly p99Ms: number } | undefined;
-  /** Rows a second, over time, in steps of the same length. */
+  /** Rows per second over time, in steps of the same length. */
   readonly ratePerSecond: readonly number[];
-  /** Whether the run was throttled, for each of those. */
+  /** Whether the run was throttled in each step. */
   readonly throttled: readonly boolean[];
 }
 
@@ -99,19 +92,16 @@ const detailMembers = [
   ...['sessions', 'seconds', 'sent', 'retries', 'throttledMs'],
 ] as const satisfies readonly (keyof RunDetailShown)[];
 
-/** In tables the counts come first: a narrow terminal leaves out the last columns. */
+/** In tables the counts come first, since a narrow terminal omits the last columns. */
 const tableMembers = [
   ...['run', 'action', 'status', 'rows', 'done', 'failed', 'inDoubt', 'left'],
   ...['file', 'list', 'site', 'startedAt'],
 ] as const satisfies readonly (keyof RunShown)[];
 
-/** Cut, a path still says something; a count says something else. */
+/** Columns that may be truncated: a truncated count would be another number. */
 const cuttable: ReadonlySet<keyof RunShown> = new Set(['file', 'list', 'site', 'startedAt']);
 
-/** The columns to assume where there is no terminal, or it does not say; bars at least. */
-const widths = { usual: 80, bars: 8 } as const;
-
-/** Runs, as `runs list` shows them: a table, and the same columns in every file of cells. */
+/** The view of `runs list`. */
 export const runView: View<RunShown> = {
   pretty: drawRuns,
   printsNone: true,
@@ -120,27 +110,18 @@ export const runView: View<RunShown> = {
   row: (run) => new Map(runMembers.map((name): [string, JsonValue] => [name, run[name] ?? null])),
 };
 
-/** A run, as `runs show` shows it: names and values, the rate as a sparkline. Its id is the run's. */
+/** The view of `runs show`: names and values, the rate as a sparkline. */
 export const runDetailView: View<RunDetailShown> = {
   pretty: async (runs, screen) => {
-    const { drawPairs } = await import('./table.ts');
-    const { cellOf } = await import('./table.ts');
-    const draw = (run: RunDetailShown) => {
-      const pairs = [...detailLines(run, screen)];
-      return drawPairs(
-        pairs.map(([name, value]) => [name, cellOf(value, screen)]),
-        screen,
-      );
-    };
-    return runs.map(draw).join('\n\n');
+    const { drawRows } = await import('./table.ts');
+    return runs.map((run) => drawRows([detailRow(run, screen)], screen, undefined)).join('\n\n');
   },
   json: detailObject,
   id: ({ run }) => run,
 };
 
 async function drawRuns(runs: readonly RunShown[], screen: Screen): Promise<string> {
-  const { drawTable } = await import('./table.ts');
-  const { cellOf } = await import('./table.ts');
+  const { cellOf, drawTable } = await import('./table.ts');
   const columns = tableMembers.map((name) => ({
     name,
     cell: (run: RunShown) => cellOf(run[name], screen),
@@ -159,7 +140,7 @@ function detailObject(run: RunDetailShown): JsonObject {
   ]);
 }
 
-function detailLines(run: RunDetailShown, screen: Screen): Row {
+function detailRow(run: RunDetailShown, screen: Screen): Row {
   const { answerTimes, ratePerSecond, throttled } = run;
   const lines = new Map<string, JsonValue>(membersOf(run, detailMembers));
   if (answerTimes !== undefined) {
@@ -172,9 +153,9 @@ function detailLines(run: RunDetailShown, screen: Screen): Row {
   return marks === '' ? lines : lines.set('throttled', marks);
 }
 
-/** What is left of a terminal beside the name, and the scale with a number of 7 characters. */
+/** The columns that the name and the scale leave for bars. */
 function barsMax({ columns }: Screen): number {
-  return Math.max(widths.bars, (columns || widths.usual) - 'ratePerSecond   up to 1234567'.length);
+  return Math.max(8, (columns || 80) - 'ratePerSecond   up to 1234567'.length);
 }
 
 function membersOf<N extends string>(
@@ -196,37 +177,30 @@ const doneWords: ReadonlyMap<string, string> = new Map([
   ['apply', 'applied'],
 ]);
 
-/** What a row is once its action is done: `created`; `done` for an action without a word of its own. */
 function pastTense(action: string): string {
   return doneWords.get(action) ?? 'done';
 }
 
-/** What came of one row. */
+/** The result of a row. */
 export interface RowResultShown {
-  /** Its number in the input, from 1. */
+  /** The number of the row, from 1. */
   readonly row: number;
-  /** Of a step of a plan, the key that it is about. */
+  /** The key of a step of `apply`. */
   readonly key?: string | undefined;
-  /** `create`, `update`, `delete`, `get` */
   readonly action: string;
-  /** `left` is not done yet, and `skipped` was given up in doubt: in what `runs show --rows` lists. */
+  /** In `runs show --rows` also `left`, for a row that is not done, and `skipped`, for one given up in doubt. */
   readonly status: 'done' | 'failed' | 'in-doubt' | 'left' | 'skipped';
-  /** The item's id, where it is known. */
   readonly id?: string | undefined;
-  /** Why it is not done. */
   readonly failure?: Failure | undefined;
 }
 
-/** Columns of a terminal: of an id as long as one may be, of what went wrong, of the request id. */
+/** The maximum columns of parts of a line. */
 const limits = { id: 1024, message: 800, requestId: 100 } as const;
 
-/**
- * Results: as JSON with the failure as everywhere, as cells with its message; as ids only of what was done. As `pretty`
- * one line for each. The cells are the same ones for every row, so that a file's header does not depend on its luck.
- */
+/** Results of rows. Every row has the same columns, so that the header of a file does not depend on failures. */
 export const rowResultView: View<RowResultShown> = {
   pretty: (results, screen) => results.map((result) => lineFor(result, screen)).join('\n'),
-  // Literals, since there is one of these for each row of a run.
+  // Literals are fast, and there may be millions of rows.
   json: ({ row, action, status, id, failure }) => {
     if (failure === undefined) return id === undefined ? { row, action, status } : { row, action, status, id };
     const error = failureObject(failure);
@@ -237,7 +211,7 @@ export const rowResultView: View<RowResultShown> = {
   columns: ['row', 'action', 'status', 'id', 'error'],
 };
 
-/** Results of the steps of a plan: the same by their keys, and an empty list where there was nothing to do. */
+/** Results of the steps of a plan, by key. */
 export const stepResultView: View<RowResultShown> = {
   pretty: rowResultView.pretty,
   printsNone: true,
@@ -267,7 +241,6 @@ function lineFor({ row, action, status, id, failure }: RowResultShown, { style }
   return `row ${row} ${word}${failure === undefined ? '' : `: ${reasonOf(failure)}`}`;
 }
 
-/** The message, with the name that the service's operators know the request by. */
 function reasonOf({ message, details: { requestId } }: Failure): string {
   const request = requestId === undefined ? '' : ` (request ${oneLine(requestId, limits.requestId)})`;
   return `${oneLine(message, limits.message)}${request}`;

@@ -1,4 +1,4 @@
-/** Tables without borders. The door to cli-table3 and string-width: `import()` it, and only where a table is shown. */
+/** Tables without borders. Wraps cli-table3 and string-width; to be loaded for tables alone. */
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import type { JsonValue } from '../core/json.ts';
@@ -6,26 +6,23 @@ import { cutText, printable } from '../core/text.ts';
 import { columnsOf, isList, jsonText, rowFrom, shapeOf } from './layout.ts';
 import type { Row, Screen } from './view.ts';
 
-/** Blank columns between two columns of a table. */
+/** Blanks between two columns. */
 export const gapWidth = 2;
 
-/** A column that has to be cut keeps at least so many columns of the terminal, else it is left out. */
+/** The minimum width of a truncated column; else it is omitted. */
 const leastWidth = 6;
 
-/** What a column would take if there were room for everything. */
+/** The full width of a column, at least 1, and whether it is truncated only if it is wider than the terminal. */
 export interface ColumnNeed {
-  /** Columns of the terminal, at least 1. */
   readonly width: number;
-  /** A column that is worth more than those behind it: it is cut only where it is wider than the terminal itself. */
   readonly isWhole: boolean;
 }
 
 /**
- * The widths in which columns fit side by side, with a gap between two: narrow ones keep their width, the widest give
- * way first. There are fewer widths than needs where the last columns don't fit; there is always one.
+ * Fits columns side by side: the widest are truncated first, and the last are omitted if they do not fit.
  *
  * @param widthMax columns of the terminal, at least 1
- * @param countMin how many columns are never left out, however narrow they get
+ * @param countMin the number of columns that are never omitted
  */
 export function columnWidths(needs: readonly ColumnNeed[], widthMax: number, countMin = 1): number[] {
   const isKept = ({ isWhole, width }: ColumnNeed) => isWhole && width <= widthMax;
@@ -46,7 +43,7 @@ function countThatFits(needs: readonly ColumnNeed[], widthMax: number, isKept: (
   return firstThatDoesNot === -1 ? needs.length : firstThatDoesNot;
 }
 
-/** Cuts widths down to one limit, as high as the room allows; what division leaves over goes to the first ones cut. */
+/** Limits widths to a maximum that fits; the first ones get the remainder of the division. */
 function shareOut(widths: readonly number[], room: number): number[] {
   let left = room;
   let limit = Number.POSITIVE_INFINITY;
@@ -67,32 +64,31 @@ function shareOut(widths: readonly number[], room: number): number[] {
   });
 }
 
-/** What stands in one place of a table. Any text will do: the table makes it printable. */
+/** A cell of a table, which makes the text printable. */
 export interface Cell {
   readonly text: string;
-  /** Applied last, to what is left of the text. */
+  /** Colors the truncated text. */
   readonly paint?: ((text: string) => string) | undefined;
 }
 
-/** One column: its name, and its cell of each row. */
+/** A column of a table. */
 export interface Column<T> {
   readonly name: string;
   readonly cell: (row: T) => Cell;
-  /** Never cut unless it is wider than the whole terminal; columns behind it are left out instead. */
+  /** Whether it is truncated only if it is wider than the terminal; the last columns are omitted instead. */
   readonly isWhole?: boolean;
 }
 
-/** A cell that is ready to be placed. */
 interface Placed {
   readonly text: string;
   readonly width: number;
   readonly paint: (text: string) => string;
 }
 
-/** Where nothing is cut: one cell wider than this stands out of its column, rather than widening every line by it. */
+/** Without a terminal, a wider cell does not widen its column. */
 const columnWidthMax = 10_000;
 
-/** cli-table3 compares every cell with all that stand before it, so that a large table is drawn in parts. */
+/** cli-table3 compares every cell with all before it, so large tables are drawn in parts. */
 const cellsAtOnce = 300;
 
 const noBorders = {
@@ -100,16 +96,11 @@ const noBorders = {
   ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '' },
 };
 
-/** The width to assume of a terminal that says 0: a serial line, some continuous integration systems. */
-const usualTerminalWidth = 80;
-
 let emojiPattern: RegExp | undefined;
 
 /**
- * A header and one line for each row; no newline at the end, no blanks at the ends of lines.
- *
- * On a terminal no line is wider than it: long cells are cut with `…`, and columns that don't fit are left out, which
- * a last line tells. Without a terminal everything is there.
+ * Draws a header and a line for each row, without a final newline. On a terminal long cells are truncated, and columns
+ * that do not fit are omitted, which a last line says.
  */
 export function drawTable<T>(
   rows: readonly T[],
@@ -118,7 +109,7 @@ export function drawTable<T>(
   { hasHeader = true } = {},
 ): string {
   const widthMax = terminalWidth(screen);
-  // A column takes three places at least, so that no more than these can fit, and the others need no measuring.
+  // Each column takes three characters at least; further ones cannot fit and need not be measured.
   const candidates = widthMax === undefined ? columns : columns.slice(0, Math.ceil(widthMax / (1 + gapWidth)));
   const header = candidates.map(({ name }) => place({ text: name, paint: screen.style.bold }));
   const grid = [...(hasHeader ? [header] : []), ...rows.map((row) => candidates.map(({ cell }) => place(cell(row))))];
@@ -130,9 +121,7 @@ export function drawTable<T>(
   return lines.join('\n');
 }
 
-/**
- * Names and values, one pair a line, without a header; cut as in `drawTable`, but never left out.
- */
+/** Draws names and values, one pair a line. */
 export function drawPairs(pairs: readonly (readonly [name: string, value: Cell])[], screen: Screen): string {
   const widthMax = terminalWidth(screen);
   const grid = pairs.map(([name, value]) => [place({ text: name, paint: screen.style.bold }), place(value)]);
@@ -143,7 +132,7 @@ export function drawPairs(pairs: readonly (readonly [name: string, value: Cell])
 
 function terminalWidth({ columns }: Screen): number | undefined {
   if (columns === undefined) return undefined;
-  return columns > 0 ? columns : usualTerminalWidth;
+  return columns > 0 ? columns : 80;
 }
 
 function place({ text, paint = (plain) => plain }: Cell): Placed {
@@ -188,8 +177,8 @@ function cutCell(cell: Placed, widthMax: number): Placed {
 }
 
 /**
- * cli-table3 gets stand-ins, each as wide as its text. The texts themselves it would measure without knowing newer
- * emoji and most combining marks, and a long wide one takes it quadratic time.
+ * Lays out placeholders, and replaces them with the texts: cli-table3 does not know the width of newer emoji and most
+ * combining marks, and takes quadratic time for a long wide text.
  */
 function drawLines(rows: readonly (readonly Placed[])[], widths: readonly number[]): string[] {
   const table = new Table({
@@ -197,7 +186,7 @@ function drawLines(rows: readonly (readonly Placed[])[], widths: readonly number
     style: { 'padding-left': 0, 'padding-right': gapWidth, head: [], border: [], compact: true },
     colWidths: widths.map((width) => width + gapWidth),
   });
-  table.push(...rows.map((row) => row.map((cell, at) => standInFor(cell, widths[at] ?? 1))));
+  table.push(...rows.map((row) => row.map((cell, at) => placeholder(cell, widths[at] ?? 1))));
   const lines = table.toString().split('\n');
   return rows.map((row, at) => {
     const texts = row.filter(({ text }) => text !== '').map(({ text, paint }) => paint(text));
@@ -206,35 +195,32 @@ function drawLines(rows: readonly (readonly Placed[])[], widths: readonly number
   });
 }
 
-function standInFor({ text, width }: Placed, widthMax: number): string {
+function placeholder({ text, width }: Placed, widthMax: number): string {
   return text === '' ? '' : '<'.padEnd(Math.min(width, widthMax), '-');
 }
 
-/**
- * The columns that a printable text takes on a terminal: two for a wide character or an emoji, flags and joined ones
- * included, none for a mark that combines with what stands before it (UAX #11; wcwidth for marks).
- */
+/** The columns of a printable text: two for wide characters and emoji, none for combining marks (UAX #11; wcwidth). */
 function widthOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   // biome-ignore lint/complexity/useRegexLiterals: tsc has no v flag before es2024; Node has had it since 20.0
   emojiPattern ??= new RegExp('\\p{RGI_Emoji}', 'gv');
-  // string-width 4 knows the emoji of 2019, and the combining marks of Latin only.
+  // string-width 4 knows emoji up to 2019, and only Latin combining marks.
   return stringWidth(text.replace(emojiPattern, '  ').replace(/[\p{Mn}\p{Me}\u1160-\u11ff\u200c\u200d]/gu, ''));
 }
 
-/** A value in a cell of a table for a person: text as it is, anything else as JSON; '' where there is none. */
+/** Formats a value: a string as it is, anything else as JSON. */
 export function cellOf(value: JsonValue | undefined, { style }: Screen): Cell {
   if (value === undefined) return { text: '' };
   if (value === null) return { text: 'null', paint: style.dim };
-  // Quoted, since without color the text would look like no value.
+  // Unlike null, also without color.
   if (value === 'null') return { text: '"null"' };
   return { text: typeof value === 'string' ? value : jsonText(value) };
 }
 
 /**
- * One row as its names and values, several as a table; a name that no row has is an empty column.
+ * Draws one row as names and values, several as a table.
  *
- * @param columns what to show, in this order; undefined for everything, in the order first seen
+ * @param columns undefined for all, in the order first seen
  */
 export function drawRows(
   rows: readonly Row[],
@@ -258,7 +244,7 @@ export function drawRows(
   return drawTable(rows, shown, screen);
 }
 
-/** Any JSON value, as a query may give it: objects with their names, arrays of arrays as columns without names. */
+/** Draws the result of a query: objects as a table, arrays of arrays as columns without names. */
 export function drawValue(value: JsonValue, screen: Screen, columns: readonly string[] | undefined): string {
   if (!isList(value)) return drawRows([rowFrom(value)], screen, columns, false);
   const shape = shapeOf(value);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
-import { failureGroupLines, openFailureGroups } from '../../../src/output/failure.ts';
+import { FailureGroups, failureGroupLines } from '../../../src/output/failure.ts';
 import { plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { pipe } from './printed.ts';
@@ -13,7 +13,7 @@ function notFound(id: string, serviceCode?: string): Failure {
 }
 
 function grouped(...failures: Failure[]) {
-  const groups = openFailureGroups();
+  const groups = new FailureGroups();
   for (const [at, failure] of failures.entries()) groups.add(at + 1, failure);
   return groups.list();
 }
