@@ -1,16 +1,15 @@
-/** The directories that listctl keeps things in, on each platform. */
+/** The directories of settings, data and state on each platform. */
 import { isAbsolute, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 
 type Where = Pick<Host, 'env' | 'platform' | 'passwdHome'>;
-type Kind = keyof typeof layouts;
 
 interface Layout {
-  /** The variable that the platform has for the directory above; it counts only as an absolute path. */
+  /** The platform's variable for the parent directory; used if its value is an absolute path. */
   readonly base?: string;
-  /** The directory above, seen from the home, where that variable says nothing. */
+  /** The parent directory in the home directory, without that variable. */
   readonly inHome: string;
   readonly own: string;
 }
@@ -38,40 +37,31 @@ const layouts = {
 } as const satisfies Record<string, { variable: string; linux: Layout; darwin: Layout; win32: Layout }>;
 
 /**
- * The directory of the built-in service's items, as an absolute path.
+ * The absolute path of the directory of the built-in service's items.
  *
- * @param named the directory that was named, as it was typed; undefined for the user's own
- * @throws {Failure} local-file, as `dataDirectory`
+ * @param typed undefined for the default directory
+ * @throws {Failure} local-file, without a home directory
  */
-export function storeDirectory(named: string | undefined, host: Where & Pick<Host, 'cwd'>): string {
-  return absolutePath(named ?? join(dataDirectory(host), 'local'), host);
-}
-
-/**
- * The directory of what listctl makes for the user.
- *
- * @throws {Failure} local-file, when no variable names it and the user has no home directory
- */
-export function dataDirectory(host: Where): string {
-  return findDirectory('data', host) ?? refuse('data');
+export function storeDirectory(typed: string | undefined, host: Where & Pick<Host, 'cwd'>): string {
+  return absolutePath(typed ?? join(findDirectory('data', host) ?? refuse('data'), 'local'), host);
 }
 
 /**
  * The directory of the journals of runs.
  *
- * @throws {Failure} local-file, as `dataDirectory`
+ * @throws {Failure} local-file, without a home directory
  */
 export function runsDirectory(host: Where): string {
   return findRunsDirectory(host) ?? refuse('state');
 }
 
-/** The directory of the journals of runs; undefined where no variable names it and the user has no home directory. */
+/** The directory of the journals of runs; undefined without a home directory. */
 export function findRunsDirectory(host: Where): string | undefined {
   const state = findDirectory('state', host);
   return state && join(state, 'runs');
 }
 
-/** The directory above that of the journals, as `findRunsDirectory`. */
+/** The directory of the state, as `findRunsDirectory`. */
 export function findStateDirectory(host: Where): string | undefined {
   return findDirectory('state', host);
 }
@@ -81,7 +71,7 @@ export function findConfigDirectory(host: Where): string | undefined {
   return findDirectory('config', host);
 }
 
-function findDirectory(kind: Kind, host: Where): string | undefined {
+function findDirectory(kind: keyof typeof layouts, host: Where): string | undefined {
   const { env, platform } = host;
   const { variable, ...byPlatform } = layouts[kind];
   const chosen = env[variable];
@@ -94,12 +84,12 @@ function findDirectory(kind: Kind, host: Where): string | undefined {
   return home && join(home, inHome, own);
 }
 
-/** Seen from the current directory, what somebody else put there would count as the user's own. */
+/** A relative path would make files in the current directory the user's own. */
 function absoluteOnly(path: string | undefined): string | undefined {
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-function refuse(kind: Kind): never {
+function refuse(kind: keyof typeof layouts): never {
   const reason = 'HOME is not an absolute path, and the user has no passwd entry';
   throw new Failure('local-file', `cannot find the home directory: ${reason}`, {
     hint: `set HOME, or ${layouts[kind].variable} to a directory`,

@@ -1,4 +1,4 @@
-/** Profiles: named addresses and defaults, as `config.json` keeps them. */
+/** The user's settings: profiles in `config.json`, and tokens in `credentials.json`. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoReason, Failure } from '../core/errors.ts';
@@ -6,39 +6,33 @@ import type { Host } from '../core/host.ts';
 import { nearestName } from '../core/text.ts';
 import { findConfigDirectory } from './directories.ts';
 
-/** A JSON object as it was read. */
+/** An object of a settings file. */
 export type StoredObject = Readonly<Record<string, unknown>>;
 
-/** What a settings file holds. */
+/** A settings file. */
 export interface StoredFile {
   readonly content: StoredObject;
-  /** The exact text, to see whether it is still the same. */
-  readonly text: string;
-  /** Whether others than its owner may read or write it. */
+  /** Whether others can read or write it. */
   readonly isLoose: boolean;
-  /** Whether others than its owner may write it; never where the system has no such modes. */
+  /** Whether others can write it; never on a system without modes. */
   readonly isWritableByOthers: boolean;
-  /** Whether everybody may write it: its group is no matter, since a umask of 002 gives each user one of their own. */
+  /** Whether all users can write it, not counting its group: with a umask of 002, users have groups of their own. */
   readonly isWritableByAll: boolean;
-}
-
-/** Who may own a settings file: with `isSecret` the user alone, else the system's administrator too. */
-export interface OwnerRule {
-  /** The user; undefined where the system does not number users. */
-  readonly uid: number | undefined;
-  readonly isSecret: boolean;
 }
 
 /** The newest layout that this listctl knows. */
 export const storedVersion = 1;
 
 /**
- * Reads a settings file; undefined where there is none.
+ * Reads a settings file; undefined if there is none.
  *
- * @throws {Failure} local-file, naming the file, when it cannot be read, is damaged, belongs to somebody else or was
- *   written by a newer listctl. The file is left as it is.
+ * @param owner the user, undefined on a system without numbers for users; a file that is not secret may be root's
+ * @throws {Failure} local-file, if it is unreadable, damaged, another user's or of a newer listctl
  */
-export function readStoredFile(file: string, owner: OwnerRule): StoredFile | undefined {
+export function readStoredFile(
+  file: string,
+  owner: { readonly uid: number | undefined; readonly isSecret: boolean },
+): StoredFile | undefined {
   const opened = openIfThere(file);
   if (opened === undefined) return undefined;
   try {
@@ -52,7 +46,7 @@ export function readStoredFile(file: string, owner: OwnerRule): StoredFile | und
     const text = readFileSync(opened, 'utf8');
     const isOpenTo = (bits: number) => owner.uid !== undefined && (mode & bits) !== 0;
     const open = { isLoose: isOpenTo(0o077), isWritableByOthers: isOpenTo(0o022), isWritableByAll: isOpenTo(0o002) };
-    return { content: contentOf(text, file), text, ...open };
+    return { content: parseContent(text, file), ...open };
   } catch (error) {
     throw error instanceof Failure ? error : unreadable(file, error);
   } finally {
@@ -60,20 +54,19 @@ export function readStoredFile(file: string, owner: OwnerRule): StoredFile | und
   }
 }
 
-/** Whether a failure of `readStoredFile` only says that the system denies us the file. */
+/** Whether `readStoredFile` failed for lack of permission. */
 export function isDenied(error: unknown): error is Failure {
   const code = error instanceof Failure ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined;
   return code === 'EACCES' || code === 'EPERM';
 }
 
-/** The failure for a file that others may write, and what in it is therefore not used. */
+/** The failure for a file that others can write; `unused` says what is not used for that reason. */
 export function writableByOthers(file: string, unused: string): Failure {
   return new Failure('local-file', `${file} is writable by others: ${unused}`, {
     hint: `check its content, then run chmod go-w ${file}`,
   });
 }
 
-/** The failure for a file that is there and makes no sense. `reason` continues «FILE is damaged: …». */
 function damaged(file: string, reason: string): Failure {
   const backup = `${resolved(file)}.bak`;
   const hint = existsSync(backup)
@@ -82,7 +75,7 @@ function damaged(file: string, reason: string): Failure {
   return new Failure('local-file', `${file} is damaged: ${reason}`, { hint });
 }
 
-/** The file itself where `file` is a link to it, so that a link stays one. */
+/** Resolves a link, so that writing keeps it. */
 export function resolved(file: string): string {
   try {
     return realpathSync(file);
@@ -91,12 +84,11 @@ export function resolved(file: string): string {
   }
 }
 
-/** A name out of a file, as a message has it: no longer than a profile's may be. */
+/** Shortens a name from a file for messages. */
 export function nameShown(name: string): string {
   return name.length > 64 ? `${name.slice(0, 64)}…` : name;
 }
 
-/** Whether a value of JSON has members. */
 export function isStoredObject(value: unknown): value is StoredObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -118,9 +110,15 @@ function unreadable(file: string, error: unknown): Failure {
   });
 }
 
-function contentOf(text: string, file: string): StoredObject {
+function parseContent(text: string, file: string): StoredObject {
   if (text === '') throw damaged(file, 'it is empty');
-  const content = parsed(text, file);
+  let content: unknown;
+  try {
+    content = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    // Not passed on: the error of Node.js quotes the text, which may be a token.
+    throw damaged(file, 'it is not JSON');
+  }
   if (!isStoredObject(content)) throw damaged(file, 'expected a JSON object');
   const { version = storedVersion } = content;
   if (typeof version !== 'number') throw damaged(file, 'version must be a number');
@@ -132,32 +130,22 @@ function contentOf(text: string, file: string): StoredObject {
   return content;
 }
 
-function parsed(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch {
-    // Node's message quotes the text, which may be a token.
-    throw damaged(file, 'it is not JSON');
-  }
-}
-
-/** What a profile sets, by the name of the setting: `baseUrl`, `site`. */
+/** The settings of a profile: `baseUrl`, `site`. */
 export type ProfileValues = Readonly<Record<string, string | boolean>>;
 
-/** A profile and its name. */
 export interface Profile {
   readonly name: string;
   readonly values: ProfileValues;
 }
 
-/** Every profile, in the order in which they were first set. */
+/** All profiles, in the order of their creation. */
 export interface Profiles {
-  /** The one that is used where none is named; undefined before the first is set. */
+  /** The default profile. */
   readonly current: string | undefined;
   readonly byName: ReadonlyMap<string, ProfileValues>;
 }
 
-/** What a profile may set to a text, and what it may switch on. Other members of the file are kept, and not used. */
+/** The settings of profiles: strings and switches. Other members of the file are kept. */
 export const profileKeys = {
   texts: [
     'baseUrl',
@@ -174,23 +162,17 @@ export const profileKeys = {
   switches: ['allowHttp', 'protected'],
 } as const;
 
-/**
- * Checks that a name can be one of a profile: a letter or a digit, then up to 63 more of them and `.`, `_`, `-`, `@`.
- *
- * @throws {Failure} usage
- */
+/** @throws {Failure} usage */
 export function checkProfileName(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@-]{0,63}$/u.test(name)) return name;
   throw new Failure(
     'usage',
     'invalid profile name: use up to 64 letters, digits, ".", "_", "-" or "@", starting with a letter or digit',
-    {
-      hint: 'such as prod, or staging.eu',
-    },
+    { hint: 'such as prod, or staging.eu' },
   );
 }
 
-/** The failure for a profile that is not there, with the name that was probably meant. */
+/** The failure for a profile that does not exist. */
 export function noSuchProfile(name: string, { byName }: Profiles, source?: string): Failure {
   const meant = nearestName(name, byName.keys());
   const names = [...byName.keys()].slice(0, 10).join(', ');
@@ -201,10 +183,9 @@ export function noSuchProfile(name: string, { byName }: Profiles, source?: strin
 }
 
 /**
- * Reads the profiles out of `config.json`.
+ * Checks the content of `config.json`.
  *
- * @param file its name, for messages
- * @throws {Failure} local-file, when a member is not what it should be
+ * @throws {Failure} local-file
  */
 export function profilesFrom(content: StoredObject, file: string): Profiles {
   const { current, profiles = {} } = content;
@@ -232,7 +213,7 @@ function valuesOf(values: unknown, path: string, file: string): ProfileValues {
   ]);
 }
 
-/** Whoever edits the file may well write a number of seconds as a number. */
+/** A number is accepted as well, for settings in seconds. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
@@ -241,22 +222,20 @@ function switchOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** A token that `auth login` stored, and the only place that it may be sent to. */
+/** A stored token, and the only origin that it is sent to. */
 export interface Credential {
-  /** Scheme, host and port: `https://lists.example`. */
+  /** `https://lists.example` */
   readonly origin: string;
   readonly token: string;
 }
 
-/** Tokens by the name of their profile. */
-export type Credentials = ReadonlyMap<string, Credential>;
-
 /**
- * Reads the tokens out of `credentials.json`.
+ * Checks the content of `credentials.json`.
  *
- * @throws {Failure} local-file, when a member is not what it should be; no message repeats what may be a token
+ * @returns the tokens by profile
+ * @throws {Failure} local-file, without the tokens
  */
-export function credentialsFrom(content: StoredObject, file: string): Credentials {
+export function credentialsFrom(content: StoredObject, file: string): ReadonlyMap<string, Credential> {
   const { tokens = {} } = content;
   if (!isStoredObject(tokens)) throw damaged(file, 'tokens must be an object');
   return new Map(
@@ -268,35 +247,35 @@ export function credentialsFrom(content: StoredObject, file: string): Credential
   );
 }
 
-/** Where the settings are. */
+/** The paths of the settings. */
 export interface SettingsFiles {
   readonly directory: string;
   readonly config: string;
   readonly credentials: string;
 }
 
-/** The kept settings of one user. */
+/** The settings of a user; files are read when they are needed. */
 export interface UserSettings {
-  /** Undefined where there is no home to keep them in. */
+  /** Undefined without a home directory. */
   readonly files: SettingsFiles | undefined;
-  /** @throws {Failure} local-file, when the file cannot be read or makes no sense */
+  /** @throws {Failure} local-file */
   profiles(): Profiles;
-  /** @throws {Failure} local-file, as `profiles`, and when the file is another user's */
-  credentials(): Credentials;
-  /** Whether others may read the tokens; asks only the file that was read already. */
+  /** @throws {Failure} local-file */
+  credentials(): ReadonlyMap<string, Credential>;
+  /** Whether others can read the tokens, once they were read. */
   areCredentialsLoose(): boolean;
-  /** Whether others may write the profiles; asks only the file that was read already. */
+  /** Whether others can write the profiles, once they were read. */
   areProfilesOpen(): boolean;
 }
 
-/** Makes the settings of the user who runs listctl; reads nothing yet. */
+/** Opens the settings of the user who runs listctl. */
 export function openUserSettings(host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'uid'>): UserSettings {
   const { uid } = host;
   const directory = findConfigDirectory(host);
   const files = directory === undefined ? undefined : settingsFilesIn(directory);
   let profiles: Profiles | undefined;
   let areProfilesOpen = false;
-  let credentials: { readonly tokens: Credentials; readonly isLoose: boolean } | undefined;
+  let credentials: { readonly tokens: ReadonlyMap<string, Credential>; readonly isLoose: boolean } | undefined;
   const readCredentials = () => {
     const stored = files && readStoredFile(files.credentials, { uid, isSecret: true });
     if (!files || !stored) return { tokens: new Map<string, never>(), isLoose: false };

@@ -1,32 +1,28 @@
-/** One setting: what it is set to, and by whom. */
+/** Settings: where their values come from, and how they are parsed. */
 import { Failure } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
 
-/** A value, and the place it came from in the user's words: `--site`, `LISTCTL_SITE`, `the default`. */
+/** A value and its source: `--site`, `LISTCTL_SITE`, `the default`. */
 export interface Setting<T> {
   readonly value: T;
   readonly source: string;
 }
 
-/** How one setting is named and read. */
+/** The names and the parser of a setting. */
 export interface Definition<T> {
   /** The long flag: `--site`. */
   readonly flag: string;
   readonly variable?: string;
-  /**
-   * Turns the text into a value.
-   *
-   * @throws {InvalidValue} saying what was expected
-   */
+  /** @throws {InvalidValue} */
   readonly parse: (text: string) => T;
-  /** As `parse`, where what is typed for one run may be more than what is kept for many. */
+  /** Parses the flag, if it accepts more than files and variables. */
   readonly parseTyped?: (text: string) => T;
 }
 
-/** Thrown by a definition's `parse`: the message says what is expected, and never repeats what may be secret. */
+/** Thrown by parsers; the message says what was expected. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
-  /** The value, where it may be shown. */
+  /** The value, unless it may be secret. */
   readonly text: string | undefined;
 
   constructor(message: string, text?: string) {
@@ -35,33 +31,33 @@ export class InvalidValue extends Error {
   }
 }
 
-/** What the user typed, by long flag; undefined where a flag was not given. */
+/** What was typed, by long flag. */
 export type FlagTexts = Readonly<Record<string, string | undefined>>;
 
-/** One place where several settings are kept: a profile, or a project file. */
+/** A profile or a project file. */
 export interface Layer {
-  /** In the user's words: `profile prod`. */
+  /** `profile prod` */
   readonly source: string;
-  /** What it sets by the flag's name in camelCase: `baseUrl`. */
+  /** The value by the flag's name in camelCase: `baseUrl`. */
   text(key: string): string | undefined;
 }
 
-/** Where settings may come from, beside what was typed; each layer is read when nothing above it has the value. */
+/** The sources of settings; a file is read only if no source above it has the value. */
 export interface SettingSources {
   readonly flags: FlagTexts;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The profile that `--profile` names. */
+  /** The profile of --profile. */
   readonly named?: () => Layer | undefined;
   readonly project?: () => Layer | undefined;
-  /** The profile that is used where none is named. */
+  /** The default profile. */
   readonly fallback?: () => Layer | undefined;
 }
 
 /**
- * Finds the value of a setting: the flag wins over the profile that was named, that over the environment, the project
- * file and the default profile. An empty variable counts as unset.
+ * Finds the value of a setting: of the flag, the profile of --profile, the environment, the project file or the default
+ * profile. An empty variable counts as unset.
  *
- * @throws {Failure} usage, naming the source whose value is malformed; and as the layers that had to be read
+ * @throws {Failure} usage, with the source of an invalid value; as the files that are read
  */
 export function findSetting<T>(definition: Definition<T>, sources: SettingSources): Setting<T> | undefined {
   const { flag, variable, parseTyped = definition.parse } = definition;
@@ -103,21 +99,20 @@ function read<T>(
   }
 }
 
-/** Seconds as they are typed, as milliseconds: `1.5` is 1500. At most a day: longer is taken for a slip. */
+/** Parses seconds to milliseconds: `1.5` is 1500. */
 export function parseSeconds(text: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (seconds > 0 && seconds <= 86_400) return Math.ceil(seconds * 1000);
   throw new InvalidValue('expected a number of seconds, more than 0 and at most 86400', text);
 }
 
-/** Names with commas between them, each once. */
+/** Parses a comma-separated list of names. */
 export function parseNames(text: string): readonly string[] {
   const names = text.split(',').map((name) => name.trim());
   if (names.every((name) => name !== '') && new Set(names).size === names.length) return names;
   throw new InvalidValue('expected names with commas between them, each once, such as id,Title', text);
 }
 
-/** One of a few words. */
 export function parseOneOf<const T extends string>(words: readonly T[]): (text: string) => T {
   return (text) => {
     const word = words.find((each) => each === text);
@@ -126,15 +121,15 @@ export function parseOneOf<const T extends string>(words: readonly T[]): (text: 
   };
 }
 
-/** Where the service is: an address on a network, or the embedded one and its directory (undefined: the default one). */
+/** The address of a service; the built-in one has a directory, undefined for the default. */
 export type Address =
   | { readonly kind: 'http'; readonly url: URL }
   | { readonly kind: 'local'; readonly directory: string | undefined };
 
 /**
- * Reads a base address: everything before `/sites/`, the version segment included (rulings, "Paths and ids").
+ * Parses a base URL: everything before `/sites/`, with the version segment.
  *
- * @throws {InvalidValue} that never repeats the text: an address may hold a password
+ * @throws {InvalidValue} without the text, which may contain a password
  */
 export function parseAddress(text: string): Address {
   if (text.startsWith('local:')) return { kind: 'local', directory: text.slice('local:'.length) || undefined };
@@ -150,14 +145,13 @@ export function parseAddress(text: string): Address {
   return { kind: 'http', url };
 }
 
-/** The address in force: `--base-url` and whatever stands for it. */
 export const addressSetting: Definition<Address> = {
   flag: '--base-url',
   variable: 'LISTCTL_BASE_URL',
   parse: parseAddress,
 };
 
-/** What a stored token is bound to: scheme, host and port; for the built-in service, which takes none, `local:`. */
+/** The origin that a stored token is for. */
 export function originOf(address: Address): string {
   return address.kind === 'http' ? address.url.origin : 'local:';
 }
@@ -166,16 +160,12 @@ function urlOf(text: string): URL | undefined {
   try {
     return new URL(text);
   } catch {
-    // Node's error holds the whole text, password included: it goes no further.
+    // Not passed on: the error of Node.js contains the text, which may contain a password.
     return undefined;
   }
 }
 
-/**
- * Refuses an address that would send the token through a network in clear.
- *
- * @throws {Failure} usage
- */
+/** @throws {Failure} usage, for plain http to another machine */
 export function refuseOpenHttp(address: Address, allowHttp: boolean): void {
   const isOpen = address.kind === 'http' && address.url.protocol === 'http:' && !isLoopback(address.url);
   if (!isOpen || allowHttp) return;
@@ -184,7 +174,7 @@ export function refuseOpenHttp(address: Address, allowHttp: boolean): void {
   });
 }
 
-/** An address in words: without a slash at its end. */
+/** Formats an address without a slash at its end. */
 export function addressText(address: Address): string {
   if (address.kind === 'http') return address.url.origin + address.url.pathname.replace(/\/$/, '');
   return `local:${address.directory ?? ''}`;

@@ -1,4 +1,4 @@
-/** Where each setting of one run may come from: what was typed, and what the user, the project and the environment keep. */
+/** The sources of the settings of one run. */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
@@ -15,23 +15,19 @@ import {
 } from './read-settings.ts';
 import { addressSetting, type FlagTexts, findSetting, type Layer, originOf, type SettingSources } from './setting.ts';
 
-/** What a project file sets, and which one it is. */
+/** A project file: `.listctl.json`. */
 export interface ProjectFile {
   readonly file: string;
   readonly values: Readonly<Record<string, string>>;
 }
 
-/**
- * All that a project file may say. Who gives a user a directory must not choose where the user's token goes: an address
- * or a command there is refused.
- */
+/** The settings of a project file: not an address, so that its author cannot choose where the token is sent. */
 const allowed: ReadonlySet<string> = new Set(['site', 'list', 'output']);
 
 /**
- * Finds the nearest project file, in the directory where listctl was started or above it.
+ * Finds the project file in the current directory or above it.
  *
- * @throws {Failure} naming the file: local-file, when it is damaged or another user's, or everybody may write it; usage,
- *   when it sets something that it may not
+ * @throws {Failure} local-file, if it is damaged, another user's or writable by all; usage, if a setting is not allowed
  */
 export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>): ProjectFile | undefined {
   if (cwd === '') return undefined;
@@ -44,10 +40,10 @@ export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>): Projec
 
 function isThere(file: string): boolean {
   try {
-    // A pipe by that name would be waited for.
+    // Reading a pipe would wait.
     return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
-    // A directory above that may not be looked into holds no file for this user.
+    // Without permission there is no file for this user.
     return false;
   }
 }
@@ -71,11 +67,11 @@ function readProjectFile(file: string, uid: number | undefined): ProjectFile {
   return { file, values: Object.fromEntries(values) };
 }
 
-/** The profile of a run, and who chose it. */
+/** The profile of a run. */
 export interface ChosenProfile extends Profile {
   /** `--profile`, `LISTCTL_PROFILE` or `profile use`. */
   readonly chosenBy: string;
-  /** `--profile` named it: it stands above the environment, and its name was meant. */
+  /** Whether it is that of --profile, which overrides the environment. */
   readonly isNamed: boolean;
 }
 
@@ -83,23 +79,22 @@ export interface ChosenProfile extends Profile {
 export interface Sources extends SettingSources {
   readonly user: UserSettings;
   /**
-   * The profile of the run: the named one, else the default one. Undefined where there is none, and where the system
-   * denies us the file that would tell the default one.
+   * The profile of --profile, or the default one; undefined if there is none, or it cannot be read for lack of permission.
    *
-   * @throws {Failure} usage, when a profile was named that is not there; local-file, when the settings make no sense
+   * @throws {Failure} usage, for an unknown profile; local-file
    */
   profile(): ChosenProfile | undefined;
-  /** Why the default profile is not known, where the system denies us the file. */
+  /** The error, if the default profile could not be read for lack of permission. */
   deniedBecause(): Error | undefined;
 }
 
-/** What a profile says of its own service; of another one, which was named elsewhere, it says nothing. */
-const saidOfService: ReadonlySet<string> = new Set(['idempotency', 'allowHttp', 'caFile']);
+/** Settings of a profile that apply only to its own service. */
+const serviceSettings: ReadonlySet<string> = new Set(['idempotency', 'allowHttp', 'caFile']);
 
 /**
- * Puts the sources together; files are read when something in them is asked for.
+ * Makes the sources; files are read when they are needed.
  *
- * @param mayCreateProfile the profile that `--profile` names need not be there: the command makes it
+ * @param mayCreateProfile whether the profile of --profile need not exist
  */
 export function openSources(
   flags: FlagTexts,
@@ -117,7 +112,7 @@ export function openSources(
   const layerOf = (profile: ChosenProfile | undefined): Layer | undefined =>
     profile && {
       source: `profile ${profile.name}`,
-      text: (key) => (saidOfService.has(key) && !isFor(profile, sources) ? undefined : textOf(profile.values[key])),
+      text: (key) => (serviceSettings.has(key) && !isFor(profile, sources) ? undefined : textOf(profile.values[key])),
     };
   const sources: Sources = {
     flags,
@@ -130,16 +125,13 @@ export function openSources(
       project ??= { layer: projectLayer(host) };
       return project.layer;
     },
-    // Who names a profile means it and no other: what it leaves open is not taken from a third place.
+    // With --profile, the default profile is not used at all.
     fallback: () => (flags['--profile'] === undefined ? layerOf(choose().profile) : undefined),
   };
   return sources;
 }
 
-/**
- * Whether requests of this run go to the service that the profile is for: its address has the same origin, or it
- * names none.
- */
+/** Whether the requests of this run go to the service of the profile. */
 export function isFor({ values }: Profile, sources: SettingSources): boolean {
   const { baseUrl } = values;
   if (typeof baseUrl !== 'string') return true;
@@ -147,7 +139,6 @@ export function isFor({ values }: Profile, sources: SettingSources): boolean {
   return address === undefined || originOf(address) === originOfText(baseUrl);
 }
 
-/** The origin of an address as a profile keeps it; undefined where it is malformed. */
 function originOfText(baseUrl: string): string | undefined {
   try {
     return originOf(addressSetting.parse(baseUrl));
@@ -175,7 +166,7 @@ function chooseProfile(
     const { current } = user.profiles();
     return { profile: current === undefined ? undefined : find(current, 'profile use') };
   } catch (error) {
-    // What the environment says is enough for many a command.
+    // The environment may be enough.
     if (isDenied(error)) return { profile: undefined, denied: error };
     throw error;
   }

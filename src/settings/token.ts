@@ -1,4 +1,4 @@
-/** The token: whose it is, where it may go, and what can be shown of it. */
+/** The token: where it comes from, and which service it may be sent to. */
 import { readFileSync, statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
 import { unreadable } from '../core/files.ts';
@@ -9,25 +9,24 @@ import { type ChosenProfile, isFor, type Sources } from './sources.ts';
 /** A bearer token, and where it came from. */
 export interface Token {
   readonly value: string;
-  /** In the user's words: `LISTCTL_TOKEN`, `profile prod (auth login)`. */
+  /** `LISTCTL_TOKEN`, `profile prod (auth login)` */
   readonly source: string;
-  /** Reads it again after the service refused it, where a file or a command may give another one by now. */
+  /** Reads it again after the service rejected it, from a file or a command. */
   readonly renew?: () => Promise<Token>;
-  /** What the user should know about how it is kept. */
+  /** A warning about how it is stored. */
   readonly warning?: string;
 }
 
-/** Runs a token command and resolves to what it printed; `name` is for messages. */
+/** Runs a token command and resolves to its output; `name` is for messages. */
 export type RunTokenCommand = (command: string, name: string) => Promise<string>;
 
-/** What is shorter, in characters, can be guessed, and is found by chance in the texts in which it is masked. */
+/** A shorter token could be guessed, and would be masked in unrelated texts. */
 export const shortestToken = 8;
 
 /**
- * Checks that a token can be sent in a header: at least 8 characters of printable ASCII without spaces, one trailing
- * newline removed (RFC 6750, section 2.1).
+ * Checks that a token can be sent in a header (RFC 6750, section 2.1), without one trailing newline.
  *
- * @throws {Failure} usage, naming the source; the token itself is not repeated
+ * @throws {Failure} usage, without the token
  */
 export function checkToken(text: string, source: string): Token {
   const value = text.replace(/\r?\n$/, '');
@@ -38,26 +37,24 @@ export function checkToken(text: string, source: string): Token {
   });
 }
 
-/** What is wrong with a token, without repeating it: `has spaces, …`; undefined for a good one. */
+/** The problem with an invalid token, without its text: `has spaces, …`. */
 export function problemWithToken(value: string): string | undefined {
   if (value === '') return 'is empty';
   if (!/^[\x21-\x7e]+$/.test(value)) return 'has spaces, control characters or non-ASCII characters';
   return value.length < shortestToken ? `is shorter than ${shortestToken} characters` : undefined;
 }
 
-/** The last four characters, to tell one token from another; none of one that is short enough to guess the rest. */
+/** The last four characters, if the rest is long enough not to be guessed. */
 export function endOf({ value }: Token): string | undefined {
   return value.length < 20 ? undefined : value.slice(-4);
 }
 
 /**
- * Finds the token for an address: the named profile's, `LISTCTL_TOKEN`, the content of the file `LISTCTL_TOKEN_FILE`,
- * what `LISTCTL_TOKEN_COMMAND` prints, the default profile's. A profile's is the stored one, else what its
- * `token-command` prints.
+ * Finds the token for an address: that of the profile of --profile, of `LISTCTL_TOKEN`, `LISTCTL_TOKEN_FILE` or
+ * `LISTCTL_TOKEN_COMMAND`, or of the default profile. A profile has a stored token, or a `token-command`.
  *
- * @throws {Failure} credentials, when the profile's token is for another origin, or a command gives none; usage,
- *   when a token has characters that no token has; local-file, when a file with one cannot be read, or others may write
- *   the one that says what to run
+ * @throws {Failure} credentials, if the profile's token is for another origin, or a command fails; usage, for an
+ *   invalid token; local-file, if a file is unreadable, or others can write the one with the command
  */
 export async function findToken(
   address: Address | undefined,
@@ -93,7 +90,7 @@ async function profileToken(
   }
   const { tokenCommand: command } = values;
   if (typeof command !== 'string') return undefined;
-  // An address from elsewhere must not draw a token out of the command that belongs to this one.
+  // An address from elsewhere must not get the token of this service.
   if (address !== undefined && !isFor(profile, sources)) {
     throw otherOrigin(`the token-command of profile ${name} is for the URL of that profile`, address);
   }
@@ -112,7 +109,7 @@ async function commandToken(command: string, name: string, source: string, run: 
 
 function fileToken(file: string): Token {
   const token = checkToken(readTokenFile(file), `LISTCTL_TOKEN_FILE (${file})`);
-  // A pipe gives its token once, and would be waited for.
+  // A pipe contains the token only once.
   const canRenew = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   return canRenew ? { ...token, renew: async () => fileToken(file) } : token;
 }

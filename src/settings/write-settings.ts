@@ -1,4 +1,4 @@
-/** Changes of the user's settings. `import()` this where something is written: it brings conf. */
+/** Changes the user's settings. Wraps conf; to be loaded for writing alone. */
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import Conf from 'conf';
@@ -22,11 +22,9 @@ import {
 } from './read-settings.ts';
 
 /**
- * Replaces the content of a JSON file. What conf says on success is not enough: it takes a write that was cut short
- * for a whole one (reliability, fact 1), so whoever calls this looks at what is there afterwards.
+ * Replaces the content of a JSON file. The caller checks the result, since conf does not notice a short write.
  *
- * @param file in a directory that is there; what it holds now must be JSON
- * @param text the JSON text of `content`, exactly as it is to be written
+ * @param text the text of `content`
  */
 function writeConfFile(file: string, content: Readonly<Record<string, unknown>>, text: string): void {
   const extension = extname(file);
@@ -42,57 +40,35 @@ function writeConfFile(file: string, content: Readonly<Record<string, unknown>>,
   conf.store = { ...content };
 }
 
-/** How a settings file is kept. */
-export interface KeepOptions {
-  /** Whether the version before stays beside it, as `.bak`; of secrets there is one copy. */
-  readonly keepsBackup: boolean;
-}
-
 /**
- * Makes the directory of the settings, closed to others; one that is there stays as it is, since it may be shared.
+ * Replaces a settings file, with mode 0600. The caller holds the lock and has checked the current content.
  *
- * @throws {Failure} local-file
+ * @param keepBackup whether the previous version is kept; of secrets there is one copy
+ * @throws {Failure} local-file, if it cannot be written, and the file is unchanged; or if the backup cannot be removed
  */
-function makeSettingsDirectory(directory: string): void {
-  tryToWrite(directory, () => makePrivateDirectory(directory));
-}
-
-/**
- * Replaces a settings file, mode 0600; a link to it stays one. The caller holds the lock and has seen that what is
- * there now is good.
- *
- * @throws {Failure} local-file, when it could not be written, and the file is then byte for byte what it was; or when
- *   it was, and the copy of the version before cannot be removed
- */
-function replaceKeptFile(file: string, content: StoredObject, { keepsBackup }: KeepOptions): void {
+function replaceSettingsFile(file: string, content: StoredObject, keepBackup: boolean): void {
   const target = resolved(file);
   const backup = `${target}.bak`;
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
   tryToWrite(file, () => {
-    removeStrays(target);
+    removeTemporaryFiles(target);
     const hadBefore = copyWhole(target, backup);
     try {
       writeConfFile(target, content, text);
-      if (readFileSync(target, 'utf8') !== text) throw shortWrite();
+      if (readFileSync(target, 'utf8') !== text) {
+        throw Object.assign(new Error('short write'), { code: 'ENOSPC' });
+      }
       fileIo.syncDirectory(dirname(target));
     } catch (error) {
-      putBack(target, backup, hadBefore);
-      tidy(target);
-      if (!keepsBackup) quietly(() => rmSync(backup, { force: true }));
+      restore(target, backup, hadBefore);
+      ignoreErrors(() => removeTemporaryFiles(target));
+      if (!keepBackup) ignoreErrors(() => rmSync(backup, { force: true }));
       throw error;
     }
   });
-  tidy(target);
-  if (!keepsBackup) removeCopy(file, backup);
-}
-
-/** What is left lying is no reason to call a file unwritten that is written: the next writer takes it away. */
-function tidy(target: string): void {
-  quietly(() => removeStrays(target));
-}
-
-/** The file is the new one by now, and says so, whatever becomes of the copy; but nobody keeps one unknowingly. */
-function removeCopy(file: string, backup: string): void {
+  // The next writer removes what is left.
+  ignoreErrors(() => removeTemporaryFiles(target));
+  if (keepBackup) return;
   try {
     rmSync(backup, { force: true });
   } catch (error) {
@@ -103,11 +79,11 @@ function removeCopy(file: string, backup: string): void {
   }
 }
 
-/** Copies a file so that the copy is whole and on the disk, or is not there; false where there is nothing to copy. */
+/** Copies a file as a whole; false if there is none. */
 function copyWhole(file: string, copy: string): boolean {
   const bytes = readIfThere(file);
   if (bytes === undefined) {
-    // A copy without its file is from before somebody removed that.
+    // The file was removed since the copy was made.
     rmSync(copy, { force: true });
     return false;
   }
@@ -115,8 +91,8 @@ function copyWhole(file: string, copy: string): boolean {
   return true;
 }
 
-/** Undoes what conf did, if it did anything: a rename needs no room on a full disk. */
-function putBack(target: string, backup: string, hadBefore: boolean): void {
+/** Restores the previous file with a rename, which needs no space on a full disk. */
+function restore(target: string, backup: string, hadBefore: boolean): void {
   const isUntouched = hadBefore && readIfThere(target)?.equals(readFileSync(backup)) === true;
   if (isUntouched) return;
   if (hadBefore) renameSync(backup, target);
@@ -124,8 +100,8 @@ function putBack(target: string, backup: string, hadBefore: boolean): void {
   fileIo.syncDirectory(dirname(target));
 }
 
-/** Removes what a writer that was killed left behind: conf's and our own half-written files (reliability, P06). */
-function removeStrays(target: string): void {
+/** Removes the temporary files of a writer that was killed, conf's and our own (docs/faults.md, P06). */
+function removeTemporaryFiles(target: string): void {
   const directory = dirname(target);
   const names = [`${basename(target)}.tmp-`, `${basename(target)}.bak.tmp-`];
   for (const name of readdirSync(directory)) {
@@ -142,16 +118,12 @@ function readIfThere(file: string): Buffer | undefined {
   }
 }
 
-function quietly(work: () => void): void {
+function ignoreErrors(work: () => void): void {
   try {
     work();
   } catch {
-    // What matters has been done, or is told.
+    // The file itself is written, or its error is reported.
   }
-}
-
-function shortWrite(): NodeJS.ErrnoException {
-  return Object.assign(new Error('it was not written whole'), { code: 'ENOSPC' });
 }
 
 function tryToWrite(file: string, work: () => unknown): void {
@@ -165,23 +137,18 @@ function tryToWrite(file: string, work: () => unknown): void {
   }
 }
 
-/** The settings as they are to be: a change edits this in place. Members that listctl does not know stay in it. */
+/** The settings, to be edited in place. Unknown members are kept. */
 export interface SettingsDraft {
   current: string | undefined;
   readonly profiles: Map<string, Record<string, unknown>>;
   readonly tokens: Map<string, Credential>;
 }
 
-/** How long another listctl is waited for, in milliseconds: writing takes one a few of them. */
-const lockWaitMs = 10_000;
-
 /**
- * Reads the settings, lets `change` edit them, and writes what changed, so that of two who do this at once neither
- * loses anything. Where `change` throws nothing is written.
+ * Changes the settings under their lock. If `change` throws, nothing is written.
  *
- * @returns what `change` gave, and where the settings are
- * @throws {Failure} local-file, when a file is damaged or cannot be written: it is then as it was; locked, when others
- *   keep writing
+ * @returns the result of `change`, and the paths of the settings
+ * @throws {Failure} local-file, and the file is unchanged; locked
  */
 export async function changeSettings<T>(
   host: Host,
@@ -193,8 +160,9 @@ export async function changeSettings<T>(
       hint: 'set LISTCTL_CONFIG_DIR to a directory for the settings',
     });
   }
-  makeSettingsDirectory(files.directory);
-  const lock = await takeLock(`${files.config}.lock`, { waitMs: lockWaitMs }, host);
+  // An existing directory keeps its mode, since it may be shared.
+  tryToWrite(files.directory, () => makePrivateDirectory(files.directory));
+  const lock = await takeLock(`${files.config}.lock`, { waitMs: 10_000 }, host);
   try {
     return { result: changeLocked(files, host.uid, change), files };
   } finally {
@@ -206,7 +174,7 @@ function changeLocked<T>(files: SettingsFiles, uid: number | undefined, change: 
   const config = readStoredFile(files.config, { uid, isSecret: false });
   const credentials = readStoredFile(files.credentials, { uid, isSecret: true });
   const draft: SettingsDraft = {
-    // What they give is not used here, but they refuse what is damaged.
+    // Parsed as well to refuse a damaged file.
     current: profilesFrom(config?.content ?? {}, files.config).current,
     profiles: new Map(membersOf(config, 'profiles')),
     tokens: new Map(credentialsFrom(credentials?.content ?? {}, files.credentials)),
@@ -222,12 +190,12 @@ function write(
   file: string,
   before: StoredFile | undefined,
   members: Record<string, unknown>,
-  keepsBackup: boolean,
+  keepBackup: boolean,
 ): void {
   const isNothing = before === undefined && Object.values(members).every(isEmpty);
   const content = { version: storedVersion, ...before?.content, ...members };
   if (isNothing || JSON.stringify(content) === JSON.stringify(before?.content)) return;
-  replaceKeptFile(file, content, { keepsBackup });
+  replaceSettingsFile(file, content, keepBackup);
 }
 
 function isEmpty(member: unknown): boolean {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import {
-  dataDirectory,
   findConfigDirectory,
   findRunsDirectory,
   runsDirectory,
@@ -31,7 +30,7 @@ test.each([
   { env: { HOME: '/h' }, platform: 'darwin', directory: '/h/Library/Application Support/listctl' },
   { env: { LOCALAPPDATA: '/l' }, platform: 'win32', directory: '/l/listctl/Data' },
 ] as const)('data is kept in $directory', ({ env, platform, directory }) => {
-  expect(dataDirectory(hostWith(env, platform))).toBe(directory);
+  expect(storeDirectory(undefined, hostWith(env, platform))).toBe(`${directory}/local`);
 });
 
 test.each<Env>([
@@ -40,7 +39,7 @@ test.each<Env>([
 ])('of %j nothing counts: the passwd entry does, and without one there is no home', (env) => {
   const listed = hostWith(env, 'linux', '/home/me');
   expect(findConfigDirectory(listed)).toBe('/home/me/.config/listctl');
-  expect(dataDirectory(listed)).toBe('/home/me/.local/share/listctl');
+  expect(storeDirectory(undefined, listed)).toBe('/home/me/.local/share/listctl/local');
   expect(runsDirectory(listed)).toBe('/home/me/.local/state/listctl/runs');
   for (const host of [hostWith(env), hostWith(env, 'linux', ''), hostWith(env, 'win32'), hostWith(env, 'darwin')]) {
     expect(findConfigDirectory(host)).toBeUndefined();
