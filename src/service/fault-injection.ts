@@ -1,57 +1,55 @@
-/** Delays, throttling and failures injected into the service, to test scripts against. */
+/** Injects delays, throttling and failures into the service, to test scripts. */
 import type { ListItemService } from './handle.ts';
 import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } from './message.ts';
 
 /** The faults to inject. */
 export interface InjectedFaults {
-  /** Milliseconds that each answer waits. */
+  /** The delay of each response. */
   readonly latencyMs?: number | undefined;
-  /** Maximum requests per second; further ones get 429. */
+  /** The maximum rate; further requests get 429. */
   readonly throttlePerSecond?: number | undefined;
-  /** The share of the requests that fail, 0 to 1: half of them before anything is done, half after. */
+  /** The share of requests that fail, 0 to 1: half before they take effect, half after. */
   readonly failRate?: number | undefined;
-  /** Makes the same requests fail again; without it they are others every time. */
+  /** Makes the failures reproducible. */
   readonly seed?: number | undefined;
 }
 
-/** The clock that fault injection uses. */
-export interface FaultClock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Resolves after so many milliseconds, or at once when there is no time left to wait. */
-  wait(ms: number): Promise<void>;
-}
-
-/** A service whose connection may break: undefined is a request that is never answered. */
+/** A service whose connection may break: then the response is undefined. */
 export type FaultyService = (request: ServiceRequest) => Promise<ServiceResponse | undefined>;
 
-/** An ambiguous status, or a broken connection. */
-type Fault = 500 | 503 | 504 | 'reset';
+const faultsBefore = [500, 503, 'reset'] as const;
+const faultsAfter = [500, 504, 'reset'] as const;
 
-const faultsBefore: readonly Fault[] = [500, 503, 'reset'];
-const faultsAfter: readonly Fault[] = [500, 504, 'reset'];
-
-/** Injects faults into a service: half of the failures come before the request takes effect, half after. */
-export function injectFaults(service: ListItemService, day: InjectedFaults, clock: FaultClock): FaultyService {
-  const { latencyMs = 0, throttlePerSecond, failRate = 0, seed } = day;
+/**
+ * Injects faults into a service.
+ *
+ * @param clock `now` in milliseconds since 1970; `wait` resolves after a delay, or at once when the server ends
+ */
+export function injectFaults(
+  service: ListItemService,
+  faults: InjectedFaults,
+  clock: { readonly now: () => number; readonly wait: (ms: number) => Promise<void> },
+): FaultyService {
+  const { latencyMs = 0, throttlePerSecond, failRate = 0, seed } = faults;
   const throttle = throttlePerSecond === undefined ? undefined : tokenBucket(throttlePerSecond, clock.now());
   const random = seed === undefined ? Math.random : randomFrom(seed);
-  const answerTo: FaultyService = async (request) => {
+  const respond: FaultyService = async (request) => {
     const waitMs = throttle?.(clock.now()) ?? 0;
     if (waitMs > 0) return throttled(waitMs);
-    // Always as many draws for a request, so that the next one's luck does not depend on this one's.
+    // Three draws for each request, so that the failures depend only on its number.
     const [luck, time, choice] = [random(), random(), random()];
     if (luck >= failRate) return service(request);
     const isBefore = time < 0.5;
     if (!isBefore) await service(request);
-    const faults = isBefore ? faultsBefore : faultsAfter;
-    return failed(faults[Math.floor(choice * faults.length)] ?? 'reset');
+    const fault = (isBefore ? faultsBefore : faultsAfter)[Math.floor(choice * 3)] ?? 'reset';
+    if (fault === 'reset') return undefined;
+    return errorResponse(new Refusal(fault, 'injected failure (serve --fail-rate)'));
   };
-  if (latencyMs === 0) return answerTo;
+  if (latencyMs === 0) return respond;
   return async (request) => {
-    const answer = await answerTo(request);
+    const response = await respond(request);
     await clock.wait(latencyMs);
-    return answer;
+    return response;
   };
 }
 
@@ -60,21 +58,17 @@ function throttled(waitMs: number): ServiceResponse {
   return errorResponse(new Refusal(429, 'too many requests (serve --throttle)', headers));
 }
 
-function failed(fault: Fault): ServiceResponse | undefined {
-  return fault === 'reset' ? undefined : errorResponse(new Refusal(fault, 'injected failure (serve --fail-rate)'));
-}
-
 /**
- * Lets `perSecond` requests through in a second, a tenth of them (at least one) in one burst.
+ * A token bucket that holds a tenth of a second's requests, at least one.
  *
- * @returns for a request at this time, milliseconds until one may pass; 0 when this one does
+ * @returns takes a token, and returns 0; or the milliseconds until there is one
  */
 function tokenBucket(perSecond: number, startedAt: number): (now: number) => number {
   const size = Math.max(1, Math.floor(perSecond / 10));
   let tokens = size;
   let filledAt = startedAt;
   return (now) => {
-    // A clock that is set back must not take tokens away.
+    // The clock may be set back.
     tokens = Math.min(size, tokens + (Math.max(0, now - filledAt) * perSecond) / 1000);
     filledAt = now;
     if (tokens < 1) return ((1 - tokens) * 1000) / perSecond;
@@ -83,7 +77,7 @@ function tokenBucket(perSecond: number, startedAt: number): (now: number) => num
   };
 }
 
-/** Numbers from 0 up to 1, the same for the same seed: mulberry32 (Tommy Ettinger, public domain). */
+/** mulberry32 (Tommy Ettinger, public domain): numbers from 0 up to 1. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

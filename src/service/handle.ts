@@ -1,6 +1,6 @@
-/** The built-in service: methods, statuses and idempotency keys (service-1, service-2). */
+/** The built-in service: paths, methods, statuses and idempotency keys. */
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, type ListRef } from '../core/item.ts';
+import { checkId, type Fields, type ListRef, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';
 import {
   addItem,
@@ -18,19 +18,18 @@ import {
 } from './message.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** The largest body of a request or response, in bytes (responses-1). */
+/** The largest body of a request or response. */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
-/** As long as an id can get. */
 const longestId = String(Number.MAX_SAFE_INTEGER);
 
-/** JSON is UTF-8 (RFC 8259, section 8.1, which lets a reader ignore a byte order mark): nothing else is guessed at. */
+/** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The fields that a create or an update sends.
+ * Parses the body of a create or an update.
  *
- * @throws {Refusal} 413, 415, or 400 when the body is not `{"fields": {…}}` in UTF-8 with nothing beside
+ * @throws {Refusal} 413, 415, or 400 if it is not `{"fields": {…}}`
  */
 function parseFields(request: ServiceRequest): Fields {
   if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
@@ -47,28 +46,27 @@ function parseFields(request: ServiceRequest): Fields {
 /** Merges `changes` into the fields: existing ones keep their position, null removes one. */
 function changedFields(fields: Fields, changes: Fields): Fields {
   const added = Object.entries(changes).filter(([name]) => !Object.hasOwn(fields, name));
-  const changed = Object.entries(fields).map(([name, value]) => [name, ownMember(changes, name) ?? value] as const);
-  return objectFrom([...changed, ...added].filter(([name]) => ownMember(changes, name) !== null));
+  const changed = Object.entries(fields).map(([name, value]) => [name, ownField(changes, name) ?? value] as const);
+  return objectFrom([...changed, ...added].filter(([name]) => ownField(changes, name) !== null));
 }
 
 /**
- * The fields as the text that is stored.
+ * Formats fields for the store.
  *
- * @throws {Refusal} 413, when an answer that holds them would be more than its reader takes
+ * @throws {Refusal} 413, if a response with them would be too large for its reader
  */
 function storedFields(fields: Fields): string {
   const text = printJson(fields);
-  const answer = itemBody(longestId, text);
-  if (Buffer.byteLength(answer) > maxBodyBytes) throw new Refusal(413, 'the item would be over 8 MiB');
+  const body = itemBody(longestId, text);
+  if (Buffer.byteLength(body) > maxBodyBytes) throw new Refusal(413, 'the item would be over 8 MiB');
   try {
-    parseJson(answer);
+    parseJson(body);
   } catch (error) {
     throw new Refusal(413, `the item would be too large: ${reasonOf(error)}`);
   }
   return text;
 }
 
-/** An item as the document shows it, from its fields as they are stored. */
 function itemBody(id: string, fields: string): string {
   return `{"id":${JSON.stringify(id)},"fields":${fields}}`;
 }
@@ -83,11 +81,6 @@ function jsonFrom(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** A name that every object inherits, like `constructor`, is a field only where it was sent. */
-function ownMember(members: Fields, name: string): JsonValue | undefined {
-  return Object.hasOwn(members, name) ? members[name] : undefined;
-}
-
 function reasonOf(error: unknown): string {
   return error instanceof SyntaxError ? error.message.slice(0, 200) : String(error);
 }
@@ -96,10 +89,10 @@ function reasonOf(error: unknown): string {
 const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
 
 /**
- * Refuses a request that was made for another state of the item (RFC 9110, section 13.1.1).
+ * Checks `If-Match` (RFC 9110, section 13.1.1).
  *
- * @param etag the item's own tag, a strong one
- * @throws {Refusal} 412, when `If-Match` names other tags; a weak one never matches. 400, when it is no list of tags.
+ * @param etag the strong tag of the item
+ * @throws {Refusal} 412 for other tags, or a weak one; 400 for an invalid header
  */
 function checkIfMatch(request: ServiceRequest, etag: string): void {
   const header = request.headers['if-match'];
@@ -110,70 +103,52 @@ function checkIfMatch(request: ServiceRequest, etag: string): void {
   if (!tags.includes(etag)) throw new Refusal(412, 'the item has changed: its ETag is not the one in If-Match');
 }
 
-/** How long a key is remembered, in milliseconds. */
+/** How long keys are remembered. */
 const keptMs = 24 * 60 * 60 * 1000;
 
-/** More than the one that a create adds, so that old keys go faster than new ones come, and a create stays short. */
-const forgottenAtOnce = 4;
-
-/** One create that was done. */
-export interface EarlierCreate {
-  /** The id that it gave. */
+/** A create with an idempotency key. */
+interface KeyedCreate {
   readonly id: string;
-  /** The digest of the fields that it was sent. */
+  /** The digest of the fields. */
   readonly digest: string;
-}
-
-/** The create that was done in this list under this key, in the 24 hours before `now` (milliseconds since 1970). */
-function findEarlierCreate(
-  transaction: Transaction,
-  list: string,
-  key: string,
-  now: number,
-): EarlierCreate | undefined {
-  const record = recordAt(transaction, list, key);
-  return record === undefined || now - record.at >= keptMs ? undefined : record;
-}
-
-/** Remembers a create, in the very transaction that makes its item: neither can be there without the other. */
-function rememberCreate(transaction: Transaction, list: string, key: string, replay: EarlierCreate, now: number): void {
-  const record: Dated = { ...replay, at: now };
-  transaction.put(['replay', list, key], JSON.stringify(record));
-  transaction.put(['expiry', now, list, key], '');
-}
-
-/** Forgets the oldest of the keys that are out of date: a few, so that no create pays for a whole day's. */
-function forgetOldKeys(transaction: Transaction, now: number): void {
-  for (const expiry of transaction.keysBetween(['expiry'], ['expiry', now - keptMs], forgottenAtOnce)) {
-    const [, at, list, key] = expiry;
-    transaction.remove(expiry);
-    if (typeof list !== 'string' || typeof key !== 'string') continue;
-    // Used again since, the key has a later record, with an expiry of its own.
-    if (recordAt(transaction, list, key)?.at === at) transaction.remove(['replay', list, key]);
-  }
-}
-
-interface Dated extends EarlierCreate {
+  /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-function recordAt(transaction: Transaction, list: string, key: string): Dated | undefined {
-  const record = transaction.get(['replay', list, key]);
-  return record === undefined ? undefined : (JSON.parse(record) as Dated);
+/** Remembers a create, in the transaction that adds its item. */
+function rememberCreate(transaction: Transaction, list: string, key: string, create: KeyedCreate): void {
+  transaction.put(['replay', list, key], JSON.stringify(create));
+  transaction.put(['expiry', create.at, list, key], '');
 }
 
-/** What a path names: a list's items or, with an id, one of them. */
-export interface Target {
+/** Forgets the oldest expired keys: a few, so that each create stays short, but more than it adds. */
+function forgetOldKeys(transaction: Transaction, now: number): void {
+  for (const expiry of transaction.keysBetween(['expiry'], ['expiry', now - keptMs], 4)) {
+    const [, at, list, key] = expiry;
+    transaction.remove(expiry);
+    if (typeof list !== 'string' || typeof key !== 'string') continue;
+    // A key that was used again has a later expiry as well.
+    if (findCreate(transaction, list, key)?.at === at) transaction.remove(['replay', list, key]);
+  }
+}
+
+function findCreate(transaction: Transaction, list: string, key: string): KeyedCreate | undefined {
+  const record = transaction.get(['replay', list, key]);
+  return record === undefined ? undefined : (JSON.parse(record) as KeyedCreate);
+}
+
+/** The items of a list, or one of them. */
+interface Target {
   readonly list: ListRef;
   readonly id: string | undefined;
-  /** The path as it was sent, without a query. */
+  /** The path as sent, without a query. */
   readonly path: string;
 }
 
 /**
- * Parses the path of a request (paths-2).
+ * Parses the path of a request.
  *
- * @param address path and query, as in a request line
+ * @param address path and query
  * @throws {Refusal} 404 for an unknown path; 400 for an invalid id or a query
  */
 function parseTarget(address: string): Target {
@@ -203,13 +178,12 @@ function idFrom(segment: string, name: string): string {
 export type { ServiceRequest, ServiceResponse } from './message.ts';
 
 /**
- * Answers one request. Every refusal is an answer; what it said yes to is on disk.
+ * Responds to a request; what was accepted is on disk.
  *
- * @throws {Failure} local-file, when the store cannot be read
+ * @throws {Failure} local-file, if the store cannot be read
  */
 export type ListItemService = (request: ServiceRequest) => Promise<ServiceResponse>;
 
-/** What a method works with. */
 interface Call {
   readonly request: ServiceRequest;
   readonly target: Target;
@@ -230,9 +204,9 @@ const itemMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
 ]);
 
 /**
- * The service over a store. Who may use it is the concern of the server in front of it.
+ * Makes the service over a store; the server in front of it checks the token.
  *
- * @param now milliseconds since 1970: by it an `Idempotency-Key` grows old
+ * @param now milliseconds since 1970, for the age of idempotency keys
  */
 export function listItemService(store: Store, now: () => number): ListItemService {
   return async (request) => {
@@ -264,14 +238,14 @@ function createItem({ request, target, list, store, now }: Call): Promise<Servic
   return respondFromWrite(store, (transaction) => {
     const at = now();
     forgetOldKeys(transaction, at);
-    const earlier = key === undefined ? undefined : findEarlierCreate(transaction, list, key, at);
-    if (earlier !== undefined && earlier.digest !== digest) {
-      throw new Refusal(422, 'this Idempotency-Key was used with a different body');
+    const earlier = key === undefined ? undefined : findCreate(transaction, list, key);
+    if (earlier !== undefined && at - earlier.at < keptMs) {
+      if (earlier.digest !== digest) throw new Refusal(422, 'this Idempotency-Key was used with a different body');
+      // The first response again, whatever happened to the item since.
+      return created(earlier.id, { 'idempotent-replayed': 'true' });
     }
-    // The same fields, so what is made of them now is the answer as it was then, whatever became of the item.
-    if (earlier !== undefined) return created(earlier.id, { 'idempotent-replayed': 'true' });
     const id = addItem(transaction, list, fields);
-    if (key !== undefined) rememberCreate(transaction, list, key, { id, digest }, at);
+    if (key !== undefined) rememberCreate(transaction, list, key, { id, digest, at });
     return created(id);
   });
 }
@@ -315,7 +289,7 @@ function itemResponse(status: number, id: string, item: StoredItem, headers = {}
   return jsonResponse(status, { etag: etagOf(item), ...headers }, itemBody(id, item.fields));
 }
 
-/** A strong tag: other with every update, and other in a store that was made anew, where ids begin at 1 again. */
+/** A strong tag, which differs after each update, and in a new store with the same ids. */
 function etagOf({ version, fields }: StoredItem): string {
   return `"${version}-${digestOf(fields).slice(0, 22)}"`;
 }
@@ -330,12 +304,12 @@ function refuseBody({ method, body }: ServiceRequest): void {
   if (body.byteLength > 0) throw new Refusal(400, `${method} must not have a body`);
 }
 
-/** Runs `work` in a transaction. What it refuses is an answer too: others in the same transaction go on. */
+/** Runs `work` in a transaction, which a refusal does not abort for others. */
 async function respondFromWrite(
   store: Store,
   work: (transaction: Transaction) => ServiceResponse,
 ): Promise<ServiceResponse> {
-  const answerFrom = (transaction: Transaction): ServiceResponse => {
+  const respond = (transaction: Transaction): ServiceResponse => {
     try {
       return work(transaction);
     } catch (error) {
@@ -344,10 +318,10 @@ async function respondFromWrite(
     }
   };
   try {
-    return await store.write(answerFrom);
+    return await store.write(respond);
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'local-file') throw error;
-    // Without the path of the store, which is none of a client's business.
+    // Without the path of the store, which clients need not know.
     const reason = error.cause instanceof Error ? error.cause.message : 'the store cannot be written';
     throw new Refusal(507, `nothing was stored: ${reason}`);
   }

@@ -1,19 +1,19 @@
-/** Requests, responses and stored items as plain values, without sockets. */
+/** Requests, responses and stored items. */
 import { createHash } from 'node:crypto';
 import type { ListRef } from '../core/item.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** A request as it reached the service. */
+/** A request. */
 export interface ServiceRequest {
   readonly method: string;
-  /** Path and query, relative to the base address: `/sites/S/lists/L/items/7`, each segment percent-encoded. */
+  /** Path and query without the version segment: `/sites/S/lists/L/items/7`, percent-encoded. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
 }
 
-/** What the service says to it. */
+/** A response. */
 export interface ServiceResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -22,7 +22,7 @@ export interface ServiceResponse {
   readonly body: string;
 }
 
-/** A request that the service will not carry out, and the status that says so. */
+/** Thrown for a request that is refused. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -35,17 +35,16 @@ export class Refusal extends Error {
   }
 }
 
-/** An answer with a body of JSON. */
 export function jsonResponse(status: number, headers: Readonly<Record<string, string>>, body: string): ServiceResponse {
   return { status, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
-/** The document's error: `{"error": "<short message>"}`. */
+/** `{"error": "<message>"}` */
 export function errorResponse({ status, message, headers }: Refusal): ServiceResponse {
   return jsonResponse(status, headers, JSON.stringify({ error: message }));
 }
 
-/** An item as it is stored. */
+/** A stored item. */
 export interface StoredItem {
   /** 1 for a new item, one more with each update. */
   readonly version: number;
@@ -53,22 +52,17 @@ export interface StoredItem {
   readonly fields: string;
 }
 
-/**
- * A list's name inside the store: of one size, because ids may be longer than a key of LMDB; another for every list.
- */
+/** The name of a list in the store: a digest, since ids may be longer than keys of LMDB. */
 export function toStoredList({ site, list }: ListRef): string {
   return digestOf(JSON.stringify([site, list]));
 }
 
-/** SHA-256 as 43 characters that are valid in URLs, headers and keys. */
+/** SHA-256 as 43 characters of base64url. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-/**
- * Adds an item and returns its id: a decimal number, counted in each list from 1. The count is never turned back, so
- * an id is not given twice, however many processes share the store and whatever is deleted.
- */
+/** Adds an item, and returns its id: a number counted from 1 in each list, and never assigned twice. */
 export function addItem(transaction: Transaction, list: string, fields: string): string {
   const number = Number(transaction.get(['count', list]) ?? 0) + 1;
   transaction.put(['count', list], String(number));
@@ -77,7 +71,6 @@ export function addItem(transaction: Transaction, list: string, fields: string):
   return id;
 }
 
-/** The item with this id, or undefined; also for an id that this service would never give. */
 export function findItem(from: Pick<Store, 'get'>, list: string, id: string): StoredItem | undefined {
   // 007 and 7 are different ids; only the second is ever assigned.
   if (!/^[1-9]\d{0,15}$/.test(id)) return undefined;
@@ -87,12 +80,10 @@ export function findItem(from: Pick<Store, 'get'>, list: string, id: string): St
   return { version: Number(record.slice(0, separator)), fields: record.slice(separator + 1) };
 }
 
-/** Puts an item in the place of the one with this id. */
 export function putItem(transaction: Transaction, list: string, id: string, { version, fields }: StoredItem): void {
   transaction.put(keyOf(list, id), `${version} ${fields}`);
 }
 
-/** Removes the item with this id. */
 export function removeItem(transaction: Transaction, list: string, id: string): void {
   transaction.remove(keyOf(list, id));
 }
