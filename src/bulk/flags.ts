@@ -6,7 +6,6 @@ import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/gu
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { parseNames } from '../settings/setting.ts';
-import { type KeySource, parseKeySource } from './keys.ts';
 
 /** The flags as typed. */
 export interface BulkFlags extends MaxDeleteFlag {
@@ -225,4 +224,29 @@ function parseShard(text: string): RowsOptions['shard'] {
   throw new Failure('usage', `invalid --shard "${text}": expected I/N with I from 1 to N, such as 2/4`, {
     hint: 'add 1 if the jobs are numbered from 0',
   });
+}
+
+/** The source of a row's key: number and content, content, or a column. */
+export type KeySource =
+  | { readonly kind: 'row' }
+  | { readonly kind: 'content' }
+  | { readonly kind: 'column'; readonly name: string };
+
+const columnPrefix = 'column:';
+
+/**
+ * Parses `--idempotency-key-from`. `column:row` is a column named "row".
+ *
+ * @throws {Failure} usage
+ */
+function parseKeySource(text: string): KeySource {
+  if (text === 'row' || text === 'content') return { kind: text };
+  const name = text.startsWith(columnPrefix) ? text.slice(columnPrefix.length) : text;
+  if (name !== '') return { kind: 'column', name };
+  throw new Failure('usage', `invalid --idempotency-key-from "${text}": expected row, content or a column name`);
+}
+
+/** Formats the source as the journal records it. */
+export function formatKeySource(source: KeySource): string {
+  return source.kind === 'column' ? columnPrefix + source.name : source.kind;
 }

@@ -23,9 +23,9 @@ import { openRejects } from '../rows/rejects.ts';
 import type { BadRow, Row, RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
-import type { BulkOptions } from './flags.ts';
+import { type BulkOptions, formatKeySource } from './flags.ts';
 import type { Replay } from './journal-read.ts';
-import { formatKeySource, IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
+import { IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
 import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
 import { createRowSender, type RunPlan, toOperation } from './plan.ts';
 import {

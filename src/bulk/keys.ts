@@ -6,6 +6,7 @@ import { isObject, type JsonValue, objectFrom, printJson } from '../core/json.ts
 import { nameAndType, unknownName } from '../rows/columns.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { RowSource } from '../rows/types.ts';
+import type { KeySource } from './flags.ts';
 import type { SessionStart } from './journal-format.ts';
 
 /** The time of the first request with a key. */
@@ -182,12 +183,6 @@ function mixed(hash: number): number {
   return twice ^ (twice >>> 16);
 }
 
-/** The source of a row's key: number and content, content, or a column. */
-export type KeySource =
-  | { readonly kind: 'row' }
-  | { readonly kind: 'content' }
-  | { readonly kind: 'column'; readonly name: string };
-
 /** The parts of a row that its key depends on. */
 export interface KeyedRow {
   readonly number: number;
@@ -197,24 +192,6 @@ export interface KeyedRow {
 }
 
 const flag = '--idempotency-key-from';
-const columnPrefix = 'column:';
-
-/**
- * Parses `--idempotency-key-from`. `column:row` is a column named "row".
- *
- * @throws {Failure} usage
- */
-export function parseKeySource(text: string): KeySource {
-  if (text === 'row' || text === 'content') return { kind: text };
-  const name = text.startsWith(columnPrefix) ? text.slice(columnPrefix.length) : text;
-  if (name !== '') return { kind: 'column', name };
-  throw new Failure('usage', `invalid ${flag} "${text}": expected row, content or a column name`);
-}
-
-/** Formats the source as the journal records it. */
-export function formatKeySource(source: KeySource): string {
-  return source.kind === 'column' ? columnPrefix + source.name : source.kind;
-}
 
 /**
  * Makes the function that derives the key of a row, which throws a Failure (usage) for a row without a value.

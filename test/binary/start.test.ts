@@ -1,5 +1,5 @@
 /** What a start does beside the command: nothing is loaded that others may have written. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listctl } from '../support/listctl.ts';
@@ -24,4 +24,30 @@ test('no chunk loads another with the ESM loader, which costs a start 6 ms', asy
 
   expect(chunks).toContain('listctl.cjs');
   expect(texts.filter((text) => /\bimport\((?!["'`]node:)/.test(text))).toEqual([]);
+});
+
+test.each([
+  ['a page of help', ['items', 'create', '--help'], ['child_process', 'crypto', 'http', 'net', 'os']],
+  ['a command that sends nothing', dryRun, ['child_process', 'crypto', 'http', 'net', 'os']],
+])('%s loads no module of Node that it does not need: each costs 1 to 6 ms', async (_, args, unneeded) => {
+  await using directory = await temporaryDirectory();
+  const hook = join(directory.path, 'loaded.cjs');
+  const list = "process.on('exit', () => require('fs').writeSync(2, process.moduleLoadList.join()))";
+  await writeFile(hook, list);
+
+  const { stderr } = await listctl(args, { NODE_OPTIONS: `--require ${hook}` });
+
+  const loaded = stderr.split(',').map((name) => name.replace('NativeModule ', ''));
+  expect(loaded).toContain('fs');
+  expect(loaded.filter((name) => unneeded.includes(name))).toEqual([]);
+});
+
+test('no start has a pattern with a class of Unicode to check, for which V8 reads its tables: 1 ms', async () => {
+  const dist = join(import.meta.dirname, '../../dist');
+  const texts = await Promise.all(
+    ['listctl', 'items', 'http'].map((name) => readFile(join(dist, `${name}.cjs`), 'utf8')),
+  );
+
+  // In a string it is `\\p{`: that pattern is made when it is needed.
+  expect(texts.join('').match(/[^\\]\\p\{/g)).toBeNull();
 });

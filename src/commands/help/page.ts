@@ -1,5 +1,4 @@
 /** The page that `--help` shows, and the pager. */
-import { spawn } from 'node:child_process';
 import type { Command, Option } from 'commander';
 import { commandPath, type HelpNotes, helpNotes } from '../../cli/command.ts';
 import { globalFlags } from '../../cli/flags.ts';
@@ -119,7 +118,9 @@ function findPager({ env, stdout, platform }: Host): string | undefined {
 }
 
 /** Runs the pager to its end; false if it could not be run. Ctrl-C is the pager's own. */
-function runPager(pager: string, text: string, { env }: Host): Promise<boolean> {
+async function runPager(pager: string, text: string, { env }: Host): Promise<boolean> {
+  // Only here: it costs every help page 5 ms.
+  const { spawn } = await import('node:child_process');
   const child = spawn(pager, {
     shell: true,
     env: { LESS: 'FRX', LV: '-c', ...withoutToken(env) },
