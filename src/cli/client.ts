@@ -3,14 +3,14 @@ import { type AttemptReport, type Client, type ClientOptions, createClient } fro
 import { type ItemsApi, itemsApi } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { Transport } from '../api/transport.ts';
-import { type Address, addressText, findSetting } from '../settings/setting.ts';
+import { type Address, addressText, findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
 import type { Context } from './context.ts';
 import { globalFlags, type Switches } from './flags.ts';
 import { guarded, type Protection } from './guards.ts';
-import { isJsonWanted, writeTrace } from './report.ts';
+import { isJsonWanted, type Messages, writeTrace } from './report.ts';
 import { refuseDenied } from './run-settings.ts';
 
 /** How a command reaches the service. */
@@ -36,106 +36,89 @@ export interface ServiceAccess {
   connecting(): ConnectOptions;
 }
 
-export function serviceAccess(connecting: Connecting): ServiceAccess {
-  const { address, sources, protection } = connecting;
-  const client = clientOpener(connecting);
+/** What a connection depends on. */
+interface ServiceOptions {
+  readonly address: () => Address;
+  readonly sources: Sources;
+  readonly context: Context;
+  readonly messages: Pick<Messages, 'say' | 'notice'>;
+  readonly typed: Switches;
+  readonly connecting: () => ConnectOptions;
+  readonly protection: Protection;
+  /** The transports that were opened, for the caller to close. */
+  readonly opened: Transport[];
+}
+
+/** Opens clients; writes pass the protection of the profile. */
+export function serviceAccess(options: ServiceOptions): ServiceAccess {
+  const { address, sources, context, connecting, opened, protection } = options;
+  let token: Promise<Token | undefined> | undefined;
+  const client: ServiceAccess['client'] = async (kind = 'one', more = {}) => {
+    const at = address();
+    // Once for all clients: a token command may ask for a passphrase, and a pipe can be read once.
+    const findOnce = () => (token ??= tokenFor(at, options));
+    const transport = await connect(at, findOnce, context, kind === 'one' ? connecting() : { ...connecting(), kind });
+    opened.push(transport);
+    const wanted = clientOptions(at, transport, kind, options);
+    return guarded(createClient(transport, { ...wanted, ...more }), protection);
+  };
   return {
     client,
     api: async () => itemsApi(await client()),
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => protection(`${place} at ${addressText(address())}`),
-    connecting: connecting.connecting,
+    connecting,
   };
 }
 
-/** A wait that is longer is told to whoever sits before a terminal. */
+/** A longer wait of a single command is announced on a terminal. */
 const silentWaitMs = 2000;
 
-/** What a connection depends on. */
-interface Connecting {
-  readonly address: () => Address;
-  readonly sources: Sources;
-  readonly context: Context;
-  /** Tells whoever reads stderr something that they must know; silent with --quiet alone. */
-  readonly say: (text: string) => Promise<void>;
-  /** Tells a person something on stderr; silent with --quiet and off a terminal. */
-  readonly notice: (text: string) => Promise<void>;
-  readonly typed: Switches;
-  readonly connecting: () => ConnectOptions;
-  readonly protection: Protection;
-  /** What has been opened, for who closes it. */
-  readonly opened: Transport[];
-}
-
-/** Opens ways to the service; writes pass the protection. Who sends many asks for them all at once (`confirmWrites`). */
-function clientOpener(options: Connecting): (kind?: 'one' | 'many', more?: Partial<ClientOptions>) => Promise<Client> {
-  const { address, sources, context, notice, typed, connecting, opened, protection } = options;
-  let token: Promise<Token | undefined> | undefined;
-  return async (kind = 'one', more = {}) => {
-    const at = address();
-    // Once for all ways: a command may ask for a passphrase, and a pipe is read once.
-    const findOnce = () => (token ??= tokenFor(at, options));
-    const transport = await connect(at, findOnce, context, kind === 'one' ? connecting() : { ...connecting(), kind });
-    opened.push(transport);
-    const sending = { address: at, transport, sources, typed, context, notice, kind };
-    return guarded(createClient(transport, { ...clientOptions(sending), ...more }), protection);
-  };
-}
-
-async function tokenFor(address: Address, options: Connecting): Promise<Token | undefined> {
-  const { sources, context, say, typed } = options;
+async function tokenFor(address: Address, options: ServiceOptions): Promise<Token | undefined> {
+  const { sources, context, messages, typed } = options;
   const found = await findToken(address, sources, tokenCommandRunner(context.host, isJsonWanted(context)));
   if (found === undefined) refuseDenied(sources);
-  if (found?.warning !== undefined) await say(found.warning);
-  if (typed.verbosity > 0 && found) await say(`to ${addressText(address)}, with the token from ${found.source}`);
+  if (found?.warning !== undefined) await messages.say(found.warning);
+  if (typed.verbosity > 0 && found)
+    await messages.say(`to ${addressText(address)}, with the token from ${found.source}`);
   return found;
 }
 
-/** What the sending of requests depends on. */
-interface Sending {
-  readonly address: Address;
-  readonly transport: Transport;
-  readonly sources: Sources;
-  readonly typed: Switches;
-  readonly context: Context;
-  readonly notice: (text: string) => Promise<void>;
-  /** One request and a few, or many: then a service may ask for a longer wait. */
-  readonly kind: 'one' | 'many';
-}
-
-/** How often a request is sent again, and how long it may be waited for, as flags, variables and profiles have it. */
+/** The limits of retries. For bulk runs, a service may ask for a longer wait. */
 function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy {
   const { retries, maxWaitMs } = defaultRetries;
   return {
-    retries: findSetting(globalFlags.retries, sources)?.value ?? retries,
-    maxWaitMs: findSetting(globalFlags.maxWait, sources)?.value ?? (kind === 'one' ? maxWaitMs : 900_000),
+    retries: findValue(globalFlags.retries, sources) ?? retries,
+    maxWaitMs: findValue(globalFlags.maxWait, sources) ?? (kind === 'one' ? maxWaitMs : 900_000),
   };
 }
 
-/** How the requests of this run are sent: what flags, profiles and the environment say of it, and who watches. */
-function clientOptions(sending: Sending): ClientOptions {
-  const { address, sources, context } = sending;
+function clientOptions(
+  address: Address,
+  transport: Transport,
+  kind: 'one' | 'many',
+  options: ServiceOptions,
+): ClientOptions {
+  const { sources, context, typed } = options;
   const { host } = context;
-  const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
   return {
-    timeoutMs: find(globalFlags.timeout) ?? 120_000,
-    ...retryPolicy(sources, sending.kind),
-    honorsKeys: address.kind === 'local' || find(globalFlags.idempotency) === 'honored',
+    timeoutMs: findValue(globalFlags.timeout, sources) ?? 120_000,
+    ...retryPolicy(sources, kind),
+    honorsKeys: address.kind === 'local' || findValue(globalFlags.idempotency, sources) === 'honored',
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),
-    // Over many rows the waits are the run's, and its progress tells of them.
-    onAttempt:
-      sending.kind === 'many' && sending.typed.verbosity === 0 ? undefined : (report) => watch(report, sending),
+    // The progress of a bulk run shows its waits.
+    onAttempt: kind === 'many' && typed.verbosity === 0 ? undefined : (report) => watch(report, transport, options),
   };
 }
 
-async function watch(report: AttemptReport, { transport, typed, context, notice }: Sending): Promise<void> {
-  const { verbosity } = typed;
+async function watch(report: AttemptReport, transport: Transport, options: ServiceOptions): Promise<void> {
+  const { verbosity } = options.typed;
   const isLongWait = (report.waitMs ?? 0) > silentWaitMs;
   if (verbosity === 0 && !isLongWait) return;
   const { traceLines, waitText } = await import('./trace.ts');
   const { hide = (text: string) => text } = transport;
-  if (verbosity === 0) return notice(hide(waitText(report)));
-  await writeTrace(traceLines(report, verbosity > 1, hide), context);
+  if (verbosity === 0) return options.messages.notice(hide(waitText(report)));
+  await writeTrace(traceLines(report, verbosity > 1, hide), options.context);
 }

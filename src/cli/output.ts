@@ -8,7 +8,7 @@ import { requestView } from '../output/item.ts';
 import { wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
-import { findSetting } from '../settings/setting.ts';
+import { findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { commandPath } from './command.ts';
 import { globalFlags } from './flags.ts';
@@ -50,9 +50,9 @@ export function commandOutput(
   host: Host,
   command: Command,
 ): CommandOutput {
-  const find = <T>(definition: Parameters<typeof findSetting<T>>[0]) => findSetting(definition, sources)?.value;
-  const output = find(globalFlags.output);
-  const [query, columns] = [find(globalFlags.query), find(globalFlags.columns)];
+  const output = findValue(globalFlags.output, sources);
+  const query = findValue(globalFlags.query, sources);
+  const columns = findValue(globalFlags.columns, sources);
   const stdoutUse = useOfStdout(output, query !== undefined, host, command);
   return {
     hasQuery: query !== undefined,

@@ -4,9 +4,8 @@ import type { Host, Output } from '../core/host.ts';
 import type { JsonObject } from '../core/json.ts';
 import { printable } from '../core/text.ts';
 import { failureJson, failureText, jsonLine } from '../output/failure.ts';
-import type { Screen } from '../output/view.ts';
-import { loadStyle } from '../output/view.ts';
-import { findSetting } from '../settings/setting.ts';
+import { loadStyle, type Screen } from '../output/view.ts';
+import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import type { Context } from './context.ts';
 import { globalFlags } from './flags.ts';
@@ -37,7 +36,7 @@ function settingOf(words: readonly string[], host: Host): string | undefined {
   const named = words.findIndex((word) => word === '-p' || word === '--profile');
   try {
     const sources = openSources({ '--profile': named === -1 ? undefined : words[named + 1] }, host, false);
-    return findSetting(globalFlags.output, sources)?.value;
+    return findValue(globalFlags.output, sources);
   } catch {
     // Settings that cannot be read have a failure of their own; this one is about something else.
     return undefined;
@@ -96,7 +95,7 @@ export function noticesInto(stderr: Output): Pick<Output, 'isTTY' | 'write'> {
 }
 
 /** Prints what a run did on stderr: `{"summary": …}`, or the lines, which are printable. */
-export async function writeSummary(
+async function writeSummary(
   object: JsonObject,
   lines: () => Promise<readonly string[]>,
   context: Context,
@@ -125,4 +124,45 @@ function colorLevel({ isTTY }: Output, color: ColorChoice, { env }: Host): 0 | 1
   const forced = env['FORCE_COLOR'];
   if (forced) return forced === '0' || forced === 'false' ? 0 : 1;
   return isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? 1 : 0;
+}
+
+/** Messages on stderr. */
+export interface Messages {
+  readonly isQuiet: boolean;
+  /** Whether stderr is JSON lines. */
+  readonly isJsonWanted: boolean;
+  errorScreen(): Promise<Screen>;
+  /** Prints a failure; the command continues. */
+  report(failure: Failure): Promise<void>;
+  /** Prints a line for a person; silent with --quiet and off a terminal. */
+  notice(text: string): Promise<void>;
+  /** Prints a line that scripts need too; silent with --quiet only. */
+  say(text: string): Promise<void>;
+  /**
+   * Prints the summary of a run; silent with --quiet.
+   *
+   * @param lines the same for a person, printable
+   */
+  summarize(object: JsonObject, lines: () => Promise<readonly string[]>): Promise<void>;
+}
+
+/** Makes the messages of a command. */
+export function commandMessages(context: Context, isQuiet: boolean): Messages {
+  const { host } = context;
+  const say = async (text: string) => {
+    if (!isQuiet) await writeNotice(text, context);
+  };
+  return {
+    isQuiet,
+    isJsonWanted: isJsonWanted(context),
+    errorScreen: () => screenOf(host.stderr, context.errors.color, host),
+    report: (failure) => reportFailure(failure, context),
+    say,
+    notice: async (text) => {
+      if (host.stderr.isTTY) await say(text);
+    },
+    summarize: async (object, lines) => {
+      if (!isQuiet) await writeSummary(object, lines, context);
+    },
+  };
 }

@@ -1,7 +1,14 @@
 /** The settings of one run: where its requests go. */
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Address, addressText, type FlagTexts, findSetting, refuseOpenHttp } from '../settings/setting.ts';
+import {
+  type Address,
+  addressText,
+  type FlagTexts,
+  findSetting,
+  findValue,
+  refuseOpenHttp,
+} from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { globalFlags } from './flags.ts';
 
@@ -32,7 +39,7 @@ export interface RunSettings {
 
 /** @param findAddress as `addressFinder` */
 export function runSettings(sources: Sources, allowsHttp: boolean, findAddress: () => Address): RunSettings {
-  const idempotency = findSetting(globalFlags.idempotency, sources)?.value;
+  const idempotency = findValue(globalFlags.idempotency, sources);
   return {
     sources,
     allowsHttp,
@@ -48,7 +55,7 @@ export function runSettings(sources: Sources, allowsHttp: boolean, findAddress: 
 /** Finds the address when it is needed: other commands need none. */
 export function addressFinder(sources: Sources, mayUseHttp: () => boolean): () => Address {
   return () => {
-    const found = findSetting(globalFlags.baseUrl, sources)?.value;
+    const found = findValue(globalFlags.baseUrl, sources);
     return addressOf(found, found !== undefined && mayUseHttp(), sources);
   };
 }
@@ -66,7 +73,7 @@ export interface NamedList {
  */
 function listNamed(named: NamedList, flags: FlagTexts, sources: Sources): ListRef {
   const pick = (name: 'site' | 'list', ways: string) =>
-    namedOr(name, named[name], flags) ?? required(findSetting(globalFlags[name], sources)?.value, name, ways, sources);
+    namedOr(name, named[name], flags) ?? required(findValue(globalFlags[name], sources), name, ways, sources);
   return {
     site: pick('site', '--site <id> or set LISTCTL_SITE'),
     list: pick('list', '--list <id> or set LISTCTL_LIST'),

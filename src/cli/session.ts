@@ -1,18 +1,16 @@
 /** What a command works with: settings, service, output, messages and prompts. */
 import type { Command } from 'commander';
 import type { Transport } from '../api/transport.ts';
-import { exitCodeOf, exitCodes, type Failure } from '../core/errors.ts';
+import { exitCodeOf, exitCodes } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import type { JsonObject } from '../core/json.ts';
-import type { Screen } from '../output/view.ts';
-import { type Definition, findSetting } from '../settings/setting.ts';
+import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import { type ServiceAccess, serviceAccess } from './client.ts';
 import type { Context } from './context.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
 import { lazyProtection } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
-import { isJsonWanted, reportFailure, screenOf, writeNotice, writeSummary } from './report.ts';
+import { commandMessages, type Messages } from './report.ts';
 import { addressFinder, type RunSettings, runSettings } from './run-settings.ts';
 
 /** Everything that a command works with. Nothing is opened before it is needed. */
@@ -24,26 +22,6 @@ export interface Session {
   readonly messages: Messages;
   readonly prompts: Prompts;
   readonly command: RunningCommand;
-}
-
-/** Messages on stderr. */
-export interface Messages {
-  readonly isQuiet: boolean;
-  /** Whether stderr is JSON lines. */
-  readonly isJsonWanted: boolean;
-  errorScreen(): Promise<Screen>;
-  /** Prints a failure; the command continues. */
-  report(failure: Failure): Promise<void>;
-  /** Prints a line for a person; silent with --quiet and off a terminal. */
-  notice(text: string): Promise<void>;
-  /** Prints a line that scripts need too; silent with --quiet only. */
-  say(text: string): Promise<void>;
-  /**
-   * Prints the summary of a run; silent with --quiet.
-   *
-   * @param lines the same for a person, printable
-   */
-  summarize(object: JsonObject, lines: () => Promise<readonly string[]>): Promise<void>;
 }
 
 /** Whether questions may be asked. */
@@ -114,22 +92,21 @@ function openSession(
   const { host } = context;
   const sources = openSources(flagTexts(command), host, mayCreateProfile);
   const typed = switches(command);
-  const find = <T>(definition: Definition<T>) => findSetting(definition, sources)?.value;
-  const [output, color] = [find(globalFlags.output), find(globalFlags.color) ?? 'auto'];
+  const output = findValue(globalFlags.output, sources);
+  const color = findValue(globalFlags.color, sources) ?? 'auto';
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
-  const allowsHttp = () => typed.allowHttp || find(globalFlags.allowHttp) === true;
+  const allowsHttp = () => typed.allowHttp || findValue(globalFlags.allowHttp, sources) === true;
   const address = addressFinder(sources, allowsHttp);
   const isUnattended = !typed.mayPrompt || isCi(host);
   const prompts = { isUnattended, mayPrompt: () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY };
   const messages = commandMessages(context, typed.isQuiet);
-  const confirming = { mayPrompt: prompts.mayPrompt, confirmed: find(globalFlags.confirm) };
+  const confirming = { mayPrompt: prompts.mayPrompt, confirmed: findValue(globalFlags.confirm, sources) };
   const service = serviceAccess({
-    ...{ address, sources, context, typed, opened },
-    ...{ say: messages.say, notice: messages.notice },
+    ...{ address, sources, context, typed, opened, messages },
     protection: lazyProtection(sources, confirming, { host, messages }),
     connecting: () => ({
-      caFile: find(globalFlags.caFile),
+      caFile: findValue(globalFlags.caFile, sources),
       isInsecure: typed.isInsecure,
       allowsHttp: allowsHttp(),
       profile: sources.flags['--profile'],
@@ -146,26 +123,6 @@ function openSession(
         context.ending.is = 'changes';
       },
       atEnd: (ending) => void endings.push(ending),
-    },
-  };
-}
-
-function commandMessages(context: Context, isQuiet: boolean): Messages {
-  const { host } = context;
-  const say = async (text: string) => {
-    if (!isQuiet) await writeNotice(text, context);
-  };
-  return {
-    isQuiet,
-    isJsonWanted: isJsonWanted(context),
-    errorScreen: () => screenOf(host.stderr, context.errors.color, host),
-    report: (failure) => reportFailure(failure, context),
-    say,
-    notice: async (text) => {
-      if (host.stderr.isTTY) await say(text);
-    },
-    summarize: async (object, lines) => {
-      if (!isQuiet) await writeSummary(object, lines, context);
     },
   };
 }

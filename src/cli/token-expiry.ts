@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
 import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
-import { addressSetting, findSetting } from '../settings/setting.ts';
+import { addressSetting, findValue } from '../settings/setting.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import type { Session } from './session.ts';
 
@@ -71,7 +71,7 @@ async function tokenAtHand({ settings: { sources } }: Session): Promise<Token | 
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
   if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   try {
-    const address = findSetting(addressSetting, sources)?.value;
+    const address = findValue(addressSetting, sources);
     return address?.kind === 'local' ? undefined : await findToken(address, sources, notRun);
   } catch (error) {
     if (error instanceof Failure) return undefined;

@@ -70,6 +70,11 @@ export function findSetting<T>(definition: Definition<T>, sources: SettingSource
   return fromLayer(definition, sources.project?.()) ?? fromLayer(definition, sources.fallback?.());
 }
 
+/** The value that `findSetting` finds. */
+export function findValue<T>(definition: Definition<T>, sources: SettingSources): T | undefined {
+  return findSetting(definition, sources)?.value;
+}
+
 /** The name of a flag in files: `--base-url` is `baseUrl`. */
 export function keyOf(flag: string): string {
   return flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());

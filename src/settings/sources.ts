@@ -13,7 +13,7 @@ import {
   type UserSettings,
   writableByOthers,
 } from './read-settings.ts';
-import { addressSetting, type FlagTexts, findSetting, type Layer, originOf, type SettingSources } from './setting.ts';
+import { addressSetting, type FlagTexts, findValue, type Layer, originOf, type SettingSources } from './setting.ts';
 
 /** A project file: `.listctl.json`. */
 export interface ProjectFile {
@@ -135,7 +135,7 @@ export function openSources(
 export function isFor({ values }: Profile, sources: SettingSources): boolean {
   const { baseUrl } = values;
   if (typeof baseUrl !== 'string') return true;
-  const address = findSetting(addressSetting, sources)?.value;
+  const address = findValue(addressSetting, sources);
   return address === undefined || originOf(address) === originOfText(baseUrl);
 }
 

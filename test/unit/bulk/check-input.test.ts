@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test, vi } from 'vitest';
 import { checkShown } from '../../../src/bulk/check-input.ts';
-import type { Messages, Session } from '../../../src/cli/session.ts';
+import type { Messages } from '../../../src/cli/report.ts';
+import type { Session } from '../../../src/cli/session.ts';
 import { plainStyle } from '../../../src/output/view.ts';
 import type { Pass, RowsFile } from '../../../src/rows/read.ts';
 import type { Row } from '../../../src/rows/types.ts';
