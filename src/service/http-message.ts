@@ -5,15 +5,15 @@ import type { FaultyService } from './fault-injection.ts';
 import { maxBodyBytes } from './handle.ts';
 import { errorResponse, Refusal, type ServiceResponse } from './message.ts';
 
-/** The client disconnected before its request was complete. */
+/** Thrown when the client disconnected before its request was complete. */
 class ClientDisconnected extends Error {
   override readonly name = 'ClientGone';
 }
 
-/** How much of a rejected body is read before the connection is cut. */
+/** The part of a refused body that is read before the connection is cut. */
 const discardedBytesMax = 2 * maxBodyBytes;
 
-/** Whether a request brings a body, by its head (RFC 9112, section 6). */
+/** Whether a request has a body (RFC 9112, section 6). */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
@@ -21,8 +21,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /**
  * Reads the body of a request.
  *
- * @param begin called when it is wanted, by what the head says of it
- * @throws {Refusal} 413, as soon as it is known to be over 8 MiB
+ * @param begin called before the body is read
+ * @throws {Refusal} 413, as soon as it is over 8 MiB
  * @throws {ClientDisconnected}
  */
 function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
@@ -47,8 +47,8 @@ function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Arr
 }
 
 /**
- * Reads on where a body was refused: a connection that is closed on bytes that were not read is reset, and the client
- * may lose the answer (RFC 9112, section 9.6). Resolves at the body's end, or when it was enough.
+ * Reads the rest of a refused body, up to a limit: closing a connection with unread bytes resets it, and the client may
+ * lose the response (RFC 9112, section 9.6).
  */
 function discardBody(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
@@ -67,23 +67,20 @@ function refuseOversize(sizeBytes: number): void {
   if (sizeBytes > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
 }
 
-/** Looks at the head of a request; throws a Refusal when it may not come in. */
-export type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'>) => void;
+/** Checks the head of a request; throws a Refusal. */
+type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'>) => void;
 
 /**
- * The checks of a server that strangers can reach, from the head of a request alone.
+ * Makes the checks of a server that others can reach. Requests of web pages are refused by their `Origin`, and after DNS
+ * rebinding by their `Host`; all others need the token.
  *
- * A web page can make a browser send requests here: its `Origin` is refused, whatever it is, and so is a `Host` that
- * is not ours, by which a page would pass for us once its own name leads to this address (DNS rebinding). Whoever is
- * left must know the token.
- *
- * @param names the names of this server in lower case, beside those of loopback and the address that was called
+ * @param names the names of this server in lower case, besides loopback and its address
  */
 export function serverGate(token: string, names: readonly string[]): ServerGate {
   const expected = digestOf(token);
   const ourNames = new Set(names);
   return ({ headers, rawHeaders, socket }) => {
-    // Node keeps the first of several; another program on the way may go by the last (RFC 9112, section 3.2).
+    // Node.js uses the first one, but a proxy may use the last (RFC 9112, section 3.2).
     if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) {
       throw new Refusal(400, 'more than one Host header');
     }
@@ -92,14 +89,14 @@ export function serverGate(token: string, names: readonly string[]): ServerGate 
       throw new Refusal(403, 'the Host header does not name this server');
     }
     if (headers.origin !== undefined) throw new Refusal(403, 'requests from web pages are not allowed');
-    // Of digests, which are of one length, so that the time says nothing about either token.
+    // Digests have the same length, as timingSafeEqual requires.
     if (!timingSafeEqual(digestOf(bearerOf(headers.authorization)), expected)) {
       throw new Refusal(401, 'the bearer token is missing or wrong', { 'www-authenticate': 'Bearer' });
     }
   };
 }
 
-/** The name in a Host header, in lower case, without brackets and port. Whatever the port: it may be forwarded. */
+/** The name in a Host header, in lower case; any port, since it may be forwarded. */
 function hostNameOf(host: string | undefined): string | undefined {
   const { v6, name } = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[^:[\]]+))(?::\d{1,5})?$/i.exec(host ?? '')?.groups ?? {};
   return (v6 ?? name)?.toLowerCase();
@@ -118,34 +115,34 @@ function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** The version segment, which clients send as part of the base address (paths-1). */
+/** The version segment, which is a part of the base URL. */
 export const versionPath = '/v1.0';
 
-/** One request, and the way back to its client. */
+/** A request and its response. */
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** What the client expects before it sends its body; `other` is anything but `100-continue`. */
+  /** The Expect header: `continue` for `100-continue`. */
   readonly expects: 'nothing' | 'continue' | 'other';
 }
 
-/** What every request meets. */
-export interface ServerContext {
+/** The parts of a server that requests use. */
+interface ServerContext {
   readonly gate: ServerGate;
   readonly service: FaultyService;
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
-  /** Whether a connection takes no request after this one. */
+  /** Whether the connection closes after this request. */
   readonly isLast: (request: IncomingMessage) => boolean;
 }
 
-/** Answers one request over HTTP; never rejects. */
+/** Responds to a request; never rejects. */
 export async function respondOverHttp(exchange: HttpExchange, parts: ServerContext): Promise<void> {
   const { socket } = exchange.request;
   try {
-    const answer = await respond(exchange, parts);
-    if (answer === undefined) socket.resetAndDestroy();
-    else await send(answer, exchange, parts);
+    const result = await respond(exchange, parts);
+    if (result === undefined) socket.resetAndDestroy();
+    else await send(result, exchange, parts);
   } catch (error) {
     if (!(error instanceof ClientDisconnected)) parts.onError(error);
     socket.destroy();
@@ -166,7 +163,7 @@ async function respond(
       if (expects === 'continue') response.writeContinue();
     });
     spareFromIdleCut(response);
-    // Set-Cookie alone would be a list, and means nothing here.
+    // Only Set-Cookie is a list.
     const headers = request.headers as Readonly<Record<string, string | undefined>>;
     return await service({ method: request.method ?? '', path, headers, body });
   } catch (error) {
@@ -177,22 +174,22 @@ async function respond(
   }
 }
 
-/** Of transfer codings, Node undoes `chunked` alone: the body of any other would be stored as it is. */
+/** Refuses other transfer codings than `chunked`, which Node.js does not decode. */
 function refuseCoding({ headers }: IncomingMessage): void {
   const coding = headers['transfer-encoding'];
   if (coding === undefined || coding.trim().toLowerCase() === 'chunked') return;
   throw new Refusal(501, 'unsupported transfer coding: only chunked is supported');
 }
 
-/** The path as the service knows it: without the version segment. */
+/** The path without the version segment. */
 function pathOf(address: string): string {
-  // Bytes beyond ASCII would arrive as other letters than those that were meant.
+  // Node.js decodes other bytes than ASCII as Latin 1.
   if (/[^\x21-\x7e]/.test(address)) throw new Refusal(400, 'the path must be percent-encoded');
   if (address.startsWith(`${versionPath}/`)) return address.slice(versionPath.length);
   throw new Refusal(404, `no such path: paths begin with ${versionPath}/sites/`);
 }
 
-/** A socket on which nothing moves is cut; not while its client waits for us, only when it does not take the answer. */
+/** Cuts an idle connection only if the client does not read the response, not while it waits for one. */
 function spareFromIdleCut(response: ServerResponse): void {
   response.on('timeout', () => {
     if (response.writableEnded) response.socket?.destroy();
@@ -216,7 +213,7 @@ async function send(
     response.end(body);
     return;
   }
-  // All of the answer, but not its end, which would close the connection on a client that is still sending.
+  // Without the end, which would close the connection while the client is still sending.
   response.write(body);
   await discardBody(request);
   response.end();

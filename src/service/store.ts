@@ -1,4 +1,4 @@
-/** The door to lmdb: texts by key, in one directory that several processes may share. Knows nothing of items. */
+/** Stores strings by key in a directory that processes may share. Wraps lmdb. */
 import {
   accessSync,
   closeSync,
@@ -18,12 +18,12 @@ import { makePrivateDirectory } from '../core/files.ts';
 
 const noSpace = errnoReason({ code: 'ENOSPC' });
 
-/** Room that an empty store needs, in bytes. */
+/** Bytes that an empty store needs. */
 const roomForNewStore = 64 * 1024;
 
 /**
- * Where LMDB keeps what, in bytes: MDB_page_header and MDB_meta in mdb.c of LMDB 0.9.90, as lmdb 3 brings it. On
- * 32-bit machines the header is shorter; there only the magic number is looked at.
+ * Offsets in bytes of MDB_page_header and MDB_meta in mdb.c of LMDB 0.9.90, which lmdb 3 contains. On 32-bit machines the
+ * header is shorter, and only the magic number is checked.
  */
 const layout = {
   magic: 24,
@@ -38,10 +38,10 @@ const magicNumber = 0xbeefc0de;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Refuses a directory that LMDB cannot safely open: without access, without room for a new store (a bus error when it
- * writes to its lock file), or with a data file that is none or is cut short (a segmentation fault, a bus error).
+ * Refuses a directory with which LMDB would crash: without space for a new store, or with a truncated or foreign data
+ * file.
  *
- * @throws {Error} that says why
+ * @throws {Error}
  */
 function refuseUnusableFiles(directory: string): void {
   accessSync(directory, fsConstants.R_OK | fsConstants.W_OK | fsConstants.X_OK);
@@ -51,8 +51,8 @@ function refuseUnusableFiles(directory: string): void {
   const dataFile = join(directory, 'data.mdb');
   if (!existsSync(dataFile)) return;
   accessSync(dataFile, fsConstants.R_OK | fsConstants.W_OK);
-  // Once more, since another process may have written between the looks at the two halves of the head.
-  const reason = reasonAgainstData(dataFile) && reasonAgainstData(dataFile);
+  // Again, since another process may have written between reading the two halves of the head.
+  const reason = dataProblem(dataFile) && dataProblem(dataFile);
   if (reason !== undefined) throw new Error(`data.mdb ${reason}`);
 }
 
@@ -62,11 +62,11 @@ function bytesFreeIn(directory: string): number {
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-function reasonAgainstData(file: string): string | undefined {
+function dataProblem(file: string): string | undefined {
   const descriptor = openSync(file, 'r');
   try {
     const { size } = fstatSync(descriptor);
-    // Made, but not yet written: LMDB begins it anew.
+    // LMDB initializes an empty file.
     if (size === 0) return undefined;
     const first = readMeta(descriptor, 0);
     if (first?.readUInt32LE(layout.magic32) === magicNumber) return undefined;
@@ -76,7 +76,7 @@ function reasonAgainstData(file: string): string | undefined {
     if (second?.readUInt32LE(layout.magic) !== magicNumber) return 'is damaged: truncated header';
     if (!areNeighbors(first, second)) return 'is damaged: inconsistent header';
     const [, newest] = [first, second].toSorted(byTransaction);
-    // Not its last page: LMDB leaves pages at the end unwritten when they are free.
+    // LMDB does not write free pages at the end.
     const roots = [layout.freeRoot, layout.mainRoot].map((at) => newest?.readBigUInt64LE(at) ?? noPage);
     const isCut = roots.some((root) => root !== noPage && (root + 1n) * BigInt(pageSize) > BigInt(size));
     return isCut ? 'is damaged: truncated' : undefined;
@@ -91,9 +91,8 @@ function readMeta(descriptor: number, position: number): Buffer | undefined {
 }
 
 /**
- * LMDB writes the two halves in turns, each with the number of its transaction. Where a damaged number makes the older half
- * the newest, it would go on from there, and give out ids that were given before. One wrong bit is seen, unless it is the
- * second of the newest number.
+ * Checks that the two halves, which LMDB writes in turns, have consecutive transaction numbers: with a damaged number it
+ * would continue from the older half, and assign ids again.
  */
 function areNeighbors(even: Buffer, odd: Buffer): boolean {
   const [evenId, oddId] = [even, odd].map((meta) => meta.readBigUInt64LE(layout.transaction)) as [bigint, bigint];
@@ -105,60 +104,54 @@ function byTransaction(one: Buffer, other: Buffer): number {
   return one.readBigUInt64LE(layout.transaction) < other.readBigUInt64LE(layout.transaction) ? -1 : 1;
 }
 
-/** Ordered part by part: numbers by value, texts by their code points; a key before every longer one it begins. */
+/** A key, ordered part by part: numbers by value, strings by code points. */
 export type Key = readonly (string | number)[];
 
-/** What a write may do. It sees what it has written itself. */
+/** The operations of a write. */
 export interface Transaction {
   get(key: Key): string | undefined;
   put(key: Key, value: string): void;
   remove(key: Key): void;
-  /** The first `limit` keys from `start` on that come before `end`, in their order. */
+  /** The first `limit` keys from `start` to before `end`. */
   keysBetween(start: Key, end: Key, limit: number): readonly Key[];
 }
 
 /** An open store. */
 export interface Store {
-  /**
-   * What was last committed under a key, by any process.
-   *
-   * @throws {Failure} local-file, when the store cannot be read
-   */
+  /** @throws {Failure} local-file */
   get(key: Key): string | undefined;
   /**
-   * Runs `work` in a transaction that excludes every other writer, other processes included. Resolves when all of it
-   * is on disk; rejects when none of it is.
+   * Runs `work` in a transaction that excludes all other writers. Resolves when all of it is on disk; rejects when none
+   * of it is.
    *
-   * Works that come in the same turn of the event loop share one transaction and one sync. When it fails each is run
-   * again, alone: so `work` must be plain steps on the transaction, with no effect elsewhere.
+   * Writes of the same turn of the event loop share a transaction and a sync. If it fails, each runs again alone, so
+   * `work` must have no other effects.
    *
-   * @throws {Failure} local-file, when it cannot be written (a full disk); else what `work` threw
+   * @throws {Failure} local-file; as `work`
    */
   write<T>(work: (transaction: Transaction) => T): Promise<T>;
-  /** Commits what is waiting and lets go of the directory. Calling it again does nothing. */
+  /** Commits waiting writes and closes the store. */
   close(): Promise<void>;
 }
 
-/** Bytes that stay free on the disk, for the pages that LMDB needs for itself when it commits. */
+/** Bytes that stay free on the disk, for the commit itself. */
 const reservedBytes = 1024 * 1024;
 
-/** The most that one change takes beside its value: the pages on the way to it are written anew, and may be split. */
+/** The maximum bytes of a change besides its value, for the pages above it. */
 const bytesOfOneChange = 32 * 1024;
 
-/** A queued write; resolves with its result once committed. */
+/** A queued write; `run` returns its acknowledgement. */
 interface Job {
   readonly run: (transaction: Transaction) => () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Opens the store in a directory, which is made, for its owner alone, when it is not there.
+ * Opens the store in a directory, which is created if necessary. Not for network file systems, where locks of LMDB do not
+ * work.
  *
- * What is acknowledged is on disk. Not for network file systems: LMDB's locks do not hold there.
- *
- * @param bytesFree how many bytes may still be written where a directory lies
- * @throws {Failure} usage, when the package lmdb is not installed; local-file, when the directory is unreadable or full,
- *   or what is in it is damaged
+ * @param bytesFree the free bytes on the disk of a directory
+ * @throws {Failure} usage, if lmdb is not installed; local-file, if the directory is unreadable, full or damaged
  */
 export function openStore(directory: string, bytesFree: (directory: string) => number = bytesFreeIn): Store {
   const database = openDatabase(directory);
@@ -173,11 +166,11 @@ export function openStore(directory: string, bytesFree: (directory: string) => n
   return {
     get: (key) => {
       try {
-        // Else lmdb answers from the state at the first read of this turn, and another process may have written since.
+        // Otherwise lmdb reads the state at the first read of this turn.
         database.resetReadTxn();
         return database.get([...key]);
       } catch (error) {
-        throw explanation(`cannot read the store in ${directory}`, error);
+        throw toFailure(`cannot read the store in ${directory}`, error);
       }
     },
     write: (work) =>
@@ -189,7 +182,7 @@ export function openStore(directory: string, bytesFree: (directory: string) => n
         };
         waiting.push({
           run,
-          reject: (error) => reject(explanation(`cannot write to the store in ${directory}`, error)),
+          reject: (error) => reject(toFailure(`cannot write to the store in ${directory}`, error)),
         });
         if (waiting.length === 1) setImmediate(commitWaiting);
       }),
@@ -202,8 +195,8 @@ export function openStore(directory: string, bytesFree: (directory: string) => n
 }
 
 /**
- * Runs jobs in one transaction. Not lmdb's `transaction()`: on a failure it prints to stderr from its own thread, it
- * never ends when the transaction cannot begin, and a group is no slower this way.
+ * Runs jobs in one transaction. Not with lmdb's `transaction()`: on a failure it prints to stderr, and it never ends if
+ * the transaction cannot begin.
  */
 function commit(database: RootDatabase<string>, roomToWrite: () => number, jobs: readonly Job[]): void {
   if (jobs.length === 0) return;
@@ -212,7 +205,7 @@ function commit(database: RootDatabase<string>, roomToWrite: () => number, jobs:
     const transaction = transactionOn(database, roomToWrite());
     acknowledgements = database.transactionSync(() => jobs.map((job) => job.run(transaction)));
   } catch (error) {
-    // One that is too large for the room that is left must not take the others with it.
+    // A job that does not fit must not fail the others.
     for (const job of jobs) {
       if (jobs.length === 1) job.reject(error);
       else commit(database, roomToWrite, [job]);
@@ -223,8 +216,8 @@ function commit(database: RootDatabase<string>, roomToWrite: () => number, jobs:
 }
 
 /**
- * The steps of one transaction, with `room` bytes to write in. The disk's end is ours to see: when a write fails, lmdb
- * 3.5.6 describes it in a buffer that is too short (mdb.c, mdb_page_flush), and the process may die of it.
+ * The operations of a transaction that may write `room` bytes. LMDB must not notice a full disk itself: lmdb 3.5.6
+ * formats that error into a buffer that is too short (mdb.c, mdb_page_flush), and may crash.
  */
 function transactionOn(database: RootDatabase<string>, room: number): Transaction {
   let left = room;
@@ -253,11 +246,11 @@ function openDatabase(directory: string): RootDatabase<string> {
     refuseUnusableFiles(directory);
     return open<string>({
       path: directory,
-      // Else a directory with a dot in its name is taken for a file.
+      // Otherwise a directory with a dot in its name is a file.
       noSubdir: false,
       // Commits are on disk when they return, not some time after.
       overlappingSync: false,
-      // Spares a start the loading of msgpackr.
+      // Does not load msgpackr.
       encoding: 'string',
     });
   } catch (error) {
@@ -267,7 +260,7 @@ function openDatabase(directory: string): RootDatabase<string> {
 
 function loadLmdb(): typeof import('lmdb') {
   try {
-    // Not import(): it resolves to the ESM build, which costs a start more, and another copy of the native state.
+    // Not import(), which loads the slower ESM build, with another copy of the native state.
     return createRequire(import.meta.url)('lmdb') as typeof import('lmdb');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -282,9 +275,9 @@ function loadLmdb(): typeof import('lmdb') {
   }
 }
 
-/** An error of LMDB as a Failure that says what could not be done; any other, a bug, as it is. */
-function explanation(what: string, error: unknown): unknown {
-  // LMDB's errors have a number for a code, its own or the system's.
+/** Makes a Failure of an error of LMDB. */
+function toFailure(what: string, error: unknown): unknown {
+  // The code of an LMDB error is a number.
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return error;
   return new Failure('local-file', `${what}: ${error.message}`, { cause: error });
 }
