@@ -71,14 +71,13 @@ export function addBulkOptions(command: Command, action: RowAction): void {
     .option('--resume', 'resume the last run of this file')
     .option('--restart', 'ignore the previous run and start over')
     .option('--journal <file>', 'journal file, or none (default: in the state directory)')
-    .addOption(choiceOption('--in-doubt <how>', 'what --resume does with rows in doubt', doubts))
-    .option('--shard <I/N>', 'process only shard I of N, for parallel jobs');
-  if (action === 'create')
-    command.option('--idempotency-key-from <source>', 'derive keys from the row: row, content or a column name');
+    .addOption(choiceOption('--in-doubt <how>', 'resumed rows in doubt', doubts))
+    .option('--shard <I/N>', 'only shard I of N, for parallel jobs');
+  if (action === 'create') command.option('--idempotency-key-from <source>', 'key source: row, content or a column');
   addReadingOptions(command.optionsGroup('Input flags (with --from):'));
   command
-    .option('--id-column <name>', 'column or property that holds the item id (default "id")')
-    .addOption(choiceOption('--rows <kind>', 'shape of JSON rows', rowKinds, 'auto'));
+    .option('--id-column <name>', 'column or property of the item id (default "id")')
+    .addOption(choiceOption('--rows <kind>', 'JSON rows', rowKinds, 'auto'));
   if (action === 'create' || action === 'update') addFieldReadingOptions(command);
 }
 
@@ -93,10 +92,10 @@ export function addReadingOptions(command: Command): void {
 /** Declares the flags for mapping columns to fields. */
 export function addFieldReadingOptions(command: Command): void {
   command
-    .option('--rename <Column=Field>', 'import a column under another field name; repeatable', collect)
+    .option('--rename <Column=Field>', 'map a column to another field; repeatable', collect)
     .option('--only <names>', 'import only these columns, e.g. A,B')
     .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all columns; repeatable`, collect)
-    .addOption(choiceOption('--empty <meaning>', 'meaning of an empty cell', empties, 'omit'));
+    .addOption(choiceOption('--empty <meaning>', 'empty cells', empties, 'omit'));
 }
 
 /** Declares the flags for limits, outputs and locks. */
@@ -106,8 +105,8 @@ export function addPaceOptions(command: Command): void {
     .option('--rate <n/s>', 'maximum request rate, e.g. 10/s or 600/m')
     .option('--max-errors <n>', 'stop after this many failed rows')
     .option('--fail-fast', 'stop after the first failed row')
-    .option('--rejects <file>', 'write failed rows and their errors to this file')
-    .option('--summary-json <file>', 'write a JSON summary of the run ("-" = stdout)')
+    .option('--rejects <file>', 'file for failed rows and their errors')
+    .option('--summary-json <file>', 'file for a JSON summary ("-" = stdout)')
     .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
     .option('--break-lock', 'break a stale lock left by another host');
 }

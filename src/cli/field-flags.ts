@@ -23,7 +23,7 @@ export function addFieldOptions(command: Command): void {
       'set a string field; key:=JSON, key@=FILE and key:@=FILE also work; repeatable',
       collect,
     )
-    .option('--fields <file>', 'JSON object of fields ("-" = stdin); --field overrides');
+    .option('--fields <file>', 'fields as JSON ("-" = stdin); -f overrides');
 }
 
 /** Adds one more value to those of a flag that may be repeated. */

@@ -73,6 +73,17 @@ describe('pages', () => {
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 
+  test.each(['get', 'delete', 'update', 'create'])(
+    '"listctl items %s --help" fits a terminal of 80 columns',
+    async (verb) => {
+      const { stdout } = await run(['items', verb, '--help', '--no-pager'], { terminal: 80 });
+
+      const lines = stdout.trimEnd().split('\n');
+      expect(lines.length).toBeLessThanOrEqual(60);
+      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    },
+  );
+
   test('the flags of a command come first, with the global ones that are often typed', async () => {
     const { stdout } = await run(['items', 'create', '--help']);
 

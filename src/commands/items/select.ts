@@ -19,7 +19,7 @@ export interface FromFlags extends BulkFlags {
 
 /** Declares `--from`; the flags that go with it where it was typed, or a page is to show them. */
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
-  command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file to read rows from ("-" = stdin)');
+  command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
   if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
 }
