@@ -1,4 +1,4 @@
-/** What the service has now of the items that a state knows. */
+/** Reads the managed items. */
 import type { Client } from '../api/client.ts';
 import { getOperation } from '../api/items.ts';
 import type { RunLimits } from '../bulk/flags.ts';
@@ -16,7 +16,7 @@ import { type Item, type ListRef, strongTag } from '../core/item.ts';
 import type { CurrentItem } from './plan.ts';
 import type { State } from './state.ts';
 
-/** An item that a state knows. */
+/** A managed item as a row. */
 interface KnownRow {
   readonly number: number;
   readonly key: string;
@@ -24,10 +24,10 @@ interface KnownRow {
 }
 
 /**
- * Reads every item that a state knows, at the pace that the service allows.
+ * Reads the managed items of a state, at the pace that the service accepts.
  *
- * @throws {Failure} what the first read ended in that says neither that the item is there nor that it is gone
- * @throws {Stopped} when it was told to stop
+ * @throws {Failure} that of the first failed read; a missing item is not a failure
+ * @throws {Stopped}
  */
 export async function refreshItems(
   state: State,
@@ -43,7 +43,7 @@ export async function refreshItems(
   let refused: Failure | undefined;
   const take = (result: RowResult<KnownRow, Item | undefined>) => {
     report.settled += 1;
-    if (result.status === 'done') current.set(result.row.key, observedOf(result.value));
+    if (result.status === 'done') current.set(result.row.key, toCurrentItem(result.value));
     else if (result.status === 'failed') refused ??= result.failure;
     return undefined;
   };
@@ -79,7 +79,7 @@ async function* tasksOf(rows: readonly KnownRow[]): AsyncGenerator<readonly Task
   }
 }
 
-/** Reads items; one that is not there is an answer. */
+/** Reads items; a missing one is undefined. */
 function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item | undefined> {
   return {
     isRead: true,
@@ -93,7 +93,7 @@ function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item 
   };
 }
 
-function observedOf(item: Item | undefined): CurrentItem {
+function toCurrentItem(item: Item | undefined): CurrentItem {
   if (item === undefined) return { kind: 'gone' };
   return { kind: 'there', fields: item.fields, etag: strongTag(item.etag) };
 }

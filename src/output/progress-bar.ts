@@ -1,44 +1,37 @@
-/** A line on a terminal that tells how far a run is. The door to cli-progress: `import()` it, and only for a terminal. */
+/** The progress bar of a run. Wraps cli-progress; to be loaded for terminals alone. */
 import { Writable } from 'node:stream';
 import { SingleBar } from 'cli-progress';
 import type { Output } from '../core/host.ts';
 import { type ProgressShown, progressBarLine, readingLine } from './progress-text.ts';
 import type { Screen } from './view.ts';
 
-/** A place where a run shows how far it is. */
+/** A progress line. */
 export interface ProgressDisplay {
-  /** Shows this from now on. As often as one likes: it is drawn a few times a second. */
+  /** Shows this from now on; it is drawn a few times a second. */
   show(progress: ProgressShown): void;
-  /** Takes the line away, so that other text may be written; the next `show` brings it back. */
+  /** Removes the line until the next `show`. */
   clear(): void;
-  /** Takes the line away for good. Without it the process does not end. */
+  /** Removes the line for good, so that the process can end. */
   end(): void;
 }
 
-/** Often enough to look alive, and little to redraw over a slow line. */
-const framesPerSecond = 5;
-
-/** The width to assume of a terminal that says 0: a serial line, some continuous integration systems. */
-const usualTerminalWidth = 80;
-
 /**
- * Opens a display; nothing is drawn before the first `show`. Nothing that happens to the terminal is a failure: the
- * run goes on without it.
+ * Opens a display. Errors of the terminal are ignored.
  *
- * @param output a terminal where `canRedraw`
+ * @param output a terminal for which `canRedraw` is true
  */
 export function openProgressBar(output: Output, screen: Screen): ProgressDisplay {
   let shown: ProgressShown | undefined;
   let isEnded = false;
-  // Asked each time, since a window may change its size.
-  const width = () => output.columns || screen.columns || usualTerminalWidth;
+  // Each time, since the window may be resized.
+  const width = () => output.columns || screen.columns || 80;
   const { stream, flush } = collector(output);
   const bar = new SingleBar({
     stream,
-    fps: framesPerSecond,
+    fps: 5,
     format: () => (shown === undefined ? '' : lineOf(shown, width(), screen)),
     clearOnComplete: true,
-    // Neither wrapping nor the cursor is switched off: after a kill nobody would switch it on again. Signals are Host's.
+    // Wrapping and the cursor stay on, since after a kill nothing would turn them on again.
     ...{ linewrap: true, hideCursor: null, gracefulExit: false },
   });
   bar.on('redraw-post', flush);
@@ -51,7 +44,7 @@ export function openProgressBar(output: Output, screen: Screen): ProgressDisplay
     show: (progress) => {
       if (isEnded) return;
       shown = progress;
-      // What it counts is of no matter: the line is drawn anew by its own timer.
+      // Its own values are not used; the timer redraws the line.
       if (!bar.isActive) bar.start(1, 0);
     },
     clear,
@@ -66,19 +59,19 @@ function lineOf(progress: ProgressShown, width: number, { style }: Screen): stri
   return 'doing' in progress ? readingLine(progress, width) : progressBarLine(progress, width, style);
 }
 
-/** A terminal for cli-progress whose writes go on together: one for each frame, so that none is seen half drawn. */
+/** Collects what cli-progress writes, so that each frame is one write. */
 function collector(output: Output): { readonly stream: NodeJS.WritableStream; flush(): void } {
   let waiting = '';
   const stream = new Writable({
     decodeStrings: false,
     write: (text, _encoding, done) => {
-      // A position that was saved is that of another line once the screen has scrolled: the line is cleared where it is.
+      // Without saved positions, which are wrong after scrolling.
       if (text !== '\x1b7' && text !== '\x1b8') waiting += text;
       done();
     },
   });
   return {
-    // A line is made to fit; cut by this width, it would lose the end of a color.
+    // The line fits already; truncated here, it would lose the end of a color.
     stream: Object.assign(stream, { isTTY: true, columns: Number.MAX_SAFE_INTEGER }),
     flush: () => {
       const text = waiting;

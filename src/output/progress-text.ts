@@ -1,48 +1,44 @@
-/** How far a run is, or the reading before it, in words. */
+/** The text of progress lines. */
 import type { Output } from '../core/host.ts';
 import { countOf, countText, cutText, printable, rateText, roughTimeText, widthAtMost } from '../core/text.ts';
 import type { Screen } from './view.ts';
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface RunProgressShown {
-  /** All that there are to do. */
   readonly rows: number;
-  /** Those of which it is known, or certain never to be known, what became of them. */
+  /** Rows with a final result. */
   readonly settled: number;
   readonly failed: number;
   readonly inDoubt: number;
   readonly ratePerSecond: number;
-  /** Undefined while nobody can tell. */
+  /** The estimated time; undefined if unknown. */
   readonly leftMs: number | undefined;
-  /** Why it is slow: `throttled for 12 s`, `the service is gone: next try in 8 s`. */
+  /** Why it is slow: `throttled for 12 s`. */
   readonly reason: string | undefined;
 }
 
-/** How far the reading of a file is, before there is anything to send. */
-export interface ReadingShown {
+/** The progress of reading a file. */
+interface ReadingShown {
   /** `checking tasks.csv` */
   readonly doing: string;
-  /** How many rows there were until now, where that is known. */
   readonly rows?: number | undefined;
-  /** How much has been read. */
+  /** The bytes that were read. */
   readonly bytes?: number | undefined;
-  /** How much there is, where that is known. */
+  /** The size of the file, if known. */
   readonly sizeBytes?: number | undefined;
 }
 
-/** What one line can show. */
 export type ProgressShown = RunProgressShown | ReadingShown;
 
-/** A bar is worth its place if it has so many marks, and says no more with more than these. */
+/** The minimum and maximum length of the bar. */
 const barMarks = { min: 5, max: 40 } as const;
 
-/** A part of the line, as it is measured and as it is shown. */
 interface Part {
   readonly text: string;
   readonly paint?: (text: string) => string;
 }
 
-/** Whether a line can be drawn over again there: on a terminal that moves its cursor. Else lines are for `plainProgressLine`. */
+/** Whether a terminal can redraw a line; for others there is `plainProgressLine`. */
 export function canRedraw(
   { isTTY }: Pick<Output, 'isTTY'>,
   env: Readonly<Record<string, string | undefined>>,
@@ -50,7 +46,7 @@ export function canRedraw(
   return isTTY && env['TERM'] !== 'dumb';
 }
 
-/** One plain line, without a newline: `  12,000 of 100,000 rows, 3 failed, 812 rows/s, about 1 min 48 s left`. */
+/** A plain line: `  12,000 of 100,000 rows, 3 failed, 812 rows/s, about 1 min 48 s left`. */
 export function plainProgressLine(progress: RunProgressShown): string {
   const { rows, settled } = progress;
   const left = timeLeft(progress).map((text) => `about ${text}`);
@@ -59,9 +55,8 @@ export function plainProgressLine(progress: RunProgressShown): string {
 }
 
 /**
- * A line with a bar that is drawn over the one before it: `[=====-----] 12,000 of 100,000, 3 failed, 812 rows/s`. It
- * is narrower than the terminal, since a full line may wrap. Where there is little room the bar is short, then the
- * last parts are left out, then the bar.
+ * A line with a bar: `[=====-----] 12,000 of 100,000, 3 failed, 812 rows/s`. It is narrower than the terminal, since a
+ * full line may wrap: the bar is shortened first, then the last parts are omitted.
  *
  * @param width columns of the terminal
  */
@@ -84,24 +79,23 @@ export function progressBarLine(progress: RunProgressShown, width: number, style
 }
 
 /**
- * A line about a file that is read: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`.
+ * A line about a file: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`.
  *
- * @param width columns of the terminal; as `progressBarLine` it is narrower
+ * @param width columns of the terminal
  */
 export function readingLine({ doing, rows, bytes = 0, sizeBytes }: ReadingShown, width: number): string {
   const amount = sizeBytes ? `${Math.floor((bytes / sizeBytes) * 100)} %` : `${(bytes / 1e6).toFixed(1)} MB`;
   const parts = [...(rows === undefined ? [] : [countOf(rows, 'row')]), ...(bytes === 0 ? [] : [amount])];
-  const told = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+  const amounts = parts.length === 0 ? '' : `: ${parts.join(', ')}`;
   const widthMax = Math.max(1, width - 1);
-  // How far it is tells more than the end of a long path.
+  // The path is truncated, not the amounts.
   return cutText(
-    cutText(printable(doing), Math.max(1, widthMax - told.length), widthAtMost) + told,
+    cutText(printable(doing), Math.max(1, widthMax - amounts.length), widthAtMost) + amounts,
     widthMax,
     widthAtMost,
   );
 }
 
-/** What is told between the rows and the time that is left; what counts most comes first. */
 function details({ failed, inDoubt, reason, ratePerSecond }: RunProgressShown, style?: Screen['style']): Part[] {
   return [
     ...(failed === 0 ? [] : [painted(`${countText(failed)} failed`, style?.red)]),
@@ -111,7 +105,6 @@ function details({ failed, inDoubt, reason, ratePerSecond }: RunProgressShown, s
   ];
 }
 
-/** Nothing for ever, either: a rate of zero says no more than that nobody can tell. */
 function timeLeft({ leftMs }: RunProgressShown): string[] {
   return leftMs === undefined || !Number.isFinite(leftMs) ? [] : [`${roughTimeText(leftMs)} left`];
 }
@@ -120,9 +113,8 @@ function painted(text: string, paint: Part['paint']): Part {
   return paint === undefined ? { text } : { text, paint };
 }
 
-/** ASCII: other marks are two columns wide where East Asian fonts are in use, and the line would wrap. */
+/** In ASCII, since other characters are two columns wide in East Asian fonts, and the line would wrap. */
 function barOf({ rows, settled }: RunProgressShown, marks: number): string {
-  // Full only when everything is settled.
   const full = rows === 0 ? marks : Math.min(marks, Math.floor((settled / rows) * marks));
   return '='.repeat(full) + '-'.repeat(marks - full);
 }

@@ -1,4 +1,4 @@
-/** JMESPath over results. Wraps @jmespath-community/jmespath; `import()` it only where there is a query. */
+/** JMESPath queries. Wraps @jmespath-community/jmespath; to be loaded for queries alone. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   compile,
@@ -15,11 +15,11 @@ import { bareLine, isList, jsonText, type Layout, type PrinterOptions, plainText
 import type { View } from './view.ts';
 
 /**
- * Compiles a JMESPath expression. A number whose value a double holds is a plain number; any other is opaque: it comes
- * out with its digits, equals nothing, and cannot be calculated with or sorted.
+ * Compiles a JMESPath expression. A number that a double cannot represent is opaque: it keeps its digits, equals nothing,
+ * and cannot be calculated with or sorted.
  *
- * @returns the query; it throws a Failure, refused, when the expression does not fit the value
- * @throws {Failure} usage, when the expression is invalid, or calls a function that does not exist or with too few arguments
+ * @returns the query, which throws a Failure, refused, if the expression fails on the value
+ * @throws {Failure} usage, for an invalid expression
  */
 export function compileQuery(text: string): (value: JsonValue) => JsonValue {
   const tree = parse(text);
@@ -37,7 +37,7 @@ export function compileQuery(text: string): (value: JsonValue) => JsonValue {
   };
 }
 
-/** A symbol stands for a number that a double does not hold: it is described by its digits. */
+/** A symbol is an opaque number, with its digits as description. */
 type QueryValue = null | boolean | number | string | symbol | readonly QueryValue[] | QueryObject;
 
 interface QueryObject {
@@ -54,7 +54,7 @@ function toQueryValue(value: JsonValue): QueryValue {
   return toObject(Object.entries(value).map(([name, member]) => [name, toQueryValue(member)]));
 }
 
-/** @throws {Error} when it is a number that JSON cannot write */
+/** @throws {Error} for a number that JSON cannot represent */
 function toJson(value: QueryValue | undefined): JsonValue {
   if (typeof value === 'symbol') return new NumberToken(value.description ?? '0');
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('the result is too large for a number');
@@ -63,13 +63,13 @@ function toJson(value: QueryValue | undefined): JsonValue {
   return objectFrom(Object.entries(value).map(([name, member]) => [name, toJson(member)]));
 }
 
-// fromEntries defines, it does not assign: `__proto__` becomes a member like any other.
+// fromEntries defines members: `__proto__` is one like any other.
 const toObject = (members: Iterable<readonly [string, QueryValue]>): QueryObject => Object.fromEntries(members);
 const isArray = (value: unknown): value is readonly QueryValue[] => Array.isArray(value);
 const isMembers = (value: unknown): value is QueryObject =>
   typeof value === 'object' && value !== null && !isArray(value);
 
-/** A part of an expression. Its other members depend on the type; those that are objects are parts too. */
+/** A part of an expression; its members that are objects are parts, too. */
 interface Node {
   readonly type: string;
   readonly [member: string]: unknown;
@@ -90,7 +90,7 @@ const orderings: Readonly<Record<string, (difference: number) => boolean>> = {
   GTE: (difference) => difference >= 0,
 };
 
-/** What of the library is private, and changed here: its evaluation takes inherited members, and data that looks like an &expression. */
+/** Private parts of the library, replaced here: it accepts inherited members, and data that looks like an &expression. */
 interface Evaluator {
   visit(node: Node, value: QueryValue): QueryValue;
 }
@@ -107,7 +107,7 @@ const { visit } = evaluator;
 evaluator.visit = function (this: Evaluator, node, value) {
   const inOrder = node.type === 'Comparator' ? orderings[node['name'] as string] : undefined;
   if (inOrder !== undefined) {
-    // As in az and aws strings have an order too: dates are strings.
+    // Strings have an order, as in az and aws: dates are strings.
     const [left, right] = [node['left'], node['right']].map((side) => this.visit(side as Node, value));
     const difference = compare(left ?? null, right ?? null);
     return difference === undefined ? null : inOrder(difference);
@@ -142,7 +142,7 @@ const visitFrom = TreeInterpreter.visit.bind(TreeInterpreter) as unknown as Eval
 
 type List = readonly QueryValue[];
 
-/** The library's own sort numbers as strings, order strings by locale, compare by identity, or lose members or digits. */
+/** Those of the library sort numbers as strings, order strings by locale, compare by identity, or lose members or digits. */
 const replacements: Readonly<Record<string, (...values: never[]) => QueryValue>> = {
   contains: (all: string | List, wanted: QueryValue) =>
     typeof all === 'string'
@@ -166,7 +166,7 @@ for (const [name, act] of Object.entries(replacements)) {
 function order(one: QueryValue, other: QueryValue): number {
   const difference = compare(one, other);
   if (difference !== undefined) return difference;
-  // What the library's own arithmetic throws for a symbol.
+  // As arithmetic does.
   if (typeof one === 'symbol' || typeof other === 'symbol') throw new TypeError('cannot convert a symbol to a number');
   throw new Error(`cannot compare ${[one, other].map(formatType).join(' with ')}: expected numbers or strings`);
 }
@@ -177,7 +177,7 @@ function formatType(value: QueryValue): string {
 
 function sortBy(values: List, key: Key, inOrder = order): List {
   const keyed = values.map((value) => ({ value, key: key(value) }));
-  // A single value is never compared, but its key must be one that could be.
+  // The key of a single value is checked as well.
   for (const { key } of keyed.slice(0, 1)) order(key, key);
   return keyed.sort((one, other) => inOrder(one.key, other.key)).map(({ value }) => value);
 }
@@ -207,13 +207,13 @@ function toNumber(value: QueryValue): QueryValue {
   return toQueryValue(parseJson(value));
 }
 
-// `foo` between backticks is a string, as az and aws take it.
+// `foo` in backticks is a string, as in az and aws.
 const options = { enable_legacy_literals: true };
 
-/** Far from where evaluating would overflow the stack; `a.b.c` nests as `((a).b).c`. */
+/** The maximum depth, since evaluation is recursive; `a.b.c` nests as `((a).b).c`. */
 const depthMax = 1_000;
 
-/** @throws {Failure} usage, naming the place */
+/** @throws {Failure} usage */
 function parse(text: string): Node {
   checkQuotes(text);
   const tree = attempt(text);
@@ -230,7 +230,7 @@ function attempt(text: string): Node | Error {
   }
 }
 
-/** The library accepts a string that is never closed, and rounds numbers. */
+/** Refuses what the library accepts: unclosed strings, and numbers that it would round. */
 function checkQuotes(text: string): void {
   const rest = text.replace(/`(?:[^`\\]|\\.)*`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gs, (found, at: number) => {
     const [, digits] = /^`\s*(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*`$/.exec(found) ?? [];
@@ -247,7 +247,7 @@ function syntaxFailure(error: Error, text: string): Failure {
   if (error instanceof RangeError) return invalid('it is nested too deeply', text, undefined);
   if (/EOF|end of JSON/.test(error.message)) return invalid('it is incomplete', text, undefined);
   const reason = error.message.replace(/^syntax(?: error)?[:,]? */i, '');
-  // The library names no place. It reads from left to right, so the wrong token ends where it first complains.
+  // The library gives no place: the wrong token ends where the shortest prefix fails with the same error.
   const isWrong = (end: number) => {
     const found = attempt(text.slice(0, end));
     return found instanceof Error && found.message === error.message;
@@ -261,7 +261,7 @@ function syntaxFailure(error: Error, text: string): Failure {
   }
 }
 
-/** Checks what the library would only notice once a request has been sent. */
+/** Checks what the library would notice only on evaluation, after a request was sent. */
 function check(node: Node, text: string, depth: number, isReferenceExpected = false): void {
   if (depth > depthMax) throw invalid('it is nested too deeply', text, undefined);
   if (node.type === 'Literal') return;
@@ -290,7 +290,6 @@ function checkCall(name: string, values: readonly Node[], text: string): void {
 
 /** @param at in UTF-16 units; undefined for the end */
 function invalid(reason: string, text: string, at: number | undefined): Failure {
-  // Readers count characters, from 1.
   const place = at === undefined ? 'at its end' : `at character ${[...text.slice(0, at)].length + 1}`;
   return new Failure('usage', `invalid JMESPath expression: ${reason}, ${place}`, {
     hint: "write numbers in backticks and strings in single quotes: [?Count > `5` && Status == 'Done']",
@@ -298,10 +297,10 @@ function invalid(reason: string, text: string, at: number | undefined): Failure 
 }
 
 /**
- * Applies a query to each line of `jsonl`, else to everything that would be printed: an array where several values are
- * expected. A single string, number or boolean is printed bare, and null as nothing, unless JSON was requested by name.
+ * Applies a query to each line of `jsonl`, else to the whole output: an array if several values are expected. A single
+ * string, number or boolean is printed bare, and null as nothing, unless JSON was requested by name.
  *
- * @throws {Failure} usage, when the expression is invalid
+ * @throws {Failure} usage, for an invalid expression
  */
 export async function createQueryLayout<T>(
   { json, printsNone = false }: View<T>,

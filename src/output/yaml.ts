@@ -1,10 +1,10 @@
-/** Values as YAML: `import()` it, and only where YAML is shown. */
+/** Values as YAML; to be loaded for YAML alone. */
 import { isObject, type JsonValue, NumberToken } from '../core/json.ts';
 import { hiddenCharacters } from '../core/text.ts';
 import { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar } from '../core/yaml.ts';
 import { isList } from './layout.ts';
 
-/** Numbers by the digits they came with. */
+/** Numbers keep their digits. */
 const numberTag: ScalarTag = {
   identify: (value) => value instanceof NumberToken,
   default: true,
@@ -14,8 +14,8 @@ const numberTag: ScalarTag = {
 };
 
 /**
- * A text with hidden characters, in quotes and escaped. As the library sees it when it counts how long a name is: one of
- * more than 1,024 characters has to stand behind a `?` (YAML 1.2, section 7.4), escapes included.
+ * A string with hidden characters, quoted and escaped. The library counts the escapes when it writes a long key after `?`
+ * (YAML 1.2, section 7.4).
  */
 class HidingText {
   readonly quoted: string;
@@ -37,21 +37,18 @@ const hidingTag: ScalarTag = {
 
 const options = { lineWidth: 0, doubleQuotedAsJSON: true } as const;
 
-/** Letters, digits and blanks that nobody reads as anything but text: no number, date or indicator begins like this. */
+/** Unquoted strings: they start like no number, date or indicator. */
 const plain = /^[\p{L}_](?:[\p{L}\p{M}\p{N}_.()/+-]| (?=[^ ]))*$/u;
 
-/** Words that YAML 1.1 (bool, null) or 1.2 reads as something else, and the two of JavaScript that people misread. */
+/** Words that YAML 1.1 or 1.2 reads as other types, and numbers of JavaScript. */
 const reserved = /^(?:y|n|yes|no|on|off|true|false|null|nan|inf|infinity)$/i;
 
-/**
- * A value as a YAML document, final newline included: equal when it is read back, by readers of YAML 1.1 and 1.2
- * alike; numbers with the digits they came with; what steers a terminal or hides text as escapes.
- */
+/** Formats a value as a YAML document that YAML 1.1 and 1.2 read alike, with control and hidden characters escaped. */
 export function yamlDocument(value: JsonValue): string {
   return new Document(nodeOf(value), { customTags: [numberTag, hidingTag] }).toString(options);
 }
 
-/** A value as one element of a YAML sequence; elements behind each other are one document. */
+/** Formats an element of a sequence; several make a document. */
 export function yamlElement(value: JsonValue): string {
   return yamlDocument([value]);
 }
@@ -71,7 +68,6 @@ function nodeOf(value: JsonValue): YAMLMap | YAMLSeq | YamlScalar {
   return new YamlScalar(typeof value === 'number' ? new NumberToken(String(value)) : value);
 }
 
-/** Text without quotes where nobody can misread it, lines as lines; else in quotes, as JSON writes it. */
 function textNode(text: string, mayBeBlock: boolean): YamlScalar {
   if (isHiding(text)) return new YamlScalar(new HidingText(text));
   const node = new YamlScalar(text);
@@ -86,11 +82,10 @@ function isBlock(text: string): boolean {
 }
 
 function isHiding(text: string): boolean {
-  // The last two characters of a plane are no characters to YAML (YAML 1.2, section 5.1).
+  // YAML excludes the last two code points of a plane (YAML 1.2, section 5.1).
   return /[\ufffe\uffff]/.test(text) || text.search(hiddenCharacters()) !== -1;
 }
 
-/** Hidden characters stand in double quotes alone, where an escape is valid wherever it falls (YAML 1.2, 5.7). */
 function escaped(found: string): string {
   const digits = (found.codePointAt(0) ?? 0).toString(16);
   return digits.length > 4 ? `\\U${digits.padStart(8, '0')}` : `\\u${digits.padStart(4, '0')}`;

@@ -14,7 +14,7 @@ interface CreateFlags extends FieldFlags, FromFlags {
   readonly idempotencyKey?: string;
 }
 
-/** What `items create` was asked to do: checked, with every default filled in. */
+/** The parsed flags. */
 interface CreateOptions {
   readonly list: ListRef;
   readonly fields: Fields;

@@ -36,7 +36,7 @@ export const deleteCommand: CommandSpec = {
             refs.map((ref) => deleteRequest(ref)),
             session,
           );
-        if (!flags.yes) await askBefore(refs, session);
+        if (!flags.yes) await confirmDelete(refs, session);
         const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
         return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
       }),
@@ -70,11 +70,11 @@ async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): 
 }
 
 /**
- * Asks on a terminal. Off one, ids that were typed are what is meant, unless --no-input or CI says that nothing is guessed.
+ * Asks for confirmation on a terminal; without one, only with --no-input or in CI --yes is required.
  *
  * @throws {Failure} usage
  */
-async function askBefore(refs: readonly ItemRef[], session: Session): Promise<void> {
+async function confirmDelete(refs: readonly ItemRef[], session: Session): Promise<void> {
   if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
   const [first] = refs;
   const shown = refs.slice(0, 10).map(({ id }) => id);

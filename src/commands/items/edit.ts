@@ -2,11 +2,7 @@ import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.
 import { withSession } from '../../cli/session.ts';
 import { itemRefs } from './select.ts';
 
-interface EditFlags {
-  readonly dryRun?: boolean;
-}
-
-/** `listctl items edit`. What it needs is loaded when it is called. */
+/** `listctl items edit` */
 export const editCommand: CommandSpec = {
   name: 'edit',
   summary: 'edit an item in your editor',
@@ -14,10 +10,10 @@ export const editCommand: CommandSpec = {
     command
       .argument('<id>', 'id of the item')
       .option('--dry-run', 'show what would be sent without sending it')
-      .action((id: string, { dryRun: isDryRun = false }: EditFlags) =>
+      .action((id: string, { dryRun = false }: { readonly dryRun?: boolean }) =>
         withSession(context, command, async (session) => {
           const { editItem } = await import('./edit-item.ts');
-          for (const ref of itemRefs([id], session)) await editItem(ref, isDryRun, session);
+          for (const ref of itemRefs([id], session)) await editItem(ref, dryRun, session);
         }),
       );
     addHelpNotes(command, {

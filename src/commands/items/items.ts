@@ -6,8 +6,8 @@ import { editCommand } from './edit.ts';
 import { getCommand } from './get.ts';
 import { updateCommand } from './update.ts';
 
-/** `items list` is what people try first; the service cannot do it, so the error says what there is. */
-export const listLesson: CommandSpec = {
+/** `items list`, which the service does not support: the error says what to do instead. */
+const listCommand: CommandSpec = {
   name: 'list',
   aliases: ['ls', 'query', 'find'],
   summary: 'list items (not supported by the service)',
@@ -25,6 +25,6 @@ export const listLesson: CommandSpec = {
   },
 };
 
-/** `listctl items`: the verbs on items, in the order of help. */
+/** `listctl items`, in the order of help. */
 export const setUpItems: SetUp = (items, context) =>
-  addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, editCommand, listLesson]);
+  addCommands(items, context, [createCommand, getCommand, updateCommand, deleteCommand, editCommand, listCommand]);

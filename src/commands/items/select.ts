@@ -1,4 +1,4 @@
-/** `--from FILE`: the same verb over many rows. What that needs is loaded when it is typed. */
+/** Selects the items of a command: ids that are typed, or rows of `--from FILE`, which load the bulk modules. */
 import type { Command } from 'commander';
 import type { ItemsApi } from '../../api/items.ts';
 import type { BulkFlags } from '../../bulk/flags.ts';
@@ -17,14 +17,14 @@ export interface FromFlags extends BulkFlags {
   readonly from?: string;
 }
 
-/** Declares `--from`; the flags that go with it where it was typed, or a page is to show them. */
+/** Declares `--from`; and the flags that go with it, if it was typed, or for a help page. */
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
   command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
   if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
 }
 
-/** Works on the rows of the file. */
+/** Runs an action on the rows of `--from`. */
 export async function runFrom(
   verb: Omit<ImportCommand, 'common'>,
   flags: FromFlags & FieldFlags & { readonly dryRun?: boolean },
@@ -37,7 +37,7 @@ export async function runFrom(
   await runImport({ ...verb, common, isDryRun: flags.dryRun }, many, session);
 }
 
-/** @throws {Failure} usage, when items are named in two ways, or in none */
+/** @throws {Failure} usage, without ids and --from, or with both */
 export function checkIdsOrFrom(ids: readonly string[], from: string | undefined): void {
   if (ids.length > 0 && from !== undefined) {
     throw new Failure('usage', 'pass item ids or --from, not both');
@@ -50,32 +50,32 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
 }
 
 /**
- * The items that were typed, of the session's list.
+ * The items with the ids that were typed.
  *
- * @throws {Failure} usage, for the first id that cannot be one, before anything is sent
+ * @throws {Failure} usage, for the first invalid id
  */
 export function itemRefs(ids: readonly string[], session: Session): readonly ItemRef[] {
   const list = session.settings.list();
   return ids.map((id) => ({ ...list, id: checkId(id, 'item') }));
 }
 
-/** How many typed items are worked on at once. */
-const atOnceMax = 8;
+/** The maximum number of requests in progress. */
+const concurrency = 8;
 
-/** One request for each item that was typed. */
-export interface EachItem<T> {
+/** A request for each item. */
+interface EachItem<T> {
   readonly refs: readonly ItemRef[];
-  /** What is done to each: `read`, `deleted`. */
+  /** The past tense of the action: `read`, `deleted`. */
   readonly done: string;
   readonly view: View<T>;
   readonly act: (ref: ItemRef, api: ItemsApi) => Promise<T>;
 }
 
 /**
- * Works on one item, or on several at once, and prints what came of it in the order in which they were typed. Every
- * one is tried, whatever becomes of the others.
+ * Acts on each item, several at a time, and prints the results in the order of the items. A failure does not stop the
+ * others.
  *
- * @throws {Failure} what the one item ended in; of several, in-doubt if one of them is, else incomplete
+ * @throws {Failure} that of a single item; of several, in-doubt if one of them is, else incomplete
  */
 export async function forEachItem<T>(each: EachItem<T>, session: Session): Promise<void> {
   const { refs, done, view, act } = each;
@@ -87,8 +87,9 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
     for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
       const ended = await result;
       if ('value' in ended) await print(ended.value);
-      else if (isOneItems(ended.error)) failures.push(ended.error);
-      // Told to stop: what was done before is printed first.
+      // An unconfirmed write is a usage error, and concerns all items.
+      else if (ended.error instanceof Failure && ended.error.kind !== 'usage') failures.push(ended.error);
+      // The results before a stop are printed first.
       else if (!(ended.error instanceof Stopped)) throw ended.error;
     }
   };
@@ -97,22 +98,17 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
   session.host.signal.throwIfAborted();
 }
 
-/** Whether a failure is about its item alone. That nobody confirmed the writes is said once, and nothing was sent. */
-function isOneItems(error: unknown): error is Failure {
-  return error instanceof Failure && error.kind !== 'usage';
-}
-
 type Result<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Starts all, some at once, in their order; none of the promises rejects. */
+/** Starts all in their order; the promises do not reject. */
 function startAll<T>(
   refs: readonly ItemRef[],
   act: (ref: ItemRef) => Promise<T>,
   signal: AbortSignal,
 ): readonly Promise<Result<T>>[] {
-  const slots: Promise<unknown>[] = Array.from({ length: atOnceMax }, () => Promise.resolve());
+  const slots: Promise<unknown>[] = Array.from({ length: concurrency }, () => Promise.resolve());
   return refs.map((ref, index) => {
-    const started = Promise.resolve(slots[index % atOnceMax]).then(() => {
+    const started = Promise.resolve(slots[index % concurrency]).then(() => {
       signal.throwIfAborted();
       return act(ref);
     });
@@ -120,7 +116,7 @@ function startAll<T>(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );
-    slots[index % atOnceMax] = result;
+    slots[index % concurrency] = result;
     return result;
   });
 }
