@@ -47,14 +47,16 @@ export interface ManifestItem {
   readonly line: number;
 }
 
-/** The members of a manifest above its items. */
+/** The members of a manifest above its items, and its items. */
+interface ManifestDocument extends ManifestHead {
+  readonly rows: readonly RawRow[];
+}
+
 interface ManifestHead {
   readonly site?: string | undefined;
   readonly list?: string | undefined;
   readonly key?: string | undefined;
 }
-
-type ManifestDocument = ManifestHead & { readonly rows: readonly RawRow[] };
 
 /** @throws {Failure} usage, with line and column */
 function parseYamlManifest(text: string, name: string): ManifestDocument {

@@ -156,7 +156,11 @@ class Planner {
     if (known.etag !== now.etag || !isSameValue(known.fields, now.fields)) this.#learned.set(key, now);
   }
 
-  #update({ key, fields }: ManifestItem, { id, fields: applied }: KnownItem, now: Content): void {
+  #update(
+    { key, fields }: ManifestItem,
+    { id, fields: applied }: KnownItem,
+    now: Pick<KnownItem, 'fields' | 'etag'>,
+  ): void {
     const changed: [string, JsonValue][] = [];
     const before: [string, JsonValue][] = [];
     let isDrift = false;
@@ -172,7 +176,7 @@ class Planner {
     this.#push(step, isDrift);
   }
 
-  #delete(key: string, { id, fields: applied }: KnownItem, now: Content): void {
+  #delete(key: string, { id, fields: applied }: KnownItem, now: Pick<KnownItem, 'fields' | 'etag'>): void {
     const sent = { fields: {}, before: now.fields, after: {} };
     const step: ItemStep = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent };
     this.#push(step, !holdsFields(now.fields, applied));
@@ -209,8 +213,6 @@ export function hasKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: st
   return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
 }
 
-type Content = Pick<KnownItem, 'fields' | 'etag'>;
-
-function etagOf({ etag }: Content): { readonly etag?: string } {
+function etagOf({ etag }: Pick<KnownItem, 'etag'>): { readonly etag?: string } {
   return etag === undefined ? {} : { etag };
 }

@@ -1,6 +1,5 @@
 /** The plan of `apply` for people: a diff, and its counts. */
-import type { Conflict, PlanCounts } from '../apply/plan.ts';
-import type { PlanFile } from '../apply/plan-file.ts';
+import type { Conflict, Plan, PlanCounts } from '../apply/plan.ts';
 import type { State, Step } from '../apply/state.ts';
 import { ownField } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
@@ -48,7 +47,6 @@ export interface FieldChange {
   readonly after?: JsonValue | undefined;
 }
 
-type Action = Step['action'];
 type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
 
 interface PlanScreen {
@@ -86,7 +84,11 @@ function toChanges({ action, fields, before = {} }: ShownStep): FieldChange[] {
 }
 
 /** The lines of changed fields. Values that do not fit on one line are on two, so that they can be compared. */
-export function changeLines(action: Action, changes: readonly FieldChange[], { width, style }: PlanScreen): string[] {
+export function changeLines(
+  action: Step['action'],
+  changes: readonly FieldChange[],
+  { width, style }: PlanScreen,
+): string[] {
   const nameMax = Math.max(6, Math.floor((width - indent - 2) / 3));
   const names = changes.map(({ field }) => truncateMiddle(nameText(field), nameMax));
   const widest = Math.max(0, ...names.map(widthAtMost));
@@ -100,21 +102,20 @@ export function changeLines(action: Action, changes: readonly FieldChange[], { w
   });
 }
 
-interface Head {
-  readonly sign: string;
-  readonly key: string;
-  readonly id?: string | undefined;
-  readonly idWord?: string | undefined;
-  readonly reason: string | undefined;
-  readonly paint?: Part['paint'];
-  /** Whether the id and the reason are one sentence. */
-  readonly isSentence?: boolean | undefined;
-}
-
+/** @param head with `isSentence`, the id and the reason are one sentence */
 function headLines(
-  { sign, key, id, idWord = 'id', reason, paint, isSentence = false }: Head,
+  head: {
+    readonly sign: string;
+    readonly key: string;
+    readonly id?: string | undefined;
+    readonly idWord?: string;
+    readonly reason: string | undefined;
+    readonly paint?: Part['paint'];
+    readonly isSentence?: boolean;
+  },
   { width, style }: PlanScreen,
 ): string[] {
+  const { sign, key, id, idWord = 'id', reason, paint, isSentence = false } = head;
   // Each cut to a line of its own, with room for a comma.
   const called = `${sign} key ${truncateMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
   const idMark = reason === undefined || isSentence ? undefined : ',';
@@ -158,8 +159,6 @@ function formatBoth({ before, after }: FieldChange, isExact = false): readonly [
   return old === before && fresh === after ? [old, fresh] : [jsonText(before), jsonText(after)];
 }
 
-type ShownPlan = Pick<PlanFile, 'steps' | 'counts' | 'conflicts' | 'inDoubt' | 'orphaned'>;
-
 /**
  * The plan as lines without newlines, with its summary at the end. They fit the terminal, or 80 columns without one.
  *
@@ -168,7 +167,7 @@ type ShownPlan = Pick<PlanFile, 'steps' | 'counts' | 'conflicts' | 'inDoubt' | '
  * @param notes sentences above the plan
  */
 export function* planLines(
-  { steps, counts, conflicts, inDoubt, orphaned }: ShownPlan,
+  { steps, counts, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>,
   items: State['items'],
   { place, notes }: { readonly place: string; readonly notes: readonly string[] },
   { columns, style }: Screen,
@@ -196,7 +195,7 @@ export function* planLines(
  *
  * @param place the list: `list tasks (site home, https://…)`
  */
-export function applyQuestion(counts: Pick<PlanCounts, Action>, place: string): string {
+export function applyQuestion(counts: Pick<PlanCounts, Step['action']>, place: string): string {
   const others = (['create', 'update'] as const)
     .filter((action) => counts[action] > 0)
     .map((action) => `${action} ${countText(counts[action])}`)
@@ -207,7 +206,7 @@ export function applyQuestion(counts: Pick<PlanCounts, Action>, place: string): 
 }
 
 /** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` Zeros are omitted. */
-function summaryParts(counts: PlanCounts, steps: ShownPlan['steps'], style: Style): Part[] {
+function summaryParts(counts: PlanCounts, steps: Plan['steps'], style: Style): Part[] {
   const { create, update, unchanged, drifted, gone, inDoubt, conflict, orphaned } = counts;
   const untouched = [
     formatCount(inDoubt, 'in doubt', style.yellow),

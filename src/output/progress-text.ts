@@ -1,6 +1,7 @@
 /** The text of progress lines. */
 import type { Output } from '../core/host.ts';
 import { countOf, countText, cutText, printable, rateText, roughTimeText, widthAtMost } from '../core/text.ts';
+import type { Cell } from './table.ts';
 import type { Screen } from './view.ts';
 
 /** The progress of a run. */
@@ -33,11 +34,6 @@ export type ProgressShown = RunProgressShown | ReadingShown;
 /** The minimum and maximum length of the bar. */
 const barMarks = { min: 5, max: 40 } as const;
 
-interface Part {
-  readonly text: string;
-  readonly paint?: (text: string) => string;
-}
-
 /** Whether a terminal can redraw a line; for others there is `plainProgressLine`. */
 export function canRedraw(
   { isTTY }: Pick<Output, 'isTTY'>,
@@ -62,7 +58,7 @@ export function plainProgressLine(progress: RunProgressShown): string {
  */
 export function progressBarLine(progress: RunProgressShown, width: number, style: Screen['style']): string {
   const { rows, settled } = progress;
-  const parts: readonly Part[] = [
+  const parts: readonly Cell[] = [
     { text: `${countText(settled)} of ${countText(rows)}` },
     ...details(progress, style),
     ...timeLeft(progress).map((text) => ({ text })),
@@ -96,7 +92,7 @@ export function readingLine({ doing, rows, bytes = 0, sizeBytes }: ReadingShown,
   );
 }
 
-function details({ failed, inDoubt, reason, ratePerSecond }: RunProgressShown, style?: Screen['style']): Part[] {
+function details({ failed, inDoubt, reason, ratePerSecond }: RunProgressShown, style?: Screen['style']): Cell[] {
   return [
     ...(failed === 0 ? [] : [painted(`${countText(failed)} failed`, style?.red)]),
     ...(inDoubt === 0 ? [] : [painted(`${countText(inDoubt)} in doubt`, style?.yellow)]),
@@ -109,7 +105,7 @@ function timeLeft({ leftMs }: RunProgressShown): string[] {
   return leftMs === undefined || !Number.isFinite(leftMs) ? [] : [`${roughTimeText(leftMs)} left`];
 }
 
-function painted(text: string, paint: Part['paint']): Part {
+function painted(text: string, paint: Cell['paint']): Cell {
   return paint === undefined ? { text } : { text, paint };
 }
 

@@ -114,8 +114,6 @@ interface Shares {
   readonly tail: number;
 }
 
-type Cut = (text: string) => string;
-
 /** Truncates a printable text in the middle: `abcdef … uvwxyz`. */
 export function truncateMiddle(text: string, widthMax: number): string {
   return isAtMost(text, widthMax) ? text : cutToEnds(text, splitWidth(widthMax));
@@ -134,7 +132,7 @@ export function truncateBoth(before: string, after: string, widthMax: number): r
   return [isWhole[0] ? before : cut(before), isWhole[1] ? after : cut(after)];
 }
 
-function chooseCut(one: string, other: string, widthMax: number): Cut {
+function chooseCut(one: string, other: string, widthMax: number): (text: string) => string {
   const at = firstDifference(one, other);
   const shares = splitWidth(widthMax);
   const isInHead = (text: string) => text.length === at || endWithin(text, 0, shares.head) > at;
@@ -151,7 +149,7 @@ function chooseCut(one: string, other: string, widthMax: number): Cut {
 }
 
 /** Shows the head, a window on the difference, and the tail. */
-function cutToWindow(one: string, start: number, widthMax: number): Cut {
+function cutToWindow(one: string, start: number, widthMax: number): (text: string) => string {
   const { joint } = splitWidth(widthMax);
   const room = widthMax - 2 * joint.length;
   const end = Math.floor(room / 4);

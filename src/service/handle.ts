@@ -175,8 +175,6 @@ function idFrom(segment: string, name: string): string {
   }
 }
 
-export type { ServiceRequest, ServiceResponse } from './message.ts';
-
 /**
  * Responds to a request; what was accepted is on disk.
  *

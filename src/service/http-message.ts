@@ -67,19 +67,17 @@ function refuseOversize(sizeBytes: number): void {
   if (sizeBytes > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
 }
 
-/** Checks the head of a request; throws a Refusal. */
-type ServerGate = (request: Pick<IncomingMessage, 'headers' | 'rawHeaders' | 'socket'>) => void;
-
 /**
  * Makes the checks of a server that others can reach. Requests of web pages are refused by their `Origin`, and after DNS
  * rebinding by their `Host`; all others need the token.
  *
  * @param names the names of this server in lower case, besides loopback and its address
+ * @returns checks the head of a request; throws a Refusal
  */
-export function serverGate(token: string, names: readonly string[]): ServerGate {
+export function serverGate(token: string, names: readonly string[]) {
   const expected = digestOf(token);
   const ourNames = new Set(names);
-  return ({ headers, rawHeaders, socket }) => {
+  return ({ headers, rawHeaders, socket }: IncomingMessage): void => {
     // Node.js uses the first one, but a proxy may use the last (RFC 9112, section 3.2).
     if (rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1) {
       throw new Refusal(400, 'more than one Host header');
@@ -128,7 +126,7 @@ export interface HttpExchange {
 
 /** The parts of a server that requests use. */
 interface ServerContext {
-  readonly gate: ServerGate;
+  readonly gate: ReturnType<typeof serverGate>;
   readonly service: FaultyService;
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;

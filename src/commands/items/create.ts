@@ -10,7 +10,6 @@ import { itemView } from '../../output/item.ts';
 import { addFromOption, type FromFlags, runFrom } from './select.ts';
 
 interface CreateFlags extends FieldFlags, FromFlags {
-  readonly dryRun?: boolean;
   readonly idempotencyKey?: string;
 }
 

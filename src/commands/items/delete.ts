@@ -9,7 +9,6 @@ import { deletedView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
 interface DeleteFlags extends FromFlags {
-  readonly dryRun?: boolean;
   readonly ignoreMissing?: boolean;
   readonly yes?: boolean;
 }

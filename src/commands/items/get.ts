@@ -5,10 +5,6 @@ import { withSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
-interface GetFlags extends FromFlags {
-  readonly dryRun?: boolean;
-}
-
 /** `listctl items get` */
 export const getCommand: CommandSpec = {
   name: 'get',
@@ -17,7 +13,7 @@ export const getCommand: CommandSpec = {
     command.argument('[id...]', 'ids of the items');
     command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'get', context);
-    command.action((ids: readonly string[], flags: GetFlags) =>
+    command.action((ids: readonly string[], flags: FromFlags) =>
       withSession(context, command, async (session) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);

@@ -15,6 +15,7 @@ import type { RowAction } from '../../rows/types.ts';
 /** The flags of a verb that takes `--from`. */
 export interface FromFlags extends BulkFlags {
   readonly from?: string;
+  readonly dryRun?: boolean;
 }
 
 /** Declares `--from`; and the flags that go with it, if it was typed, or for a help page. */
@@ -27,7 +28,7 @@ export async function addFromOption(command: Command, action: RowAction, { words
 /** Runs an action on the rows of `--from`. */
 export async function runFrom(
   verb: Omit<ImportCommand, 'common'>,
-  flags: FromFlags & FieldFlags & { readonly dryRun?: boolean },
+  flags: FromFlags & FieldFlags,
   session: Session,
 ): Promise<void> {
   const { parseBulkFlags } = await import('../../bulk/flags.ts');

@@ -6,10 +6,6 @@ import { withSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
-interface UpdateFlags extends FieldFlags, FromFlags {
-  readonly dryRun?: boolean;
-}
-
 /** `listctl items update` */
 export const updateCommand: CommandSpec = {
   name: 'update',
@@ -20,7 +16,7 @@ export const updateCommand: CommandSpec = {
     command.option('--unset <key>', 'clear a field by setting it to null; repeatable', collect);
     command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'update', context);
-    command.action((ids: readonly string[], flags: UpdateFlags) =>
+    command.action((ids: readonly string[], flags: FieldFlags & FromFlags) =>
       withSession(context, command, async (session) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);

@@ -1,7 +1,8 @@
 /** The built-in service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { listItemService, type ServiceResponse } from '../../../src/service/handle.ts';
+import { listItemService } from '../../../src/service/handle.ts';
+import type { ServiceResponse } from '../../../src/service/message.ts';
 import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { memoryStore } from './memory-store.ts';
 

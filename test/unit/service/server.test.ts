@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../src/core/errors.ts';
-import type { ServiceResponse } from '../../../src/service/handle.ts';
+import type { ServiceResponse } from '../../../src/service/message.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
 import { createOf, headOf, serverIn, serving, tasks, token } from './server-in.ts';
 

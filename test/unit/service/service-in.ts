@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { listItemService, type ServiceResponse } from '../../../src/service/handle.ts';
+import { listItemService } from '../../../src/service/handle.ts';
+import type { ServiceResponse } from '../../../src/service/message.ts';
 import { openStore } from '../../../src/service/store.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 
