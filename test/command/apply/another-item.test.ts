@@ -1,8 +1,9 @@
 /** An id that belongs to another item by now: it is named, and neither set back nor deleted. */
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { jsonLines } from '../bulk/bulk-world.ts';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b, c] = [
@@ -79,9 +80,7 @@ test('is not deleted with --prune; left alone without it', async () => {
   expect(pruned.stderr).toContain('"a"');
 });
 
-test('ids that were swapped in the state are noticed', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('ids that were swapped in the state are noticed', async ({ service, world }) => {
   await world.begin(a, b);
   const swapped = world.text('manifest.yaml.state.json').replaceAll(/"id":"([12])"/g, (_, id) => `"id":"${3 - id}"`);
   world.file('manifest.yaml.state.json', swapped);
@@ -91,9 +90,7 @@ test('ids that were swapped in the state are noticed', async () => {
   expect([exitCode, service.writes().length, [...service.items().values()]]).toEqual([5, 2, [a, b]]);
 });
 
-test('an item without its key field is another one too', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('an item without its key field is another one too', async ({ service, world }) => {
   await world.begin(a);
   await service.change('1', { Title: null });
 
@@ -166,9 +163,7 @@ test('the plan for programs lists it, --detailed-exitcode counts it, and nothing
   });
 });
 
-test('a saved plan of which an item became another one is overtaken', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a saved plan of which an item became another one is overtaken', async ({ service, world }) => {
   await world.begin(a);
   world.manifest({ ...a, Note: 'new' });
   await world.apply('--out', 'plan.json');
@@ -179,9 +174,7 @@ test('a saved plan of which an item became another one is overtaken', async () =
   expect([exitCode, service.writes().slice(1)]).toEqual([5, []]);
 });
 
-test('a key that the service writes in another way is the same one', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a key that the service writes in another way is the same one', async ({ service, world }) => {
   world.file('manifest.yaml', 'key: Code\nitems:\n- {Code: 1.10, Note: x}\n- {Code: "7", Note: x}\n');
   await world.apply('--init', '--yes');
   await service.change('1', { Code: 1.1, Note: 'y' });

@@ -1,6 +1,7 @@
 /** What `apply` sends: creates, the fields that differ, deletes where it is told to, and nothing the second time. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b, c] = [
@@ -10,9 +11,7 @@ const [a, b, c] = [
 ];
 
 describe('apply', () => {
-  test('creates what is new, and keeps its id, fields and ETag', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('creates what is new, and keeps its id, fields and ETag', async ({ service, world }) => {
     world.manifest(a, b);
 
     const { exitCode, stderr } = await world.apply('--init', '--yes');
@@ -25,9 +24,10 @@ describe('apply', () => {
     expect(stderr).toContain('2 steps: 2 applied');
   });
 
-  test('twice changes nothing the second time: it reads, sends nothing and leaves the state as it is', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('twice changes nothing the second time: it reads, sends nothing and leaves the state as it is', async ({
+    service,
+    world,
+  }) => {
     await world.begin(a, b);
     const state = world.text('manifest.yaml.state.json');
     const before = service.requests.length;
@@ -40,9 +40,10 @@ describe('apply', () => {
     expect(world.text('manifest.yaml.state.json')).toBe(state);
   });
 
-  test('N37: sees no difference in numbers that JavaScript could not tell apart, and in a digit of them it does', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('N37: sees no difference in numbers that JavaScript could not tell apart, and in a digit of them it does', async ({
+    service,
+    world,
+  }) => {
     const manifest = (digits: string) =>
       `{"key":"Title","items":[{"Title":"a","a":1234567890123456789${digits},"b":1.0,"c":1e400,"d":-0}]}`;
     world.file('manifest.yaml', manifest('0'));
@@ -56,9 +57,10 @@ describe('apply', () => {
     expect([other.exitCode, service.requests.at(-1)?.body]).toEqual([0, '{"fields":{"a":12345678901234567891}}']);
   });
 
-  test('sends of an update only the fields that differ, with the ETag that the item has', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('sends of an update only the fields that differ, with the ETag that the item has', async ({
+    service,
+    world,
+  }) => {
     await world.begin({ ...a, Due: '1' }, b);
     const etag = world.known().items['a']?.etag;
     world.manifest({ ...a, Due: '2' }, b);
@@ -73,9 +75,7 @@ describe('apply', () => {
     });
   });
 
-  test('clears with null, once', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('clears with null, once', async ({ service, world }) => {
     await world.begin(a);
     world.manifest({ Title: 'a', Note: null });
 
@@ -86,9 +86,7 @@ describe('apply', () => {
     expect([service.writes(), again.exitCode]).toEqual([['POST a', 'PATCH 1'], 0]);
   });
 
-  test('does not look at a field that the manifest does not name', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('does not look at a field that the manifest does not name', async ({ service, world }) => {
     await world.begin(a);
     await service.change('1', { Other: 'of somebody' });
 
@@ -99,9 +97,7 @@ describe('apply', () => {
     expect(service.items().get('1')).toEqual({ ...a, Other: 'of somebody' });
   });
 
-  test('a field that the manifest names no longer is let be', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('a field that the manifest names no longer is let be', async ({ service, world }) => {
     await world.begin(a);
     world.manifest({ Title: 'a' });
 
@@ -110,9 +106,7 @@ describe('apply', () => {
     expect([exitCode, service.writes(), service.items().get('1')]).toEqual([0, ['POST a'], a]);
   });
 
-  test('sets back what somebody changed, and says so', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('sets back what somebody changed, and says so', async ({ service, world }) => {
     await world.begin(a, b);
     await service.change('1', { Note: 'changed' });
 
@@ -123,9 +117,7 @@ describe('apply', () => {
     expect(stdout).toContain('Note: changed → x');
   });
 
-  test('creates again what is gone, and says so', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('creates again what is gone, and says so', async ({ service, world }) => {
     await world.begin(a, b);
     await service.remove('2');
 
@@ -136,9 +128,7 @@ describe('apply', () => {
     expect(world.known().items['b']?.id).toBe('3');
   });
 
-  test('a number that the service writes in another way is no difference', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('a number that the service writes in another way is no difference', async ({ service, world }) => {
     world.file('manifest.yaml', 'key: Title\nitems:\n- {Title: a, Big: 12345678901234567890, Part: 1.10}\n');
 
     await world.apply('--init', '--yes');
@@ -153,9 +143,7 @@ describe('apply', () => {
 });
 
 describe('what the manifest no longer names', () => {
-  test('I15: is reported, and left as it is', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('I15: is reported, and left as it is', async ({ service, world }) => {
     await world.begin(a, b);
     world.manifest(a);
 
@@ -166,9 +154,7 @@ describe('what the manifest no longer names', () => {
     expect(world.known().items).toHaveProperty('b');
   });
 
-  test('I15: is deleted with --prune and --yes, with its ETag', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('I15: is deleted with --prune and --yes, with its ETag', async ({ service, world }) => {
     await world.begin(a, b);
     const etag = world.known().items['b']?.etag;
     world.manifest(a);
@@ -180,9 +166,7 @@ describe('what the manifest no longer names', () => {
     expect([[...service.items().keys()], Object.keys(world.known().items)]).toEqual([['1'], ['a']]);
   });
 
-  test('is forgotten where somebody removed it', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is forgotten where somebody removed it', async ({ service, world }) => {
     await world.begin(a, b);
     await service.remove('2');
     world.manifest(a);
@@ -192,9 +176,7 @@ describe('what the manifest no longer names', () => {
     expect([exitCode, service.writes().length, Object.keys(world.known().items)]).toEqual([0, 2, ['a']]);
   });
 
-  test('is done where somebody removes it at the same moment', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is done where somebody removes it at the same moment', async ({ service, world }) => {
     await world.begin(a, b);
     world.manifest(a);
     service.script = ({ method }) => (method === 'DELETE' ? { status: 404, body: { error: 'gone' } } : undefined);

@@ -1,7 +1,8 @@
 /** What is asked before a plan is carried out. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b, c] = [{ Title: 'a' }, { Title: 'b' }, { Title: 'c' }];
@@ -24,30 +25,29 @@ describe('a plan with changes', () => {
     expect(stderr).toContain('--yes');
   });
 
-  test.each([
+  test.for([
     { typed: 'y\n', exit: 0, sent: ['POST c', 'DELETE 2'] },
     { typed: 'n\n', exit: 2, sent: [] },
     { typed: '\n', exit: 2, sent: [] },
     { typed: '\u0003', exit: 130, sent: [] },
     { typed: '\u0004', exit: 2, sent: [] },
-  ])('is asked about on a terminal, with the deletes counted: $typed', async ({ typed, exit, sent }) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    await world.begin(a, b);
-    world.manifest(a, c);
+  ])(
+    'is asked about on a terminal, with the deletes counted: $typed',
+    async ({ typed, exit, sent }, { service, world }) => {
+      await world.begin(a, b);
+      world.manifest(a, c);
 
-    const { exitCode, stderr } = await world.answering(
-      ['apply', 'manifest.yaml', '--prune', '--concurrency', '1'],
-      typed,
-    );
+      const { exitCode, stderr } = await world.answering(
+        ['apply', 'manifest.yaml', '--prune', '--concurrency', '1'],
+        typed,
+      );
 
-    expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list tasks (site home,');
-  });
+      expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
+      expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list tasks (site home,');
+    },
+  );
 
-  test('a "no" leaves no lock and no run behind', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('a "no" leaves no lock and no run behind', async ({ service, world }) => {
     await world.begin(a);
     world.manifest(a, b);
 
@@ -57,9 +57,7 @@ describe('a plan with changes', () => {
     expect([exitCode, service.writes()]).toEqual([0, ['POST a', 'POST b']]);
   });
 
-  test('one without changes needs no --yes and asks nothing', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('one without changes needs no --yes and asks nothing', async ({ world }) => {
     await world.begin(a);
 
     const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml'], { terminal: 80 });

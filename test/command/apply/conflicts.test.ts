@@ -1,6 +1,7 @@
 /** Items that somebody changes between the look and the write: `If-Match` says which one was meant. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b] = [
@@ -9,30 +10,32 @@ const [a, b] = [
 ];
 
 describe('somebody else at work at the same moment', () => {
-  test.each([
+  test.for([
     { what: 'an update', items: [{ ...a, Note: 'new' }, b], flags: [] },
     { what: 'a delete', items: [b], flags: ['--prune'] },
-  ])('412 to $what is a conflict: 9, the item is untouched, and the state keeps it', async ({ items, flags }) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    await world.begin(a, b);
-    const before = world.known().items['a'];
-    world.manifest(...items);
-    service.script = ({ method }) => {
-      if (method === 'GET') return undefined;
-      service.script = () => undefined;
-      return { status: 412, body: { error: 'it has changed' } };
-    };
+  ])(
+    '412 to $what is a conflict: 9, the item is untouched, and the state keeps it',
+    async ({ items, flags }, { service, world }) => {
+      await world.begin(a, b);
+      const before = world.known().items['a'];
+      world.manifest(...items);
+      service.script = ({ method }) => {
+        if (method === 'GET') return undefined;
+        service.script = () => undefined;
+        return { status: 412, body: { error: 'it has changed' } };
+      };
 
-    const { exitCode, stderr } = await world.apply(...flags, '--yes');
+      const { exitCode, stderr } = await world.apply(...flags, '--yes');
 
-    expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
-    expect(stderr).toContain('run again: listctl apply manifest.yaml');
-  });
+      expect([exitCode, service.items().get('1'), world.known().items['a']]).toEqual([9, a, before]);
+      expect(stderr).toContain('run again: listctl apply manifest.yaml');
+    },
+  );
 
-  test('with --no-refresh the ETag of the state is sent: what changed since is a conflict', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('with --no-refresh the ETag of the state is sent: what changed since is a conflict', async ({
+    service,
+    world,
+  }) => {
     await world.begin(a);
     await service.change('1', { Note: 'of somebody' });
     world.manifest({ ...a, Note: 'new' });
@@ -58,9 +61,7 @@ describe('somebody else at work at the same moment', () => {
 });
 
 describe('--no-refresh', () => {
-  test('trusts the state: an unchanged manifest makes no request at all', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('trusts the state: an unchanged manifest makes no request at all', async ({ service, world }) => {
     await world.begin(a, b);
     await service.remove('2');
     const before = service.requests.length;

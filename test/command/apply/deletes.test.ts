@@ -1,7 +1,8 @@
 /** What keeps a manifest that was cut short from emptying its list: refusals, --max-delete and a typed confirmation. */
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 /** Items titled `t1`, `t2`, … */
@@ -54,9 +55,7 @@ describe('a manifest without a value', () => {
     expect(stderr).not.toContain('would mean no rows');
   });
 
-  test.each([['csv'], ['json'], ['jsonl']])('is 2 from stdin as well (%s)', async (format) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test.for(['csv', 'json', 'jsonl'])('is 2 from stdin as well (%s)', async (format, { service, world }) => {
     await world.begin({ Title: 'a' });
     const flags = ['--key', 'Title', '--state', 'manifest.yaml.state.json', '--prune', '--yes'];
 
@@ -99,9 +98,7 @@ describe('--prune', () => {
     if (exit === 2) expect(stderr).toContain(`--max-delete ${20 - left}`);
   });
 
-  test('of fewer than half is not guarded', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('of fewer than half is not guarded', async ({ service, world }) => {
     await world.begin(...items(24));
     world.manifest(...items(12));
 

@@ -1,16 +1,16 @@
 /** A plan is carried out as `--from` sends rows: pace, retries, rejects, and a stop that loses nothing. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { Stopped } from '../../../src/core/errors.ts';
 import { jsonLines } from '../bulk/bulk-world.ts';
-import { applyWorld } from './apply-world.ts';
-import { itemService } from './item-service.ts';
+import { test } from './fixtures.ts';
 
 const items = Array.from({ length: 40 }, (_, at) => ({ Title: `t${at + 1}` }));
 
 describe('steps that are refused', () => {
-  test('are in the rejects with the reason; the others are done: 9, and the next run has them again', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('are in the rejects with the reason; the others are done: 9, and the next run has them again', async ({
+    service,
+    world,
+  }) => {
     world.manifest(...items.slice(0, 4));
     service.script = ({ fields }) =>
       fields['Title'] === 't2' ? { status: 400, body: { error: 'not this one' } } : undefined;
@@ -29,9 +29,7 @@ describe('steps that are refused', () => {
     ]);
   });
 
-  test('--fail-fast stops at the first; what was not sent is no failure of the state', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--fail-fast stops at the first; what was not sent is no failure of the state', async ({ service, world }) => {
     world.manifest(...items);
     service.script = ({ nth }) => (nth === 3 ? { status: 400, body: { error: 'no' } } : undefined);
 
@@ -44,9 +42,7 @@ describe('steps that are refused', () => {
     expect([exitCode, known, again.exitCode, service.items().size, service.writes().length]).toEqual([9, 2, 0, 40, 41]);
   });
 
-  test('401 stops the run: 3, and the next one goes on', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('401 stops the run: 3, and the next one goes on', async ({ service, world }) => {
     world.manifest(...items);
     service.script = ({ nth }) => (nth === 10 ? { status: 401, body: { error: 'expired' } } : undefined);
 
@@ -58,9 +54,7 @@ describe('steps that are refused', () => {
     expect(service.writes().filter((write) => write === 'POST t1')).toHaveLength(1);
   });
 
-  test('429 is waited for: nothing is doubled', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('429 is waited for: nothing is doubled', async ({ service, world }) => {
     world.manifest(...items.slice(0, 5));
     service.script = ({ nth }) => (nth === 2 ? { status: 429, headers: { 'retry-after': '3' } } : undefined);
 
@@ -71,9 +65,7 @@ describe('steps that are refused', () => {
   });
 });
 
-test('--rate spaces the requests, those of the look before the plan as well', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('--rate spaces the requests, those of the look before the plan as well', async ({ world }) => {
   world.manifest(...items);
 
   const made = await world.apply('--init', '--yes', '--rate', '10/s');
@@ -85,11 +77,9 @@ test('--rate spaces the requests, those of the look before the plan as well', as
   }
 });
 
-test.each([['--concurrency'], ['--rate'], ['--max-errors'], ['--lock-timeout']])(
+test.for(['--concurrency', '--rate', '--max-errors', '--lock-timeout'])(
   '%s that is no number is 2: nothing sent',
-  async (flag) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  async (flag, { service, world }) => {
     world.manifest(...items);
 
     const { exitCode, stderr } = await world.apply('--init', '--yes', flag, 'x');
@@ -100,9 +90,10 @@ test.each([['--concurrency'], ['--rate'], ['--max-errors'], ['--lock-timeout']])
 );
 
 describe('a stop', () => {
-  test('P01: no new step, those under way are answered, all is in the state: 130; the next run does the rest', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('P01: no new step, those under way are answered, all is in the state: 130; the next run does the rest', async ({
+    service,
+    world,
+  }) => {
     world.manifest(...items);
     const stopping = new AbortController();
     service.script = ({ nth }) => {
@@ -123,9 +114,7 @@ describe('a stop', () => {
     expect([service.items().size, service.writes().length]).toEqual([40, 40]);
   });
 
-  test('P01: a second one does not wait: what was under way is in doubt, and held', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('P01: a second one does not wait: what was under way is in doubt, and held', async ({ service, world }) => {
     world.manifest(...items.slice(0, 8));
     const [stopping, forceStopping] = [new AbortController(), new AbortController()];
     service.script = ({ nth }) => {
@@ -143,9 +132,7 @@ describe('a stop', () => {
     expect(world.known().items['t4']?.inDoubt).toBeDefined();
   });
 
-  test('while it looks at the items: 130, nothing is changed', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('while it looks at the items: 130, nothing is changed', async ({ service, world }) => {
     await world.begin(...items);
     const state = world.text('manifest.yaml.state.json');
     const stopping = new AbortController();

@@ -1,16 +1,13 @@
 /** No state: a first time that somebody must say or see, since a state that was lost would make all of it again (cli.md, "apply"). */
-import { describe, expect, test } from 'vitest';
-import { applyWorld } from './apply-world.ts';
-import { itemService } from './item-service.ts';
+import { describe, expect } from 'vitest';
+import { test } from './fixtures.ts';
 
 const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
 
 describe('where there is no state', () => {
-  test.each([[['--yes']], [['--yes', '--prune']], [['--dry-run']], [['--no-refresh', '--yes']]])(
+  test.for([['--yes'], ['--yes', '--prune'], ['--dry-run'], ['--no-refresh', '--yes']])(
     'a job without --init is 2, with the path of the state: %j; nothing sent, none made',
-    async (flags) => {
-      await using service = await itemService();
-      await using world = await applyWorld(service);
+    async (flags, { service, world }) => {
       world.manifest(a);
 
       const { exitCode, stdout, stderr } = await world.apply(...flags);
@@ -21,9 +18,7 @@ describe('where there is no state', () => {
     },
   );
 
-  test('a lost one is noticed, though the job ran before', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('a lost one is noticed, though the job ran before', async ({ service, world }) => {
     await world.begin(a);
 
     const { exitCode, stderr } = await world.apply('--yes', '--state', 'elsewhere.json');
@@ -32,9 +27,7 @@ describe('where there is no state', () => {
     expect(stderr).toContain('elsewhere.json');
   });
 
-  test('on a terminal the plan says so above, and it is asked about', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('on a terminal the plan says so above, and it is asked about', async ({ service, world }) => {
     world.manifest(a, b);
 
     const { exitCode, stdout, stderr } = await world.answering(['apply', 'manifest.yaml'], 'y\n', { terminal: 200 });
@@ -46,11 +39,9 @@ describe('where there is no state', () => {
     expect(stderr).toContain('Create 2 and delete 0');
   });
 
-  test.each([['none'], ['json']])(
+  test.for(['none', 'json'])(
     'on a terminal with -o %s, which has no such line, it is said on stderr',
-    async (format) => {
-      await using service = await itemService();
-      await using world = await applyWorld(service);
+    async (format, { service, world }) => {
       world.manifest(a);
 
       const { exitCode, stderr } = await world.run(['apply', 'manifest.yaml', '-o', format, '--yes'], {
@@ -62,9 +53,7 @@ describe('where there is no state', () => {
     },
   );
 
-  test('on a terminal with --quiet -o none nobody would see it: 2', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('on a terminal with --quiet -o none nobody would see it: 2', async ({ service, world }) => {
     world.manifest(a);
 
     const { exitCode } = await world.run(['apply', 'manifest.yaml', '--quiet', '-o', 'none', '--yes'], {
@@ -74,9 +63,7 @@ describe('where there is no state', () => {
     expect([exitCode, service.requests]).toEqual([2, []]);
   });
 
-  test('--init makes it before the first request, for its owner alone', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--init makes it before the first request, for its owner alone', async ({ service, world }) => {
     world.manifest(a);
     let during: unknown;
     service.script = () => {
@@ -97,9 +84,7 @@ describe('where there is no state', () => {
     expect(statSync(world.statePath).mode & 0o777).toBe(0o600);
   });
 
-  test('--init makes it also of a manifest without items', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--init makes it also of a manifest without items', async ({ service, world }) => {
     world.manifest();
 
     const first = await world.apply('--init');
@@ -108,9 +93,7 @@ describe('where there is no state', () => {
     expect([first.exitCode, second.exitCode, service.requests, world.known().items]).toEqual([0, 0, [], {}]);
   });
 
-  test('--init --dry-run makes none', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--init --dry-run makes none', async ({ service, world }) => {
     world.manifest(a);
 
     const { exitCode, stdout } = await world.apply('--init', '--dry-run');
@@ -120,9 +103,7 @@ describe('where there is no state', () => {
   });
 });
 
-test('--init beside a state is 2: no job may pass it always', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('--init beside a state is 2: no job may pass it always', async ({ service, world }) => {
   await world.begin(a);
   const before = service.requests.length;
 
@@ -132,9 +113,7 @@ test('--init beside a state is 2: no job may pass it always', async () => {
   expect(stderr).toContain(`cannot create a state file: ${world.statePath} already exists`);
 });
 
-test('--state names it', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('--state names it', async ({ service, world }) => {
   world.manifest(a);
 
   const first = await world.apply('--init', '--yes', '--state', 'mine.json');
@@ -143,9 +122,7 @@ test('--state names it', async () => {
   expect([first.exitCode, second.exitCode, service.writes(), world.hasState()]).toEqual([0, 0, ['POST a'], false]);
 });
 
-test('a manifest in another directory has its state beside it', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a manifest in another directory has its state beside it', async ({ world }) => {
   world.manifest(a);
 
   const { exitCode } = await world.run(['apply', `${world.path}/manifest.yaml`, '--init', '--yes'], { cwd: '/' });

@@ -2,10 +2,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { entryOf, thisHolder } from '../../../src/core/lock.ts';
 import type { Run } from '../../support/test-host.ts';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
@@ -65,9 +66,7 @@ describe('P23: while one is at work', () => {
     expect(second?.stderr).toContain('is in progress or was interrupted');
   });
 
-  test('--lock-timeout waits for it, and finds nothing left to do', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--lock-timeout waits for it, and finds nothing left to do', async ({ service, world }) => {
     world.manifest(a, b);
     let second: Promise<Run> | undefined;
     service.script = ({ nth }) => {
@@ -86,9 +85,7 @@ describe('P23: while one is at work', () => {
 });
 
 describe('P24: the lock of another host', () => {
-  test('is 11 and names --break-lock, which takes it and warns', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is 11 and names --break-lock, which takes it and warns', async ({ service, world }) => {
     world.manifest(a);
     leaveForeignLock(world);
 
@@ -100,9 +97,7 @@ describe('P24: the lock of another host', () => {
     expect(broken.stderr).toContain('if that process is still running, stop one of the two');
   });
 
-  test('is waited for as long as --lock-timeout says', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is waited for as long as --lock-timeout says', async ({ world }) => {
     world.manifest(a);
     leaveForeignLock(world);
 

@@ -1,7 +1,7 @@
 /** What a manifest may be, and what it may not say (cli.md, "apply"; reliability, I15 and D). */
-import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const items = [
@@ -36,19 +36,7 @@ describe('a manifest is read by its name', () => {
     expect(JSON.parse(world.text(`${name}.state.json`)).key).toBe('Title');
   });
 
-  test('manifest.csv.gz', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    world.file('manifest.csv.gz', gzipSync('Title,Note\na,"x, ""y"""\nb,007\n'));
-
-    const { exitCode } = await world.run(['apply', 'manifest.csv.gz', '--key', 'Title', '--init', '--yes']);
-
-    expect([exitCode, [...service.items().values()]]).toEqual([0, items]);
-  });
-
-  test('--type, --empty and --rename say what cells mean', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--type, --empty and --rename say what cells mean', async ({ service, world }) => {
     world.file('manifest.csv', 'Name,Count,Note\na,1.10,\n');
     const flags = ['--key', 'Title', '--rename', 'Name=Title', '--type', 'Count=number', '--empty', 'null'];
 
@@ -61,25 +49,13 @@ describe('a manifest is read by its name', () => {
 describe('site, list and key at the top of a manifest', () => {
   const text = 'site: other\nlist: things\nkey: Title\nitems:\n- Title: a\n';
 
-  test('say where it goes, where no flag does', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('say where it goes, where no flag does', async ({ service, world }) => {
     world.file('manifest.yaml', text);
 
     const env = { LISTCTL_SITE: '', LISTCTL_LIST: '' };
     const { exitCode } = await world.run(['apply', 'manifest.yaml', '--init', '--yes'], { env });
 
     expect([exitCode, service.requests[0]?.path]).toEqual([0, '/sites/other/lists/things/items']);
-  });
-
-  test('flags that say the same are fine', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    world.file('manifest.yaml', text);
-
-    const { exitCode } = await world.apply('-s', 'other', '-l', 'things', '--key', 'Title', '--init', '--yes');
-
-    expect(exitCode).toBe(0);
   });
 
   test.each([
@@ -127,9 +103,7 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
     expect(stderr).toContain(said);
   });
 
-  test('several problems are told, each with its line', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('several problems are told, each with its line', async ({ world }) => {
     world.file('manifest.csv', 'Title,Note\na,x\na,y\n,z\n');
 
     const { exitCode, stderr } = await world.run(['apply', 'manifest.csv', '--key', 'Title', '--init', '--yes']);
@@ -138,30 +112,15 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
     expect(stderr).toContain('line 3: ');
     expect(stderr).toContain('line 4: ');
   });
-
-  test('one that is not there', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-
-    const { exitCode, stderr } = await world.run(['apply', 'nowhere.json', '--key', 'Title', '--init', '--yes']);
-
-    expect([exitCode, service.requests]).toEqual([2, []]);
-    expect(stderr).toContain('nowhere.json');
-  });
 });
 
-test('D: a value that begins with @ names no file: it is sent as it stands', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
-
+test('D: a value that begins with @ names no file: it is sent as it stands', async ({ service, world }) => {
   await world.begin({ Title: 'a', Note: '@/etc/hostname' });
 
   expect(service.items().get('1')).toEqual({ Title: 'a', Note: '@/etc/hostname' });
 });
 
-test('I06: names that every object inherits are fields and keys like any other', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('I06: names that every object inherits are fields and keys like any other', async ({ service, world }) => {
   world.file(
     'manifest.json',
     '{"key":"Title","items":[{"Title":"__proto__","__proto__":"x"},{"Title":"constructor"}]}',

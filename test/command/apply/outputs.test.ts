@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { takeLock } from '../../../src/core/lock.ts';
 import { testHost } from '../../support/test-host.ts';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const a = { Title: 'a' };
@@ -31,9 +32,7 @@ test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it'
   expect(existsSync(join(world.path, 'real', 'x.json'))).toBe(true);
 });
 
-test('no output takes the place of what is kept beside the state', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('no output takes the place of what is kept beside the state', async ({ world }) => {
   await world.begin(a);
   const before = world.text('manifest.yaml.state.json');
 
@@ -49,36 +48,36 @@ test('no output takes the place of what is kept beside the state', async () => {
   expect(world.text('manifest.yaml.state.json')).toBe(before);
 });
 
-test.each(['manifest.yaml', 'plan.json'])('no output takes the place of %s of a saved plan', async (file) => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
-  await world.begin(a);
-  world.manifest(a, { Title: 'b' });
-  await world.apply('--out', 'plan.json');
-  const before = world.text(file);
+test.for(['manifest.yaml', 'plan.json'])(
+  'no output takes the place of %s of a saved plan',
+  async (file, { service, world }) => {
+    await world.begin(a);
+    world.manifest(a, { Title: 'b' });
+    await world.apply('--out', 'plan.json');
+    const before = world.text(file);
 
-  const { exitCode } = await world.run(['apply', 'plan.json', '--summary-json', file]);
+    const { exitCode } = await world.run(['apply', 'plan.json', '--summary-json', file]);
 
-  expect([exitCode, service.writes(), world.text(file)]).toEqual([2, ['POST a'], before]);
-});
+    expect([exitCode, service.writes(), world.text(file)]).toEqual([2, ['POST a'], before]);
+  },
+);
 
-test.each(['-', '/dev/stdout'])('--out %s prints the plan as it is saved, and nothing else', async (path) => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
-  world.manifest(a);
+test.for(['-', '/dev/stdout'])(
+  '--out %s prints the plan as it is saved, and nothing else',
+  async (path, { service, world }) => {
+    world.manifest(a);
 
-  const { exitCode, stdout } = await world.apply('--init', '--out', path);
-  world.file('plan.json', stdout);
-  const both = await world.apply('--init', '--out', path, '-o', 'json');
-  const applied = await world.run(['apply', 'plan.json', '--yes']);
+    const { exitCode, stdout } = await world.apply('--init', '--out', path);
+    world.file('plan.json', stdout);
+    const both = await world.apply('--init', '--out', path, '-o', 'json');
+    const applied = await world.run(['apply', 'plan.json', '--yes']);
 
-  expect([exitCode, both.exitCode, applied.exitCode, service.writes()]).toEqual([0, 2, 0, ['POST a']]);
-  expect(both.stderr).toContain('--out cannot be used with -o json: both write to standard output');
-});
+    expect([exitCode, both.exitCode, applied.exitCode, service.writes()]).toEqual([0, 2, 0, ['POST a']]);
+    expect(both.stderr).toContain('--out cannot be used with -o json: both write to standard output');
+  },
+);
 
-test('what cannot be written is found out before anything is read', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('what cannot be written is found out before anything is read', async ({ service, world }) => {
   await world.begin(a);
   world.manifest(a, { Title: 'b' });
   const sent = service.requests.length;
@@ -109,9 +108,7 @@ test.runIf(isPosix)('a state is a regular file of a size that can be read', asyn
   expect(statSync(join(world.path, 'pipe')).isFIFO()).toBe(true);
 });
 
-test('a file of fields that no service takes is refused by its size', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a file of fields that no service takes is refused by its size', async ({ service, world }) => {
   const huge = world.file('huge', '');
   truncateSync(huge, 600_000_000);
 

@@ -1,6 +1,7 @@
 /** The plan: a diff for a person, JSON for a program, and nothing sent where that is all that was asked for. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b, c] = [
@@ -99,25 +100,24 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     expect([exitCode, stdout, stderr]).toEqual([0, '', '']);
   });
 
-  test.each([
+  test.for([
     { flags: ['--dry-run', '--detailed-exitcode'], changed: 12, same: 0 },
     { flags: ['--dry-run'], changed: 0, same: 0 },
     { flags: ['--out', 'plan.json', '--detailed-exitcode'], changed: 12, same: 0 },
-  ])('$flags ends with $changed where there are changes, and $same where there are none', async (row) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
-    await world.begin(a);
+  ])(
+    '$flags ends with $changed where there are changes, and $same where there are none',
+    async (row, { service, world }) => {
+      await world.begin(a);
 
-    const same = await world.apply(...row.flags);
-    world.manifest(a, b);
-    const changed = await world.apply(...row.flags);
+      const same = await world.apply(...row.flags);
+      world.manifest(a, b);
+      const changed = await world.apply(...row.flags);
 
-    expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
-  });
+      expect([changed.exitCode, same.exitCode, service.writes()]).toEqual([row.changed, row.same, ['POST a']]);
+    },
+  );
 
-  test('an orphan alone is no change', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('an orphan alone is no change', async ({ world }) => {
     await world.begin(a, b);
     world.manifest(a);
 
@@ -145,9 +145,7 @@ test('a read that fails is told, and nothing is planned from it', async () => {
   expect([exitCode, stdout, changed.writesSince()]).toEqual([3, '', 0]);
 });
 
-test('O01: what the service and the manifest say cannot move the cursor', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('O01: what the service and the manifest say cannot move the cursor', async ({ service, world }) => {
   await world.begin({ Title: 'a\u001b[2J', Note: 'x' });
   await service.change('1', { Note: '\u001b]0;title\u0007\u202e' });
 

@@ -1,8 +1,9 @@
 /** What is only shown writes nothing beside the manifest: no lock, no state, no journal. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { itemService } from './item-service.ts';
 
 const [a, b] = [
@@ -42,9 +43,7 @@ describe('without write access', () => {
     expect([exitCode, stderr, filesOf(world)]).toEqual([exit, '', before]);
   });
 
-  test('the first --dry-run, without a state, works too', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('the first --dry-run, without a state, works too', async ({ world }) => {
     world.manifest(a);
     refuseLocks(world);
     const before = filesOf(world);
@@ -55,9 +54,7 @@ describe('without write access', () => {
     expect(stdout).toContain('Plan: 1 to create');
   });
 
-  test('apply itself, and a plan that is saved, need it: 10', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('apply itself, and a plan that is saved, need it: 10', async ({ service, world }) => {
     world.manifest(a);
     refuseLocks(world);
 
@@ -68,9 +65,7 @@ describe('without write access', () => {
   });
 });
 
-test('what a killed run did is shown, and its journal is left for who may write', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('what a killed run did is shown, and its journal is left for who may write', async ({ service, world }) => {
   world.manifest(a, b);
   const left = new Map<string, string>();
   service.onApplied = (_, id) => {
@@ -91,11 +86,9 @@ test('what a killed run did is shown, and its journal is left for who may write'
   expect(shown.stderr).toContain('1 step applied, 1 in doubt');
 });
 
-test.each([[['--dry-run']], [['--out', 'plan.json']]])(
+test.for([['--dry-run'], ['--out', 'plan.json']])(
   '%j -o id is 2: a plan has no ids of what it creates',
-  async (more) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  async (more, { world }) => {
     world.manifest(a);
 
     const refused = await world.apply('--init', ...more, '-o', 'id');

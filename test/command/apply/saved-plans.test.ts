@@ -1,6 +1,7 @@
 /** `--out plan.json`, and `apply plan.json`: exactly that, or nothing. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
+import { test } from './fixtures.ts';
 import { type ItemService, itemService } from './item-service.ts';
 
 const [a, b, c] = [
@@ -18,9 +19,7 @@ async function plan(service: ItemService, world: ApplyWorld, ...more: readonly s
 }
 
 describe('a saved plan', () => {
-  test('is carried out without being asked about: what was looked at is what is done', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is carried out without being asked about: what was looked at is what is done', async ({ service, world }) => {
     await plan(service, world);
 
     const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--concurrency', '1']);
@@ -31,9 +30,7 @@ describe('a saved plan', () => {
     expect((await world.apply('--dry-run', '--detailed-exitcode')).exitCode).toBe(0);
   });
 
-  test('holds for its flags too: --no-refresh makes no read', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('holds for its flags too: --no-refresh makes no read', async ({ service, world }) => {
     await plan(service, world, '--no-refresh');
     const before = service.requests.length;
 
@@ -42,9 +39,7 @@ describe('a saved plan', () => {
     expect([exitCode, service.requests.length - before]).toEqual([0, 3]);
   });
 
-  test('is what -o json prints', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('is what -o json prints', async ({ world }) => {
     await world.begin(a);
     world.manifest(a, b);
 
@@ -53,9 +48,7 @@ describe('a saved plan', () => {
     expect(world.text('plan.json')).toBe(stdout);
   });
 
-  test('--dry-run shows it', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('--dry-run shows it', async ({ service, world }) => {
     await plan(service, world);
 
     const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--dry-run']);
@@ -64,9 +57,7 @@ describe('a saved plan', () => {
     expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged');
   });
 
-  test('of a first time needs no --init: whoever made it said so', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('of a first time needs no --init: whoever made it said so', async ({ service, world }) => {
     world.manifest(a);
     const made = await world.apply('--init', '--out', 'plan.json');
     const hadState = world.hasState();
@@ -104,9 +95,7 @@ describe('is refused where anything moved: 5, nothing sent', () => {
     expect(stderr).toContain('the plan is stale');
   });
 
-  test("what is not the manifest's may move", async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test("what is not the manifest's may move", async ({ service, world }) => {
     await plan(service, world);
     await service.add({ Title: 'of somebody' });
 
@@ -135,9 +124,7 @@ describe('D: one that was tampered with', () => {
     expect([exitCode, service.writes().length]).toEqual([exit, 3]);
   });
 
-  test('one that was lost with its state is 2', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('one that was lost with its state is 2', async ({ service, world }) => {
     await plan(service, world);
 
     const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--state', 'other.json']);

@@ -1,17 +1,16 @@
 /** What is asked before anything is sent, and what is only shown (cli.md, "One item, or several", "Many items"). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';
 import { testHost } from '../../support/test-host.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const ids = '1\n2\n3\n';
 
 describe('delete --from', () => {
-  test('P22: needs --yes where it cannot ask: 2, nothing sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P22: needs --yes where it cannot ask: 2, nothing sent', async ({ service, world }) => {
     const words = ['items', 'delete', '--from', world.file('ids.txt', ids)];
 
     for (const world_ of [{}, { terminal: 80, env: { CI: 'true' } }, { terminal: 80, more: ['--no-input'] }]) {
@@ -72,16 +71,35 @@ describe('delete --from', () => {
     expect([journals, exitCode]).toEqual([[], 0]);
   });
 
-  test('a bad file is told before anybody is asked', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('a bad file is told before anybody is asked', async ({ service, world }) => {
     const { exitCode, stderr } = await world.run(['items', 'delete', '--from', world.file('ids.txt', '1\n..\n')], {
       terminal: 80,
     });
 
     expect([exitCode, service.requests]).toEqual([2, []]);
     expect(stderr).not.toContain('Delete the');
+  });
+});
+
+describe('create --from of rows that have a run', () => {
+  const again = 'Create them again? (y/N)';
+  const rest = 'is incomplete: 1 failed of 1 row. Resume it? (y/N)';
+
+  test.each([
+    { first: 201, question: again, typed: 'y\n', exit: 0, sent: 2, journals: 2 },
+    { first: 201, question: again, typed: '\n', exit: 2, sent: 1, journals: 1 },
+    { first: 400, question: rest, typed: 'y\n', exit: 0, sent: 2, journals: 1 },
+    { first: 400, question: rest, typed: 'n\n', exit: 2, sent: 1, journals: 1 },
+  ])('asks after a $first, and $typed ends with $exit', async ({ first, question, typed, exit, sent, journals }) => {
+    await using service = await listService(({ nth }) => (nth === 1 && first === 400 ? { status: 400 } : undefined));
+    await using world = await manyWorld(service);
+    const words = create(world.file('a.csv', titles(1)), '-o', 'none');
+    await world.run(words);
+
+    const { exitCode, asked } = await answering(world, words, typed, question);
+
+    expect([exitCode, service.requests.length, world.journals().length]).toEqual([exit, sent, journals]);
+    expect(asked).toContain('Run ');
   });
 });
 
@@ -126,9 +144,10 @@ describe('a protected profile', () => {
 });
 
 describe('--dry-run', () => {
-  test('shows every request as jsonl, sends nothing, records nothing, needs no --yes and no token', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('shows every request as jsonl, sends nothing, records nothing, needs no --yes and no token', async ({
+    service,
+    world,
+  }) => {
     const file = world.file('ids.txt', ids);
 
     const { exitCode, stdout, stderr } = await world.run(['items', 'delete', '--from', file, '--dry-run'], {
@@ -142,9 +161,7 @@ describe('--dry-run', () => {
     expect(stderr).toContain('3 of 3 rows would be sent');
   });
 
-  test("-o curl prints commands for a shell, with the token's variable in its place", async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test("-o curl prints commands for a shell, with the token's variable in its place", async ({ service, world }) => {
     const file = world.file('a.csv', "Title\nit's\n$HOME\n");
 
     const { exitCode, stdout } = await world.run(create(file, '--dry-run', '-o', 'curl'));
@@ -156,19 +173,13 @@ describe('--dry-run', () => {
     expect(stdout).toContain(`'{"fields":{"Title":"$HOME"}}'`);
   });
 
-  test('-o curl is for --dry-run alone', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('-o curl is for --dry-run alone', async ({ service, world }) => {
     const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '-o', 'curl'));
 
     expect([exitCode, service.requests]).toEqual([2, []]);
   });
 
-  test('a person is shown ten, and told how many more there are', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('a person is shown ten, and told how many more there are', async ({ world }) => {
     const { exitCode, stdout, stderr } = await world.run(
       create(world.file('a.csv', titles(25)), '--dry-run', '-o', 'pretty'),
     );
@@ -178,9 +189,7 @@ describe('--dry-run', () => {
     expect(stderr).toContain('25 of 25 rows would be sent; 15 more are not shown');
   });
 
-  test('reads and checks every row: a bad one is 2, and with --skip-invalid it is left out', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('reads and checks every row: a bad one is 2, and with --skip-invalid it is left out', async ({ world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y\n');
 
     const strict = await world.run(create(file, '--dry-run'));
@@ -205,10 +214,10 @@ describe('--dry-run', () => {
 });
 
 /** Types an answer once a question was asked. */
-async function answering(world: ManyWorld, words: readonly string[], typed: string) {
+async function answering(world: ManyWorld, words: readonly string[], typed: string, question = '?') {
   const host = testHost({ cwd: world.path, env: world.env, terminal: 200 });
   const running = main(words, host);
-  await host.answer('?', typed);
+  await host.answer(question, typed);
   // A prompt breaks its lines where it likes.
   return { exitCode: await running, asked: host.printed.stderr.replaceAll('\n', '') };
 }

@@ -1,7 +1,8 @@
 /** `--idempotency-key-from`: keys that need no memory. */
 import { rmSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, manyWorld, numbered, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const codes = 'Code,Title\nA,t1\nB,t2\nC,t3\n';
@@ -42,9 +43,7 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
     expect([first.stderr.includes('existing items'), again.stderr.includes('existing items')]).toEqual([false, true]);
   });
 
-  test('is another key in another list, and of JSON the same as of CSV', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('is another key in another list, and of JSON the same as of CSV', async ({ service, world }) => {
     const words = ['--idempotency-key-from', source, '--concurrency', '1'];
 
     await world.run(create(world.file('a.csv', codes), ...words));
@@ -57,9 +56,7 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
     expect(keys.slice(6)).toEqual(keys.slice(0, 3));
   });
 
-  test('a dry run shows the keys, and refuses what the run would', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('a dry run shows the keys, and refuses what the run would', async ({ service, world }) => {
     const words = (name: string, content: string) =>
       create(world.file(name, content), '--idempotency-key-from', source);
 
@@ -72,21 +69,22 @@ describe.each(['row', 'content', 'Code', 'column:Code'])('--idempotency-key-from
   });
 });
 
-test.each([
+test.for([
   { source: 'content', says: 'rows 2 and 3 (lines 3 and 4) have the same content' },
   { source: 'Code', says: 'rows 2 and 3 (lines 3 and 4) have the same value in column "Code"' },
-])('two rows with one key are refused before anything is sent, in every shard: $source', async ({ source, says }) => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
-  const words = create(world.file('a.csv', twins), '--idempotency-key-from', source);
+])(
+  'two rows with one key are refused before anything is sent, in every shard: $source',
+  async ({ source, says }, { service, world }) => {
+    const words = create(world.file('a.csv', twins), '--idempotency-key-from', source);
 
-  for (const more of [[], ['--shard', '1/3'], ['--skip-invalid']]) {
-    const { exitCode, stdout, stderr } = await world.run([...words, ...more]);
+    for (const more of [[], ['--shard', '1/3'], ['--skip-invalid']]) {
+      const { exitCode, stdout, stderr } = await world.run([...words, ...more]);
 
-    expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
-    expect(stderr).toContain(says);
-  }
-});
+      expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
+      expect(stderr).toContain(says);
+    }
+  },
+);
 
 test('row numbers tell equal rows apart', async () => {
   await using service = await listService(undefined, true);
@@ -97,23 +95,18 @@ test('row numbers tell equal rows apart', async () => {
   expect([exitCode, service.items.size]).toEqual([0, 3]);
 });
 
-test.each([
+test.for([
   { what: 'an unknown column', content: codes, source: 'Cod', says: 'did you mean "Code"?' },
   { what: 'an empty cell', content: 'Code,Title\nA,t1\n,t2\n', source: 'Code', says: 'row 2 (line 3) has no value' },
   { what: 'no name', content: codes, source: 'column:', says: 'invalid --idempotency-key-from "column:"' },
-])('$what is wrong usage, and sends nothing', async ({ content, source, says }) => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
-
+])('$what is wrong usage, and sends nothing', async ({ content, source, says }, { service, world }) => {
   const { exitCode, stderr } = await world.run(create(world.file('a.csv', content), '--idempotency-key-from', source));
 
   expect([exitCode, service.requests]).toEqual([2, []]);
   expect(stderr).toContain(says);
 });
 
-test('column:row is the column of that name; the type in a header is no part of a name', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('column:row is the column of that name; the type in a header is no part of a name', async ({ service, world }) => {
   const file = world.file('a.csv', 'row:number,Title\n1,t1\n1,t2\n');
 
   const twin = await world.run(create(file, '--idempotency-key-from', 'column:row'));
@@ -122,9 +115,7 @@ test('column:row is the column of that name; the type in a header is no part of 
   expect([twin.exitCode, whole.exitCode, service.requests.length]).toEqual([2, 0, 2]);
 });
 
-test('a member that is not sent may be what keys are derived from', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('a member that is not sent may be what keys are derived from', async ({ service, world }) => {
   const rows = [1, 1].map((id, at) => JSON.stringify({ id, fields: { Title: `t${at}` } })).join('\n');
 
   const { exitCode, stderr } = await world.run(create(world.file('a.jsonl', rows), '--idempotency-key-from', 'id'));
@@ -150,9 +141,7 @@ test.each([
   expect(refused.stderr).toContain(says);
 });
 
-test('it cannot be used where no key is sent', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('it cannot be used where no key is sent', async ({ service, world }) => {
   const words = create(world.file('a.csv', titles(2)), '--idempotency-key-from', 'row', '--idempotency', 'none');
 
   const { exitCode, stderr } = await world.run(words);

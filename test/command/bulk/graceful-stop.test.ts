@@ -1,6 +1,7 @@
 /** What stops a whole run, and what is one row's failure (cli.md, "Many items"; reliability, B1, the parts on bulk runs). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const html = { headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' };
@@ -117,16 +118,17 @@ describe('N22', () => {
     ]);
   });
 
-  test.each(['get', 'update', 'delete'])("404 to a %s is that row's failure from the first row on", async (verb) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-    const { words } = verbs.find((each) => each.verb === verb) ?? verbs[0];
+  test.for(['get', 'update', 'delete'])(
+    "404 to a %s is that row's failure from the first row on",
+    async (verb, { service, world }) => {
+      const { words } = verbs.find((each) => each.verb === verb) ?? verbs[0];
 
-    const { exitCode, stderr } = await world.run([...words, '--from', rowsFor(verb, world)]);
+      const { exitCode, stderr } = await world.run([...words, '--from', rowsFor(verb, world)]);
 
-    expect([exitCode, service.requests.length]).toEqual([9, 50]);
-    expect(stderr).toMatch(/^50 rows: 0 \w+, 50 failed; /m);
-  });
+      expect([exitCode, service.requests.length]).toEqual([9, 50]);
+      expect(stderr).toMatch(/^50 rows: 0 \w+, 50 failed; /m);
+    },
+  );
 });
 
 describe('N23', () => {
@@ -276,9 +278,7 @@ describe('a service that was never there', () => {
     expect([once, endOf(world).sent]).toEqual([1, 3]);
   });
 
-  test('N02b: a service that comes up meanwhile is used: every row is done', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('N02b: a service that comes up meanwhile is used: every row is done', async ({ service, world }) => {
     await service.goDown();
     const waits: number[] = [];
     const random = () => {
@@ -349,9 +349,7 @@ describe('limits on failures', () => {
     expect([exitCode, service.items.size]).toEqual([9, 3]);
   });
 
-  test('a bad row counts as a failed one', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('a bad row counts as a failed one', async ({ service, world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,x\nt4,x\n');
 
     const { exitCode, stderr } = await world.run(create(file, '--skip-invalid', '--fail-fast'));
@@ -400,10 +398,7 @@ describe('more than one thing went wrong', () => {
   });
 });
 
-test('no token is 3, before anything is recorded as sent', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
-
+test('no token is 3, before anything is recorded as sent', async ({ service, world }) => {
   const { exitCode, stdout } = await world.run(create(world.file('a.csv', titles(3))), { env: { LISTCTL_TOKEN: '' } });
 
   expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 3, stdout: '', requests: [] });

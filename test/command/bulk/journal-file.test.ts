@@ -1,8 +1,9 @@
 /** `--journal FILE`: a run that is recorded where the user says (cli.md, "Many items"; reliability, P15). */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
 /** Row 3 is refused until somebody mends the list. */
@@ -47,9 +48,10 @@ describe('--journal FILE', () => {
     expect([exitCode, jsonLines(stdout).map(({ row }) => row)]).toEqual([0, [3]]);
   });
 
-  test('a whole run there is not begun again without --restart, since its record would be lost', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('a whole run there is not begun again without --restart, since its record would be lost', async ({
+    service,
+    world,
+  }) => {
     const words = create(world.file('a.csv', titles(3)), '--journal', join(world.path, 'j'));
 
     await world.run(words);
@@ -102,9 +104,7 @@ describe('--journal FILE', () => {
     expect((await world.run([...words, '--restart'])).exitCode).toBe(9);
   });
 
-  test('something else is no journal, and is never written over', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('something else is no journal, and is never written over', async ({ service, world }) => {
     const notes = world.file('notes.txt', 'milk, eggs');
 
     for (const more of [[], ['--resume']]) {
@@ -114,11 +114,9 @@ describe('--journal FILE', () => {
     expect(readFileSync(notes, 'utf8')).toBe('milk, eggs');
   });
 
-  test.each(['milk, eggs', 'milk,\neggs\n', titles(2)])(
+  test.for(['milk, eggs', 'milk,\neggs\n', titles(2)])(
     'a file that is no journal (%j) outlives --restart',
-    async (content) => {
-      await using service = await listService();
-      await using world = await manyWorld(service);
+    async (content, { service, world }) => {
       const notes = world.file('notes.txt', content);
 
       const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--journal', notes, '--restart'));
@@ -128,9 +126,7 @@ describe('--journal FILE', () => {
     },
   );
 
-  test('the input is not taken for the journal', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('the input is not taken for the journal', async ({ world }) => {
     const file = world.file('a.csv', titles(2));
 
     await world.run(create(file, '--journal', file, '--restart'));

@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
 /** Row 3 is refused until somebody mends the list. */
@@ -143,9 +144,7 @@ describe('the same rows by another name', () => {
 });
 
 describe('an input whose run did every row', () => {
-  test('is not created again without --restart: 2, both flags named, nothing sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('is not created again without --restart: 2, both flags named, nothing sent', async ({ service, world }) => {
     const words = create(world.file('a.csv', titles(3)));
 
     await world.run(words);
@@ -218,9 +217,7 @@ describe('--resume', () => {
     expect(world.journals()).toHaveLength(1);
   });
 
-  test('of a whole run is 0 to do, exit 0, nothing sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('of a whole run is 0 to do, exit 0, nothing sent', async ({ service, world }) => {
     const words = create(world.file('a.csv', titles(3)));
 
     await world.run(words);
@@ -230,15 +227,12 @@ describe('--resume', () => {
     expect(stderr).toContain('nothing to do');
   });
 
-  test.each([
+  test.for([
     { what: 'another content', content: titles(3).replace('t2', 'x2'), more: [], says: 'leave out --resume' },
     { what: 'more rows', content: titles(4), more: [], says: 'leave out --resume' },
     { what: 'another mapping', content: titles(3), more: ['--rename', 'Title=Name'], says: '--restart' },
     { what: 'another common field', content: titles(3), more: ['-f', 'a=1'], says: '--restart' },
-  ])('of a whole run with $what is 2 and says what to do', async ({ content, more, says }) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('of a whole run with $what is 2 and says what to do', async ({ content, more, says }, { service, world }) => {
     await world.run(create(world.file('a.csv', titles(3))));
     const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', content), ...more, '--resume'));
 
@@ -246,13 +240,10 @@ describe('--resume', () => {
     expect(stderr).toContain(says);
   });
 
-  test.each([
+  test.for([
     { what: 'in the state directory', more: [] },
     { what: 'in a journal that is not there', more: ['--journal', 'j'] },
-  ])('without a run $what is 2, sends nothing, and says how to start one', async ({ more }) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('without a run $what is 2, sends nothing, and says how to start one', async ({ more }, { service, world }) => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--resume', ...more));
 
     expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
@@ -367,10 +358,7 @@ describe('--resume', () => {
     expect(stderr).toContain('row 3 (line 4) changed since');
   });
 
-  test('--resume and --restart together are wrong usage', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('--resume and --restart together are wrong usage', async ({ service, world }) => {
     const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--resume', '--restart'));
 
     expect([exitCode, service.requests]).toEqual([2, []]);
@@ -449,9 +437,7 @@ describe('get', () => {
     expect(existsSync(join(world.path, 'state'))).toBe(false);
   });
 
-  test('P11: a write is 10 there, before anything is sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P11: a write is 10 there, before anything is sent', async ({ service, world }) => {
     const file = world.file('a.csv', titles(2));
 
     const { exitCode, stdout, stderr } = await world.run(create(file), {
@@ -526,10 +512,7 @@ test.each(['state directory', '--journal'])(
   },
 );
 
-test('a journal holds hashes and ids: no value, no token', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
-
+test('a journal holds hashes and ids: no value, no token', async ({ world }) => {
   await world.run(create(world.file('a.csv', 'Title,Note\nverysecret,alsosecret\n'), '-f', 'Third=hidden'));
 
   const text = readFileSync(world.journals()[0] ?? '', 'latin1');

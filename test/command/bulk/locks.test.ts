@@ -2,8 +2,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 describe('P23, P24: a run that somebody is at work on', () => {
@@ -36,10 +37,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect(text).toContain(`process ${process.pid} on ${hostname()}`);
   });
 
-  test("P23: two runs of other inputs are not in each other's way", async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test("P23: two runs of other inputs are not in each other's way", async ({ service, world }) => {
     const runs = await Promise.all(
       [20, 21, 22].map((rows) => world.run(create(world.file(`${rows}.csv`, titles(rows)), '-o', 'none'))),
     );
@@ -47,9 +45,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect([runs.map(({ exitCode }) => exitCode), service.items.size]).toEqual([[0, 0, 0], 63]);
   });
 
-  test('P24: the lock of another host is 11 and names --break-lock, which takes it', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P24: the lock of another host is 11 and names --break-lock, which takes it', async ({ service, world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
     // As a process of another machine left it: its name tells which one.
@@ -62,9 +58,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect([held.exitCode, broken.exitCode, service.items.size]).toEqual([11, 0, 2]);
   });
 
-  test('P24: the failure of a foreign lock names --break-lock', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P24: the failure of a foreign lock names --break-lock', async ({ world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
     await leaveForeignLock(`${journal}.lock`);
@@ -74,9 +68,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect(stderr).toContain('--break-lock');
   });
 
-  test('P24: --break-lock warns', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P24: --break-lock warns', async ({ world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
     await leaveForeignLock(`${journal}.lock`);
@@ -86,9 +78,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect(stderr).toMatch(/lock/);
   });
 
-  test('--lock-timeout waits for it to be let go', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('--lock-timeout waits for it to be let go', async ({ world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
     await leaveForeignLock(`${journal}.lock`);

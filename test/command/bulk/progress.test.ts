@@ -1,7 +1,8 @@
 /** What a person sees of a run before there are results, and what a log is spared. */
 import { PassThrough } from 'node:stream';
-import { expect, test, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { main } from '../../../src/main.ts';
+import { test } from './fixtures.ts';
 // Loaded before it is asked for, so that a line that should not be drawn would be there at once.
 import '../../../src/output/progress-bar.ts';
 import { type TestHost, testHost } from '../../support/test-host.ts';
@@ -18,9 +19,7 @@ const patiently = { timeout: 20_000 };
 /** How a line is taken away. */
 const lineGone = '\u001b[1G\u001b[2K';
 
-test('stdin is shown as it comes, and not before: until then its writer may need the terminal', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('stdin is shown as it comes, and not before: until then its writer may need the terminal', async ({ world }) => {
   const { host, tick, everyMs } = ticking(world, onTerminal);
   const stdin = new PassThrough();
   const running = main(reading, { ...host, stdin: { isTTY: false, stream: stdin } });
@@ -80,9 +79,7 @@ test.each([
   expect(await running).toBe(0);
 });
 
-test('a long seed is named before it is read, since reading it lets no clock tick', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('a long seed is named before it is read, since reading it lets no clock tick', async ({ world }) => {
   const seed = (count: number) => ['items:', ...Array.from({ length: count }, (_, at) => `- Title: t${at}`)].join('\n');
   const apply = (file: string) => ['apply', file, '--key', 'Title', '--dry-run', '-o', 'none'];
   world.file('short.yaml', seed(10));
@@ -96,13 +93,11 @@ test('a long seed is named before it is read, since reading it lets no clock tic
   expect(long.stderr).toMatch(/reading long\.yaml/);
 });
 
-test.each([
+test.for([
   { where: 'off a terminal', words: [], world: { env: { TERM: 'xterm' } } },
   { where: 'on one that moves no cursor', words: [], world: { terminal: 80, env: { TERM: 'dumb' } } },
   { where: 'with --quiet', words: ['--quiet'], world: onTerminal },
-])('$where nothing is drawn of a run that is short', async ({ words, world: how }) => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+])('$where nothing is drawn of a run that is short', async ({ words, world: how }, { world }) => {
   const { host, everyMs } = ticking(world, how);
   const stdin = Object.assign(new PassThrough(), { bytesRead: 4_200_000 });
   const running = main([...reading, ...words], { ...host, stdin: { isTTY: false, stream: stdin } });

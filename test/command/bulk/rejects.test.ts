@@ -2,8 +2,9 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 /** Refuses what has not been mended. */
@@ -101,9 +102,7 @@ describe('--rejects', () => {
     },
   );
 
-  test('one of an earlier run is replaced by an empty one when nothing was rejected', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('one of an earlier run is replaced by an empty one when nothing was rejected', async ({ service, world }) => {
     const rejects = world.file('r.csv', 'Title,listctl:error\nold,no\n');
 
     const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), '--rejects', rejects));
@@ -136,9 +135,10 @@ describe('--rejects', () => {
     expect(world.text('r.csv')).toBe('Title,listctl:error\n');
   });
 
-  test('has bad rows that were skipped, as they stood there: read again they are still bad', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('has bad rows that were skipped, as they stood there: read again they are still bad', async ({
+    service,
+    world,
+  }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y,z\n');
 
     const first = await world.run(create(file, '--skip-invalid', '--rejects', join(world.path, 'r.csv')));
@@ -161,22 +161,7 @@ describe('--rejects', () => {
     expect(world.text('r.csv')).toBe(first);
   });
 
-  test('one that cannot be written is 10; what was done is recorded all the same', async () => {
-    await using service = await picky();
-    await using world = await manyWorld(service);
-    const words = create(world.file('a.csv', 'Title\nbad\nt2\n'), '-o', 'none');
-
-    const { exitCode, stderr } = await world.run([...words, '--rejects', join(world.path, 'nowhere', 'r.csv')]);
-    const again = await world.run(words);
-
-    expect([exitCode, again.exitCode]).toEqual([10, 9]);
-    expect(stderr).toContain('nowhere');
-    expect(service.about().filter((title) => title === 't2')).toHaveLength(1);
-  });
-
-  test('one that cannot be written is noticed before anything is sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('one that cannot be written is noticed before anything is sent', async ({ service, world }) => {
     const rejects = join(world.path, 'nowhere', 'r.csv');
 
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--rejects', rejects));
@@ -185,10 +170,7 @@ describe('--rejects', () => {
     expect(stderr).toContain('nowhere');
   });
 
-  test('nothing is written before the file was checked', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('nothing is written before the file was checked', async ({ world }) => {
     const { exitCode } = await world.run(
       create(world.file('a.csv', 'Title\n"\n'), '--rejects', join(world.path, 'r.csv')),
     );
@@ -196,9 +178,7 @@ describe('--rejects', () => {
     expect([exitCode, existsSync(join(world.path, 'r.csv'))]).toEqual([2, false]);
   });
 
-  test.each(['--rejects', '--journal'])('%s is never the input itself', async (flag) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test.for(['--rejects', '--journal'])('%s is never the input itself', async (flag, { service, world }) => {
     const file = world.file('a.csv', titles(3));
 
     const { exitCode } = await world.run(create(file, flag, file));

@@ -1,6 +1,7 @@
 /** What a run prints: results in the order of the input, failures, and a summary (cli.md, "Many items"). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { type ListRequest, listService } from './list-service.ts';
 
 /** Row 3 is refused, row 5 in doubt, and the first answer comes last. */
@@ -164,12 +165,9 @@ describe('get', () => {
 });
 
 describe('stdout is empty', () => {
-  test.each(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
+  test.for(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
     'as %s, where the file has a bad row',
-    async (format) => {
-      await using service = await listService();
-      await using world = await manyWorld(service);
-
+    async (format, { world }) => {
       const { exitCode, stdout } = await world.run(create(world.file('a.csv', 'Title\nt1\n"\n'), '-o', format));
 
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -230,10 +228,7 @@ describe('the summary', () => {
     expect(stderr).not.toContain('6 rows');
   });
 
-  test('after success there is nothing on stderr with --quiet', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('after success there is nothing on stderr with --quiet', async ({ world }) => {
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(3)), '--quiet'));
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });

@@ -1,6 +1,7 @@
 /** When a row is sent again, and what counts against it (rulings, "Retries"; reliability, C2 to C4, N24 to N41). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { type ListRequest, listService, type Script } from './list-service.ts';
 
 describe('being throttled', () => {
@@ -298,10 +299,7 @@ test('--concurrency is the most that are under way at once, and --concurrency 1 
   expect(other.about()).toEqual(titles(60).trimEnd().split('\n').slice(1));
 });
 
-test('--rate is the most that are sent in a second', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
-
+test('--rate is the most that are sent in a second', async ({ world }) => {
   const { exitCode } = await world.run(create(world.file('a.csv', titles(40)), '--rate', '600/m'));
 
   expect(exitCode).toBe(0);

@@ -1,12 +1,11 @@
 /** `--shard I/N`: jobs side by side (cli.md, "Many items"). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 describe('--shard', () => {
-  test('deals every row exactly once, each share with a run of its own', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('deals every row exactly once, each share with a run of its own', async ({ service, world }) => {
     const file = world.file('a.csv', titles(31));
 
     const runs = await Promise.all(['1/3', '2/3', '3/3'].map((shard) => world.run(create(file, '--shard', shard))));
@@ -36,9 +35,7 @@ describe('--shard', () => {
     expect(jsonLines(second[0]?.stdout ?? '').map(({ row }) => row)).toEqual([5, 7, 9]);
   });
 
-  test('a bad row in any share is told by every job, and none sends', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('a bad row in any share is told by every job, and none sends', async ({ service, world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,a\nt2\nt3,c\n');
 
     for (const shard of ['1/2', '2/2']) expect((await world.run(create(file, '--shard', shard))).exitCode).toBe(2);
@@ -51,12 +48,12 @@ describe('--shard', () => {
     expect([...service.about()].sort()).toEqual(['t1', 't3']);
   });
 
-  test.each(['0/3', '4/3', '1', '1/0', 'a/b', '-1/3'])('--shard %s is wrong usage', async (shard) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test.for(['0/3', '4/3', '1', '1/0', 'a/b', '-1/3'])(
+    '--shard %s is wrong usage',
+    async (shard, { service, world }) => {
+      const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), `--shard=${shard}`));
 
-    const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), `--shard=${shard}`));
-
-    expect([exitCode, service.requests]).toEqual([2, []]);
-  });
+      expect([exitCode, service.requests]).toEqual([2, []]);
+    },
+  );
 });

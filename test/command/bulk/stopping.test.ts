@@ -1,10 +1,11 @@
 /** Ctrl-C, a reader that goes away, a device that is full (reliability, P01, P02, P20, P21), in this process. */
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import type { Output } from '../../../src/core/host.ts';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';
 import { create, jsonLines, type ManyWorld, manyWorld, titles } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { type ListRequest, listService } from './list-service.ts';
 
 describe('a stop', () => {
@@ -59,9 +60,7 @@ describe('a stop', () => {
     expect(stderr).toMatch(/--in-doubt/);
   });
 
-  test('before the first row is 130, with nothing sent', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('before the first row is 130, with nothing sent', async ({ service, world }) => {
     const stopping = new AbortController();
     stopping.abort(new Stopped('SIGINT'));
 
@@ -112,9 +111,7 @@ describe('a stop', () => {
 });
 
 describe('stdout', () => {
-  test('P20: a reader that has gone ends no run: every row is done, 0', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P20: a reader that has gone ends no run: every row is done, 0', async ({ service, world }) => {
     const host = testHost({ cwd: world.path, env: world.env });
     const stdout: Output = { ...host.stdout, isClosed: true, write: async () => {} };
 
@@ -123,9 +120,7 @@ describe('stdout', () => {
     expect([exitCode, service.items.size]).toEqual([0, 100]);
   });
 
-  test('P21: a full device is 10 with its reason, and what was done is recorded', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('P21: a full device is 10 with its reason, and what was done is recorded', async ({ service, world }) => {
     const host = testHost({ cwd: world.path, env: world.env });
     const write = async () => {
       throw new Failure('local-file', 'cannot write standard output: no space left on the device');
@@ -143,9 +138,7 @@ describe('stdout', () => {
     expect([resumed.exitCode, service.items.size]).toEqual([0, 6000]);
   }, 30_000);
 
-  test('is waited for: results that it does not take hold back new rows', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('is waited for: results that it does not take hold back new rows', async ({ service, world }) => {
     const host = testHost({ cwd: world.path, env: world.env });
     let open: () => void = () => {};
     const opened = new Promise<void>((resolve) => {

@@ -1,7 +1,8 @@
 /** The four verbs over the rows of files of every format (cli.md, "Many items"). */
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld } from './bulk-world.ts';
+import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 const created = [
@@ -11,7 +12,7 @@ const created = [
 const csv = 'Title,Note\nt1,"a,b"\nt2,é\n';
 
 describe('a create', () => {
-  test.each([
+  test.for([
     { name: 'a.csv', content: csv },
     { name: 'a.CSV', content: csv },
     { name: 'a.csv', content: '\uFEFFTitle;Note\r\nt1;a,b\r\nt2;é' },
@@ -26,10 +27,7 @@ describe('a create', () => {
     { name: 'a.json', content: '[{"Title":"t1","Note":"a,b"},\n{"Title":"t2","Note":"é"}]' },
     { name: 'a.csv.gz', content: gzipSync(csv) },
     { name: 'a.jsonl.gz', content: gzipSync('{"Title":"t1","Note":"a,b"}\n{"Title":"t2","Note":"é"}\n') },
-  ])('sends the rows of $name', async ({ name, content }) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('sends the rows of $name', async ({ name, content }, { service, world }) => {
     const { exitCode, stdout } = await world.run(create(world.file(name, content)));
 
     expect(exitCode).toBe(0);
@@ -40,16 +38,13 @@ describe('a create', () => {
     ]);
   });
 
-  test.each([
+  test.for([
     { stdin: csv, more: ['--input-format', 'csv'] },
     { stdin: 'Title\tNote\nt1\ta,b\nt2\té\n', more: ['--input-format', 'tsv'] },
     { stdin: '{"Title":"t1","Note":"a,b"}\n{"Title":"t2","Note":"é"}', more: [] },
     { stdin: ' \n[{"Title":"t1","Note":"a,b"},{"Title":"t2","Note":"é"}]', more: [] },
     { stdin: gzipSync('{"Title":"t1","Note":"a,b"}\n{"Title":"t2","Note":"é"}'), more: [] },
-  ])('takes rows from stdin, and leaves no copy of them: $more', async ({ stdin, more }) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('takes rows from stdin, and leaves no copy of them: $more', async ({ stdin, more }, { service, world }) => {
     const { exitCode } = await world.run(create('-', ...more), { stdin });
 
     expect(exitCode).toBe(0);
@@ -57,9 +52,7 @@ describe('a create', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
-  test('lays --field and --fields over every row; they win over it', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('lays --field and --fields over every row; they win over it', async ({ service, world }) => {
     const fields = world.file('more.json', '{"Status":"Open","Count":1}');
     const file = world.file('a.csv', 'Title,Status\nt1,Done\nt2,\n');
 
@@ -73,9 +66,7 @@ describe('a create', () => {
     expect(service.requests[0]?.body).toContain('"Count":1.10');
   });
 
-  test('has a key of its own for each row, and none with --idempotency none', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('has a key of its own for each row, and none with --idempotency none', async ({ service, world }) => {
     const file = world.file('a.csv', csv);
 
     await world.run(create(file));
@@ -87,22 +78,10 @@ describe('a create', () => {
     expect(keys.slice(2)).toEqual([undefined, undefined]);
   });
 
-  test('I13: what strings may hold arrives as it was: NUL, a lone surrogate, ESC, bidi, __proto__', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-    const line = '{"Title":"\\u0000\\ud800\\u001b[31m\\u202e\u2028","__proto__":{"x":1},"constructor":"y"}';
-    const { exitCode } = await world.run(create(world.file('a.jsonl', `${line}\n`)));
-
-    expect(exitCode).toBe(0);
-    const sent = service.requests[0]?.body ?? '';
-    expect(JSON.parse(sent)).toEqual(JSON.parse(`{"fields":${line}}`));
-    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
-  });
-
-  test('I07, N37: numbers keep their digits on their way from JSON, and from cells that are typed', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('I07, N37: numbers keep their digits on their way from JSON, and from cells that are typed', async ({
+    service,
+    world,
+  }) => {
     await world.run(create(world.file('a.jsonl', '{"a":12345678901234567890,"b":1.0,"c":1e400,"d":-0}')));
     await world.run(create(world.file('a.csv', 'a:number,b\n12345678901234567890,1.0\n'), '--type', 'b=auto'));
 
@@ -112,9 +91,7 @@ describe('a create', () => {
     ]);
   });
 
-  test('--rename, --only, --type and --empty make fields of columns', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('--rename, --only, --type and --empty make fields of columns', async ({ service, world }) => {
     const file = world.file('a.csv', 'Name,Count,Done,Note,Secret\nt1,007,true,,x\n');
     const words = create(file, '--rename', 'Name=Title', '--only', 'Name,Count,Done,Note', '--type', '*=auto');
 
@@ -127,16 +104,6 @@ describe('a create', () => {
       { Title: 't1', Count: '007', Done: true, Note: '' },
       { Title: 't1', Count: '007', Done: true },
     ]);
-  });
-
-  test('of ids alone is wrong usage, and sends nothing', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
-    const { exitCode, stdout, stderr } = await world.run(create(world.file('ids.txt', '1\n2\n')));
-
-    expect({ exitCode, stdout, requests: service.requests }).toEqual({ exitCode: 2, stdout: '', requests: [] });
-    expect(stderr).toContain('items create needs fields');
   });
 });
 
@@ -254,9 +221,7 @@ describe('update, delete and get', () => {
   });
 });
 
-test('ids and --from together, and neither, are wrong usage', async () => {
-  await using service = await listService();
-  await using world = await manyWorld(service);
+test('ids and --from together, and neither, are wrong usage', async ({ service, world }) => {
   const ids = world.file('ids.txt', '1\n');
 
   for (const verb of ['get', 'update', 'delete']) {
