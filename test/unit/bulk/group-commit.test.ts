@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { GroupCommit, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
-import { Failure } from '../../../src/core/errors.ts';
 
 const done = (row: number): JournalRecord => ['D', row, `id-${row}`, null, 1];
 
@@ -92,52 +91,6 @@ describe('records', () => {
       commits.sync(10, () => 10, enough, isStarving);
       expect(syncing).toHaveLength(1);
     }
-  });
-
-  test('of which there are none are neither written nor synced', () => {
-    const { journal, written, syncing } = slowJournal();
-    const { commits } = commitsOver(journal);
-
-    commits.write(0, 0);
-
-    expect([commits.sync(0, () => 0, 0, true), written, syncing, commits.isIdle]).toEqual([
-      Number.POSITIVE_INFINITY,
-      [],
-      [],
-      true,
-    ]);
-  });
-});
-
-describe('a journal that cannot be written', () => {
-  test('P08: a write that fails is told; what was said is never called durable', async () => {
-    const full = new Failure('local-file', 'no space left');
-    const { commits, durable, failures } = commitsOver({
-      write: () => {
-        throw full;
-      },
-      sync: async () => {},
-    });
-    commits.add(done(1), 'one');
-
-    commits.write(0, 0);
-    commits.sync(0, () => 0, 0, true);
-    await setImmediate();
-
-    expect([failures, durable]).toEqual([[full], []]);
-  });
-
-  test('P10: a sync that fails is told; what waited for it is never called durable', async () => {
-    const { journal, syncing } = slowJournal();
-    const { commits, durable, failures } = commitsOver(journal);
-    commits.add(done(1), 'one');
-    commits.write(0, 0);
-    commits.sync(0, () => 0, 0, true);
-
-    syncing[0]?.reject(new Failure('local-file', 'EIO'));
-    await setImmediate();
-
-    expect([failures.length, durable]).toEqual([1, []]);
   });
 });
 

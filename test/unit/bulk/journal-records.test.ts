@@ -6,11 +6,10 @@ import {
   decodeLine,
   encodeLine,
   isGroup,
-  isHeader,
   type JournalGroup,
   type JournalRecord,
 } from '../../../src/bulk/journal-format.ts';
-import { hashFor, sampleHeader, sampleSession, sampleTotals } from './journal-samples.ts';
+import { hashFor, sampleSession, sampleTotals } from './journal-samples.ts';
 
 const row = fc.integer({ min: 1, max: 2 ** 40 });
 const tookMs = fc.option(fc.integer({ min: 0, max: 1e9 }));
@@ -100,16 +99,4 @@ test('a group of another shape is none, though its checksum be right', () => {
   ];
 
   expect(groups.filter(isGroup)).toEqual([]);
-});
-
-test('a header has all of its members; one that came later is let through', () => {
-  const header = { listctl: 'journal', version: 1, ...sampleHeader(3) };
-
-  expect(isHeader({ ...header, color: 'red' })).toBe(true);
-  expect(isHeader({ ...header, of: '20261120-101530-k3f9', shard: '1/3', file: null })).toBe(true);
-  for (const name of Object.keys(header)) {
-    expect(isHeader({ ...header, [name]: { is: 'wrong' } }), name).toBe(false);
-    if (name !== 'file' && name !== 'shard') expect(isHeader({ ...header, [name]: null }), name).toBe(false);
-  }
-  expect(isHeader({ ...header, input: { ...header.input, rows: -1 } })).toBe(false);
 });

@@ -18,7 +18,6 @@ import {
   resolveRun,
   runLock,
   runPath,
-  runStatus,
 } from '../../../src/bulk/runs.ts';
 import { powerLossDisk } from '../../support/power-loss.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -171,32 +170,6 @@ describe('finding a run', () => {
 });
 
 describe('a list of runs', () => {
-  test('is newest first, each with its counts, from its last line where that tells', async () => {
-    await using directory = await temporaryDirectory();
-    await put(directory.path, '20261120-101530-aaaa', allDone);
-    await put(directory.path, '20261120-101531-aaaa', [[['E', sampleTotals(0, { failed: 1 })]]]);
-    await put(directory.path, '20261120-101532-aaaa', [[intentOf(1, 1)]]);
-    await put(directory.path, '20261120-101533-aaaa', []);
-    const open = await put(directory.path, '20261120-101534-aaaa', [...allDone]);
-    appendFileSync(open, '1234abcd [5,["B"');
-    const damaged = await put(directory.path, '20261120-101535-aaaa', []);
-    appendFileSync(damaged, 'x\n');
-
-    const runs = await listRuns(directory.path, here);
-
-    expect(runs.map(({ run, counts }) => [run.slice(9, 15), runStatus(counts)])).toEqual([
-      ['101535', 'damaged'],
-      ['101534', 'done'],
-      ['101533', 'incomplete'],
-      ['101532', 'in-doubt'],
-      ['101531', 'incomplete'],
-      ['101530', 'done'],
-    ]);
-    expect(runs[0]?.failure).toMatchObject({ kind: 'local-file' });
-    expect(runs[4]?.counts).toEqual({ done: 0, failed: 1, invalid: 0, inDoubt: 0, skipped: 0, left: 0 });
-    expect(runs[5]).toMatchObject({ header: { site: 'demo', action: 'create' }, counts: { done: 1 } });
-  });
-
   test('of a run that ended by itself reads the first and the last line alone', async () => {
     await using directory = await temporaryDirectory();
     const path = runPath(directory.path, '20261120-101530-aaaa', identity);

@@ -39,6 +39,10 @@ describe('what is on disk when', () => {
       expect(intents.get(row)).toBe(sent.get(row));
     }
     expect([sent.size, sent.get(5), sent.get(6)]).toEqual([50, 2, 1]);
+    const [first, second] = run.records.filter(([letter, row]) => letter === 'I' && row === 5);
+    // The same key, and the number of the attempt.
+    expect(second).toEqual(['I', 5, expect.any(Number), 2, first?.[4], first?.[5]]);
+    expect(first?.[3]).toBe(1);
   });
 
   test('an outcome is synced before its result is told', async () => {
@@ -328,6 +332,8 @@ describe('a stop', () => {
         [3, 'in-doubt'],
       ]),
     );
+    // The reason is that of the last attempt.
+    expect(run.results.find(({ row }) => row.number === 3)).toMatchObject({ failure: { message: 'it was in-doubt' } });
   });
 
   test('tells every row that is left, where that is wanted, in order', async () => {
