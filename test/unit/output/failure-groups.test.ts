@@ -18,10 +18,6 @@ function grouped(...failures: Failure[]) {
   return groups.list();
 }
 
-test('nothing failed: there is no group, and no line', () => {
-  expect(failureGroupLines(grouped(), pipe)).toEqual([]);
-});
-
 test('failures are told apart by kind, HTTP status and code, not by what was said', () => {
   const groups = grouped(
     new Failure('refused', 'no', { status: 400 }),
@@ -74,12 +70,6 @@ test('without a terminal a line has 160 columns at most, and so has one of unkno
   expect(failureGroupLines(groups, terminal(0))[0]).toHaveLength(160);
 });
 
-test('wide characters are counted as two columns', () => {
-  const [line = ''] = failureGroupLines(grouped(new Failure('refused', '漢'.repeat(100))), terminal(80));
-
-  expect(line.match(/漢/g)?.length).toBeLessThanOrEqual(Math.floor((80 - '  1 × refused (row 1: '.length) / 2));
-});
-
 test.each(hostileTexts)('O01, O02, O04: %s in a message or a code stays on its line', (_name, text) => {
   const groups = grouped(new Failure('refused', text, { serviceCode: text }));
 
@@ -92,12 +82,6 @@ test('a service that makes up a code for each answer gets 50 groups, and one for
   expect(groups).toHaveLength(51);
   expect(groups.at(-1)).toMatchObject({ count: 950, kind: 'other', row: 51, message: 'there is no item "50"' });
   expect(failureGroupLines(groups, pipe).at(-1)).toBe('  950 × other (row 51: there is no item "50")');
-});
-
-test('a group that is known counts on when there are 50', () => {
-  const codes = Array.from({ length: 60 }, (_, at) => notFound(String(at), `code-${at}`));
-
-  expect(grouped(...codes, notFound('x', 'code-3'))[0]).toMatchObject({ count: 2, serviceCode: 'code-3', row: 4 });
 });
 
 test('of a message or a code without end little is kept', () => {

@@ -82,29 +82,11 @@ test('a field called id does not hide the id of the item', async () => {
   expect(await show(itemView, 'csv', odd)).toBe('id,fields.id\n7,x\n');
 });
 
-test('as CSV items are their ids and fields, whatever else came', async () => {
-  expect(await show(itemView, 'csv', milk, bread)).toBe(
-    'id,Title,Count,Done,Note,Price\n7,Buy milk,2,false,,\n18,Bread,,,,1.10\n',
-  );
-});
-
 test('a field that is called like a number keeps its place', async () => {
   const odd = itemFrom('{"id":"7","fields":{"Title":"x","2024":1}}');
 
   // Objects of JavaScript sort such names; the id still comes first.
   expect(await show(itemView, 'csv', odd)).toMatch(/^id,.*2024/);
-});
-
-test('the ids of items are one a line', async () => {
-  expect(await show(itemView, 'id', milk, bread)).toBe('7\n18\n');
-});
-
-test.each([
-  ['pretty', 'deleted 17\ndeleted 18\n'],
-  ['jsonl', '{"id":"17"}\n{"id":"18"}\n'],
-  ['id', '17\n18\n'],
-] as const)('deleted items as %s', async (format, text) => {
-  expect(await show(deletedView, format, { id: '17' }, { id: '18' })).toBe(text);
 });
 
 test('a deleted id cannot steer the terminal', async () => {
@@ -148,10 +130,6 @@ test('a planned request as JSON has no headers, and a body only where there is o
       '',
     ].join('\n'),
   );
-});
-
-test('a planned request has no id', async () => {
-  expect(await show(requestView, 'id', create)).toBe('');
 });
 
 test('as curl a planned request is a command each', async () => {

@@ -31,32 +31,6 @@ test.each([
   expect(truncateBoth(letters, after, 30)).toEqual(cut);
 });
 
-test('a wide character that would go beyond the head is whole, in one piece with it', () => {
-  const [before, after] = truncateBoth(letters, at(10, family), 30);
-
-  expect(before).toBe('abcdefghijklmnopqrstu … uvwxyz');
-  expect(after).toBe(`abcdefghij${family}lmn … uvwxyz`);
-});
-
-test('two emoji that differ in their second half alone are both whole', () => {
-  expect(truncateBoth(`${alphabet}😀xx`, `${alphabet}😁xx`, 8)).toEqual(['a…z😀xx', 'a…z😁xx']);
-});
-
-test('of two texts only the one that is too long is cut', () => {
-  expect(truncateBoth('abc', letters, 12)).toEqual(['abc', 'abcdef…vwxyz']);
-});
-
-test('the same letter more or less, in a row of nothing else, is seen', () => {
-  expect(truncateBoth('a'.repeat(100), 'a'.repeat(101), 20)).toEqual([
-    `${'a'.repeat(10)}…${'a'.repeat(8)}`,
-    `${'a'.repeat(10)}…${'a'.repeat(9)}`,
-  ]);
-});
-
-test('the end of the shorter one is kept, though the longer one goes on for as long as a tail', () => {
-  expect(truncateBoth(alphabet, `${alphabet}     `, 11)).toEqual(['ab…z', 'ab…z     ']);
-});
-
 /** A text of one part or several, so that two of them have long stretches in common. */
 const pieces = fc.array(fc.oneof(fc.constantFrom(alphabet, 'a'.repeat(40), 'ab'), fc.string({ maxLength: 3 })), {
   maxLength: 6,

@@ -18,10 +18,6 @@ const inDoubt: RowResultShown = {
   failure: new Failure('in-doubt', 'no answer', { outcome: 'unknown', idempotencyKey: 'k-1' }),
 };
 
-test('as JSON a result is what cli.md says, and no member more', async () => {
-  expect(await show('jsonl', done)).toBe('{"row":3,"action":"create","status":"done","id":"17"}\n');
-});
-
 test('as JSON what is not done has its failure as stderr would have it', async () => {
   expect(await show('jsonl', failed, inDoubt)).toBe(
     '{"row":4,"action":"update","status":"failed","id":"18","error":{"kind":"not-found","exit":4,' +
@@ -29,19 +25,6 @@ test('as JSON what is not done has its failure as stderr would have it', async (
       '{"row":5,"action":"create","status":"in-doubt","error":{"kind":"in-doubt","exit":8,"message":"no answer",' +
       '"outcome":"unknown","idempotencyKey":"k-1"}}\n',
   );
-});
-
-test('as CSV every row has the same cells, whichever comes first', async () => {
-  const lines = ['3,create,done,17,', '4,update,failed,18,"there is no item ""18"""', '5,create,in-doubt,,no answer'];
-  const header = 'row,action,status,id,error';
-
-  expect(await show('csv', done, failed, inDoubt)).toBe(`${[header, ...lines].join('\n')}\n`);
-  expect(await show('csv', inDoubt, done)).toBe(`${[header, lines[2], lines[0]].join('\n')}\n`);
-  expect(await show('csv', done)).toBe(`${header}\n${lines[0]}\n`);
-});
-
-test('the ids are those of rows that are done, alone', async () => {
-  expect(await show('id', done, failed, inDoubt, { ...done, row: 6, id: '20' })).toBe('17\n20\n');
 });
 
 test('for a person each row is one line', async () => {

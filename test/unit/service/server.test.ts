@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { Failure } from '../../../src/core/errors.ts';
 import type { ServiceResponse } from '../../../src/service/message.ts';
 import { rawConnection, sendHttp } from '../../support/send-http.ts';
 import { createOf, headOf, serverIn, serving, tasks, token } from './server-in.ts';
@@ -20,25 +19,6 @@ function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value
 }
 
 describe('an item', () => {
-  test('is created, read, changed and deleted over HTTP', async () => {
-    await using server = await serverIn();
-
-    const created = await server.send(tasks, { fields: milk });
-    const path = created.headers.location?.replace('/v1.0', '') ?? '';
-    const read = await server.send(path);
-    const changed = await server.send(path, { method: 'PATCH', fields: { Title: 'Buy bread' } });
-    const deleted = await server.send(path, { method: 'DELETE' });
-
-    expect(created).toMatchObject({ status: 201, body: '{"id":"1","fields":{"Title":"Buy milk"}}' });
-    expect(created.headers).toMatchObject({ location: `/v1.0${tasks}/1`, 'content-type': 'application/json' });
-    expect(created.headers['content-length']).toBe(String(created.body.length));
-    expect(read).toMatchObject({ status: 200, body: created.body, headers: { etag: created.headers.etag } });
-    expect(changed).toMatchObject({ status: 200, body: '{"id":"1","fields":{"Title":"Buy bread"}}' });
-    expect(deleted).toMatchObject({ status: 204, body: '' });
-    expect(deleted.headers).not.toHaveProperty('content-length');
-    expect(server.errors).toEqual([]);
-  });
-
   test('is created once for one key, whatever becomes of the first answer', async () => {
     await using server = await serverIn();
     const headers = { 'idempotency-key': '"k1"' };
@@ -405,20 +385,6 @@ describe('a server does not start', () => {
     }
     throw new Error('it did');
   };
-
-  test('on a port that is taken', async () => {
-    await using server = await serverIn();
-    const port = Number(new URL(server.url).port);
-
-    const failure = await failureOf('127.0.0.1', port);
-
-    expect(failure).toBeInstanceOf(Failure);
-    expect(failure).toMatchObject({
-      kind: 'local-file',
-      message: `cannot listen on 127.0.0.1 port ${port}: the port is in use`,
-      details: { hint: 'pass another --port, or --port 0 for any free port' },
-    });
-  });
 
   test.each(['192.0.2.1', 'no-such-host.invalid'])('on %s, which is no address of this machine', async (host) => {
     expect(await failureOf(host, 0)).toMatchObject({ kind: 'usage', message: expect.stringContaining(host) });
