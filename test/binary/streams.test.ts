@@ -138,33 +138,6 @@ test('closed streams crash nothing', async () => {
   expect(noStdout).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
-test('no HOME, a dumb terminal and NO_COLOR change nothing, and no escape byte is printed', async () => {
-  await using service = await scriptedService({ status: 200, body: { id: '17', fields: { Title: '\u001b[31mred' } } });
-  const env = { ...environmentFor(service), TERM: 'dumb', NO_COLOR: '1', LANG: 'C', HOME: '' };
-
-  const table = await listctl(['items', 'get', '17', '-o', 'pretty'], env);
-  const failed = await listctl(['items', 'get', '17', '--site', '..'], env);
-
-  expect(table).toMatchObject({ exitCode: 0, stderr: '' });
-  expect(table.stdout).toContain('\\x1b[31mred');
-  expect(failed).toMatchObject({ exitCode: 2, stdout: '' });
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there.
-  expect(table.stdout + failed.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
-});
-
-test('color is for each stream what was asked for', async () => {
-  await using service = await scriptedService({ status: 404, body: { error: 'no such item' } });
-  const stderrOf = async (args: string[], env = {}) =>
-    (await listctl(['items', 'get', '17', ...args], { ...environmentFor(service), ...env })).stderr;
-
-  const color = '\u001b[';
-  expect(await stderrOf([])).not.toContain(color);
-  expect(await stderrOf(['--color', 'always'])).toContain(color);
-  expect(await stderrOf([], { FORCE_COLOR: '1' })).toContain(color);
-  expect(await stderrOf(['--no-color'], { FORCE_COLOR: '1' })).not.toContain(color);
-  expect(await stderrOf(['--color', 'never'], { FORCE_COLOR: '1' })).not.toContain(color);
-});
-
 test('a signal ends a read at once, as a shell expects it to', async () => {
   await using service = await scriptedService({ status: 200, silent: true });
   const running = listctl(['items', 'get', '17'], environmentFor(service));

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listctlFile, testNode } from '../support/listctl.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
-import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { listctlInTerminal, openTerminal, type Terminal, type TerminalOptions } from '../support/terminal.ts';
 
 const missing = { status: 404, body: { error: 'there is no such item' } };
-const milk = { id: '17', fields: { Title: 'Buy milk' } };
 const token = 'canary-0123456789-abcdefghij';
 const clear = '\u0015';
 
@@ -40,24 +39,6 @@ describe('init', () => {
     expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
     expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
   });
-
-  test('says below the question what is wrong with an answer, and takes a better one', async () => {
-    await using service = await scriptedService(missing);
-    await using directory = await settingsDirectory();
-    await using terminal = listctlInTerminal(['init'], { env: directory.env, columns: 40 });
-
-    await terminal.shows('Service URL');
-    terminal.type('lists.example\r');
-    await terminal.shows('> expected a URL');
-    terminal.type(`${clear}${service.url}\r`);
-    await terminal.shows('? Site');
-    terminal.type('..\r');
-    await terminal.shows('> ');
-    terminal.type('\u0003');
-
-    expect(await terminal.ended).toMatchObject({ signal: 2 });
-    expect(readdirSync(directory.path)).toEqual([]);
-  });
 });
 
 describe('delete', () => {
@@ -78,24 +59,6 @@ describe('delete', () => {
     expect(terminal.lines()[0]).toBe(`${keys === '\u0004' ? '?' : '✔'} ${world.question} ${shown}`);
     expect(terminal.lines()[1]).toBe(sent === 1 ? 'deleted 17' : 'listctl: not confirmed: nothing was deleted');
     expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
-  });
-
-  test.each([
-    { how: 'painted', words: [], paints: true },
-    { how: 'plain with --no-color', words: ['--no-color'], paints: false },
-    { how: 'plain with --color never', words: ['--color', 'never'], paints: false },
-  ])('is $how', async ({ words, paints }) => {
-    await using world = await atService({ status: 204 });
-    await using terminal = world.open(['items', 'delete', '17', ...words]);
-
-    await terminal.shows(world.question);
-    terminal.type('what\r');
-    await terminal.shows('> You must answer with "Yes" or "No"');
-    terminal.type(`${clear}y\r`);
-    await terminal.ended;
-
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a look is set by an escape sequence that ends with m.
-    expect(/\u001b\[[0-9;]*m/.test(terminal.written)).toBe(paints);
   });
 
   test('takes no other word for an answer, and none that was typed before it asked', async () => {
@@ -158,56 +121,6 @@ test('auth login asks for the token: it is stored, and seen nowhere', async () =
   expect(directory.tokens()['default']?.token).toBe(token);
 });
 
-test.each([
-  { keys: 'y\r', exitCode: 0, sent: 1 },
-  { keys: '\r', exitCode: 2, sent: 0 },
-])('a protected profile names what is written to, and $keys ends with $exitCode', async ({ keys, exitCode, sent }) => {
-  await using service = await scriptedService({ status: 201, body: milk });
-  await using directory = await settingsDirectory(keptFor(service, { protected: true }));
-  await using terminal = listctlInTerminal(['items', 'create', '-f', 'Title=x'], { env: directory.env, columns: 200 });
-
-  await terminal.shows(/\? Write to list "tasks" of site "home" at \S+ through the protected profile prod\? \(y\/N\)/);
-  expect(service.requests).toHaveLength(0);
-  terminal.type(keys);
-
-  expect(await terminal.ended).toMatchObject({ exitCode });
-  expect(service.requests).toHaveLength(sent);
-  expect(terminal.text()).toContain(sent === 1 ? 'Buy milk' : 'pass --confirm prod to write to it; nothing was sent');
-});
-
-describe('create --from of rows that have a run', () => {
-  const again = /\? Run \S+ \(started \S+\) completed every row of a\.csv\. Create them again\? \(y\/N\)/;
-  const rest = /\? Run \S+ of a\.csv is incomplete: 1 failed of 1 row\. Resume it\? \(y\/N\)/;
-
-  test.each([
-    { first: 201, question: again, keys: 'y\r', exitCode: 0, sent: 2, journals: 2 },
-    { first: 201, question: again, keys: '\r', exitCode: 2, sent: 1, journals: 1 },
-    { first: 400, question: rest, keys: 'y\r', exitCode: 0, sent: 2, journals: 1 },
-    { first: 400, question: rest, keys: 'n\r', exitCode: 2, sent: 1, journals: 1 },
-  ])(
-    'asks after a $first, and $keys ends with $exitCode',
-    async ({ first, question, keys, exitCode, sent, journals }) => {
-      await using service = await scriptedService({ status: first, body: milk }, { status: 201, body: milk });
-      await using directory = await settingsDirectory(keptFor(service));
-      await using work = await temporaryDirectory();
-      writeFileSync(join(work.path, 'a.csv'), 'Title\nBuy milk\n');
-      const env = { ...directory.env, LISTCTL_STATE_DIR: work.path };
-      const words = ['items', 'create', '--from', 'a.csv', '-o', 'none'];
-      const open = () => listctlInTerminal(words, { env, cwd: work.path, columns: 200 });
-      await using before = open();
-      await before.ended;
-
-      await using terminal = open();
-      await terminal.shows(question);
-      terminal.type(keys);
-
-      expect(await terminal.ended).toMatchObject({ exitCode });
-      expect(service.requests).toHaveLength(sent);
-      expect(readdirSync(join(work.path, 'runs')).filter((name) => name.endsWith('.journal'))).toHaveLength(journals);
-    },
-  );
-});
-
 describe('a terminal that is closed at a question', () => {
   test.each([
     { words: 'items delete 17 -s s -l l --local', question: '? Delete item 17' },
@@ -231,38 +144,6 @@ describe('a terminal that is closed at a question', () => {
     await expect.poll(() => readdirSync(directory.path), { timeout: 15_000 }).toContain('status');
     await expect.poll(() => readFileSync(at('status'), 'utf8')).toBe('129\n');
     expect(readdirSync(directory.path).filter((name) => !/^(manifest.yaml|status|\.local)$/.test(name))).toEqual([]);
-  });
-});
-
-describe('where nobody may be asked', () => {
-  const silent = [
-    { name: '--no-input', words: ['--no-input'], env: {} },
-    { name: 'CI=1', words: [], env: { CI: '1' } },
-  ];
-  const commands = [
-    { command: ['init'], hint: 'use: listctl auth login --with-token' },
-    { command: ['auth', 'login'], hint: 'use: listctl auth login --with-token' },
-    { command: ['items', 'edit', '17'], hint: 'use: listctl items update ID' },
-    { command: ['items', 'create', '-f', 'Title=x', '-p', 'prod'], hint: 'pass --confirm prod to write to it' },
-    { command: ['items', 'delete', '17'], hint: 'pass --yes to skip the prompt' },
-    { command: ['items', 'delete', '--from', 'ids.txt'], hint: 'pass --yes to skip the prompt' },
-  ];
-  const both = silent.flatMap((each) => commands.map((command) => ({ ...each, ...command })));
-
-  test.each(both)('$name: $command is told what to do instead', async ({ words, env, command, hint }) => {
-    await using service = await scriptedService({ status: 201, body: milk });
-    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
-    const ids = join(directory.path, 'ids.txt');
-    writeFileSync(ids, '17\n');
-    await using terminal = listctlInTerminal([...command.map((word) => (word === 'ids.txt' ? ids : word)), ...words], {
-      env: { ...directory.env, LISTCTL_STATE_DIR: directory.path, ...env },
-      columns: 200,
-    });
-
-    expect(await terminal.ended).toEqual({ exitCode: 2, signal: undefined });
-    expect(terminal.text()).toContain(hint);
-    expect(terminal.text()).not.toContain('?');
-    expect(service.requests).toHaveLength(0);
   });
 });
 

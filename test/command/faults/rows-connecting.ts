@@ -214,39 +214,20 @@ row('N40', 'a proxy that sends more than its response to CONNECT was sent nothin
   expect(stderr).toContain(`cannot connect through proxy ${proxy.host}: the server sent data before the request`);
 });
 
-const exempt = [
-  ['https://lists.invalid/v1.0', 'lists.invalid', 'the name'],
-  ['https://a.lists.invalid/v1.0', '.lists.invalid', 'a suffix'],
-  ['https://a.lists.invalid/v1.0', 'other.example,lists.invalid', 'a suffix without its dot, in a list'],
-  ['https://lists.invalid:8443/v1.0', 'lists.invalid:8443', 'the name and its port'],
-  ['https://[2001:db8::1]/v1.0', '2001:db8::1', 'an IPv6 address'],
-  ['https://[2001:db8::1]:8443/v1.0', '[2001:db8::1]:8443', 'an IPv6 address in brackets, with its port'],
-  ['https://lists.invalid/v1.0', '*', 'everything'],
-] as const;
-for (const [url, exception, what] of exempt) {
-  row('N40', `NO_PROXY with ${what} (${exception}) keeps the proxy out`, async (way) => {
+for (const [exception, asked] of [
+  ['other.example,.lists.invalid', 0],
+  ['ists.invalid', 1],
+] as const) {
+  row('N40', `NO_PROXY=${exception} ${asked === 0 ? 'keeps' : 'does not keep'} the proxy out`, async (way) => {
     await using proxy = await connectProxy({ refusal: answerBytes(502) });
-    const env = { ...environmentOf({ url }), HTTPS_PROXY: proxy.url, NO_PROXY: exception };
-
-    const { exitCode } = await runOneWay(way, [...verbs.get, '--timeout', '0.5', '--retries', '0'], { env });
-
-    expect({ exitCode, asked: proxy.connectionCount() }).toEqual({ exitCode: 7, asked: 0 });
-  });
-}
-
-const notExempt = [
-  ['https://lists.invalid/v1.0', 'ists.invalid', 'a part of a name'],
-  ['https://lists.invalid/v1.0', 'lists.invalid:8443', 'another port'],
-  ['https://[2001:db8::1]/v1.0', '2001:db8::2', 'another address'],
-] as const;
-for (const [url, exception, what] of notExempt) {
-  row('N40', `NO_PROXY with ${what} (${exception}) does not keep the proxy out`, async (way) => {
-    await using proxy = await connectProxy({ refusal: answerBytes(502) });
-    const env = { ...environmentOf({ url }), HTTPS_PROXY: proxy.url, NO_PROXY: exception };
+    const env = {
+      ...environmentOf({ url: 'https://a.lists.invalid/v1.0' }),
+      ...{ HTTPS_PROXY: proxy.url, NO_PROXY: exception },
+    };
 
     const { exitCode } = await runOneWay(way, [...verbs.get, '--retries', '0'], { env });
 
-    expect({ exitCode, asked: proxy.connectionCount() }).toEqual({ exitCode: 7, asked: 1 });
+    expect({ exitCode, asked: proxy.connectionCount() }).toEqual({ exitCode: 7, asked });
   });
 }
 

@@ -143,28 +143,6 @@ test('a service that is not there, or says nothing in time, is told apart from o
   expect(late.stderr).toContain('no complete response within 0.2 s');
 });
 
-test('an id is one segment of the path, whatever is in it', async () => {
-  await using service = await scriptedService({ status: 200, body: requestedItem });
-
-  for (const id of ['a/b', 'a?b', 'a#b', 'é', 'a b', '%2e%2e', 'a,b', '😀', '...', '-17']) {
-    await run(['items', 'get', '--', id], { env: environmentFor(service) });
-  }
-
-  const sent = service.requests.map(({ path }) => path.split('/').at(-1) ?? '');
-  expect(sent).toEqual([
-    'a%2Fb',
-    'a%3Fb',
-    'a%23b',
-    '%C3%A9',
-    'a%20b',
-    '%252e%252e',
-    'a,b',
-    '%F0%9F%98%80',
-    '...',
-    '-17',
-  ]);
-});
-
 test.each([
   { id: '', says: 'is empty' },
   { id: '.', says: 'is "."' },
