@@ -35,7 +35,7 @@ import { writeState } from './state-file.ts';
  *   of the key. After a lost state, an apply gets back the first item of such a chain, and finds it deleted; further
  *   ones follow the chain, and never create a second item.
  */
-export function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fields'>): string {
+function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fields'>): string {
   const follows = state.items.get(key)?.id ?? state.retired?.get(key)?.follows ?? '';
   return derivedKey(state, 'apply', state.key, key, printJson(fields), follows);
 }
