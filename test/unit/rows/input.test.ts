@@ -156,7 +156,7 @@ describe('I14: what can be read only once is copied first', () => {
     ];
     setTimeout(() => controller.abort(new Stopped('SIGINT')), 20);
 
-    for (const one of waiting) await expect(one).rejects.toBeInstanceOf(Stopped);
+    await Promise.all(waiting.map((one) => expect(one).rejects.toBeInstanceOf(Stopped)));
     // Lets the open of the FIFO end, which nothing can call back.
     await writeFile(path, '');
     expect(readdirSync(directory.path)).toEqual(['rows.csv']);
