@@ -10,8 +10,8 @@ import { smallDisk, whyNoMount } from '../support/small-disk.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { openTerminal } from '../support/terminal.ts';
 
-/** How many settings each of two loops makes: 200 shows more, 20 is quick. */
-const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 20);
+/** How many settings each of two loops makes: 200 shows more, 8 is quick. */
+const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 8);
 
 const noMount = whyNoMount();
 const because = noMount === undefined ? '' : ` (skipped: ${noMount})`;
@@ -42,7 +42,7 @@ test('whenever it is killed, the settings are whole, nothing that was told is lo
   await listctl(['profile', 'set', 'first', '--site', 'x'], directory.env);
   const tookMs = performance.now() - startedAt;
 
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 10; round += 1) {
     const running = listctl(['profile', 'set', `p${round}`, '--site', 'x', '-o', 'id'], directory.env);
     const timer = setTimeout(() => running.kill('SIGKILL'), tookMs * (0.4 + 0.7 * Math.random()));
     if ((await running).stdout !== '') told.push(`p${round}`);

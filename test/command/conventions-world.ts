@@ -59,7 +59,7 @@ export interface How {
 /** How one line ended. */
 export interface Ended {
   readonly path: string;
-  /** Undefined for one that still waited after some seconds. */
+  /** Undefined for one that still waited after half a minute. */
   readonly exitCode: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
@@ -135,7 +135,7 @@ async function endLine(path: string, { env = {}, more = [], onTerminal, input = 
     ...host,
     stdin: { isTTY: onTerminal === true, stream },
   });
-  const exitCode = await Promise.race([running, afterMs(4000)]);
+  const exitCode = await Promise.race([running, afterMs(30_000)]);
   const attempts = connect.mock.calls.length;
   connect.mockRestore();
   const { requests, connections } = service;

@@ -17,6 +17,13 @@ const leaves = commands.filter(({ commands: below }) => below.length === 0);
 const escapeByte = '\u001b';
 const patiently = { timeout: 60_000 };
 
+/** Every command off a terminal, on a machine whose terminals have colors. */
+let ended: ReturnType<typeof endAll> | undefined;
+function endedOffTerminal(): ReturnType<typeof endAll> {
+  ended ??= endAll({ env: { TERM: 'xterm-256color', COLORTERM: 'truecolor' } });
+  return ended;
+}
+
 /** Those that ask a person before they go on. */
 const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'init', 'auth login'];
 
@@ -84,7 +91,7 @@ describe('stdin', () => {
   });
 
   test('no command reads stdin, or waits for it, unless it was told to', patiently, async () => {
-    const ended = await endAll();
+    const ended = await endedOffTerminal();
 
     expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
     expect(ended.filter(({ hasReadInput }) => hasReadInput).map(({ path }) => path)).toEqual([]);
@@ -93,7 +100,7 @@ describe('stdin', () => {
 
 describe('a terminal', () => {
   test('off a terminal no command prints an escape byte', patiently, async () => {
-    const ended = await endAll({ env: { TERM: 'xterm-256color', COLORTERM: 'truecolor' } });
+    const ended = await endedOffTerminal();
 
     expect(
       ended.filter(({ stdout, stderr }) => (stdout + stderr).includes(escapeByte)).map(({ path }) => path),
@@ -177,7 +184,7 @@ describe('the network', () => {
     'only commands with a question for the service make a connection, and to the service alone',
     patiently,
     async () => {
-      const ended = await endAll();
+      const ended = await endedOffTerminal();
 
       expect(ended.filter(({ path, attempts }) => attempts > 0 && !connecting.test(path))).toEqual([]);
       expect(ended.filter(({ attempts, connections }) => attempts !== connections)).toEqual([]);
