@@ -179,7 +179,7 @@ function ratio(value: number, beside: number | undefined): string {
   return beside === undefined ? '' : (value / beside).toFixed(2);
 }
 
-/** A run of its own each time: the state of the one before would be gone on with. */
+/** A run of its own each time: the state of the one before would be resumed. */
 async function create(
   node: string,
   directory: string,

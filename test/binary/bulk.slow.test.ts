@@ -1,4 +1,4 @@
-/** A run over many rows as a process: signals, streams, locks and limits of the system (reliability, B2). */
+/** A run over many rows as a process: signals, streams, locks and limits of the system. */
 import { readdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -152,7 +152,7 @@ describe('a run that is told to stop', () => {
     expect((await many.replay()).counts).toMatchObject({ done: 1, inDoubt: 4, left: 15 });
   });
 
-  test('P01: three times ends at once, with a journal that can be gone on with', async () => {
+  test('P01: three times ends at once, with a journal that can be resumed', async () => {
     await using many = await manyRows(20, { answers: 1 });
     const running = many.start();
     await many.requested(5);
@@ -238,7 +238,7 @@ describe('a run that another process is at work on', () => {
     await first;
   });
 
-  test('P24: is gone on with as soon as that process is killed', async () => {
+  test('P24: is resumed as soon as that process is killed', async () => {
     await using many = await manyRows(20, { answers: 1 });
     const first = many.start('--concurrency', '4');
     await many.requested(5);

@@ -1,6 +1,6 @@
 /**
  * The token is nowhere but where it must be: a canary goes through every way that a token may take, and is searched
- * for in what is printed, in every file that is left, and in the list of processes (reliability, D and P28).
+ * for in what is printed, in every file that is left, and in the list of processes (P28).
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -212,7 +212,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     expect(results.flat()).toEqual([]);
   });
 
-  test.skipIf(process.platform === 'win32')('in the report of a process (reliability, P28)', async () => {
+  test.skipIf(process.platform === 'win32')('in the report of a process (P28)', async () => {
     await using service = await scriptedService({ status: 200, silent: true });
     const report = `--report-on-signal --report-directory=${home.path}`;
     const more = { LISTCTL_TOKEN: canary, LISTCTL_BASE_URL: service.url, NODE_OPTIONS: report };

@@ -58,7 +58,7 @@ describe.each(typedShells)('TAB in %s', (shell) => {
       words: ['items', 'create', '-f', 'Body@=tasks.csv'],
       what: 'files of fields',
     },
-    { keys: 'listctl apply tas\t', words: ['apply', 'tasks.csv'], what: 'seeds' },
+    { keys: 'listctl apply tas\t', words: ['apply', 'tasks.csv'], what: 'manifests' },
     { keys: 'listctl items get ta\t', words: ['items', 'get', 'ta'], what: 'nothing where an id is wanted' },
     { keys: 'listctl items get -- --fro\t', words: ['items', 'get', '--', '--fro'], what: 'no flags behind --' },
     {

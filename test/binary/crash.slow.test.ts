@@ -79,7 +79,7 @@ describe('that would be seen', () => {
         const what = sessions[begun.length] ?? 'nothing';
         begun.push(what);
         const line = what === 'printed' ? '{"row":1,"status":"done","id":"1"}' : '';
-        // 6: the service was gone, and the run is gone on with.
+        // 6: the service was gone, and the run is resumed.
         const code = begun.length < sessions.length ? 6 : 0;
         const script = `console.log(${JSON.stringify(line)}); process.exitCode = ${code}`;
         return execa(testNode, ['-e', script], { reject: false }) as unknown as ClientProcess;

@@ -16,7 +16,7 @@ const loopLength = Number(env['LISTCTL_TEST_LOOP'] ?? 8);
 const noMount = whyNoMount();
 const because = noMount === undefined ? '' : ` (skipped: ${noMount})`;
 
-test('two loops of profile set at once lose nothing (reliability, P25)', { timeout: 600_000 }, async () => {
+test('two loops of profile set at once lose nothing (P25)', { timeout: 600_000 }, async () => {
   await using directory = await settingsDirectory();
   const loop = (name: string) =>
     shell(
@@ -55,7 +55,7 @@ test('whenever it is killed, the settings are whole, nothing that was told is lo
   expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.bak']);
 });
 
-describe('what does not fit on the disk changes nothing (reliability, P09)', () => {
+describe('what does not fit on the disk changes nothing (P09)', () => {
   /** A text that makes a settings file so many bytes larger. */
   const large = (bytes: number) => `echo ${'x'.repeat(bytes)}`;
 
@@ -111,24 +111,21 @@ describe('what does not fit on the disk changes nothing (reliability, P09)', () 
   });
 });
 
-test.skipIf(noMount !== undefined)(
-  `a read-only directory is named, and reads go on${because} (reliability, P11)`,
-  async () => {
-    await using disk = await smallDisk(64);
-    const inside = { LISTCTL_CONFIG_DIR: disk.path };
-    await listctl(['profile', 'set', 'a', '--local', '-s', 's', '-l', 'l'], inside);
-    spawnSync('mount', ['-o', 'remount,ro', disk.path]);
+test.skipIf(noMount !== undefined)(`a read-only directory is named, and reads go on${because} (P11)`, async () => {
+  await using disk = await smallDisk(64);
+  const inside = { LISTCTL_CONFIG_DIR: disk.path };
+  await listctl(['profile', 'set', 'a', '--local', '-s', 's', '-l', 'l'], inside);
+  spawnSync('mount', ['-o', 'remount,ro', disk.path]);
 
-    const read = await listctl(['items', 'get', '1', '--dry-run', '-o', 'json'], inside);
-    const write = await listctl(['profile', 'set', 'b', '--site', 'x'], inside);
+  const read = await listctl(['items', 'get', '1', '--dry-run', '-o', 'json'], inside);
+  const write = await listctl(['profile', 'set', 'b', '--site', 'x'], inside);
 
-    expect(read).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(write).toMatchObject({ exitCode: 10, stdout: '' });
-    expect(write.stderr).toContain(disk.path);
-  },
-);
+  expect(read).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(write).toMatchObject({ exitCode: 10, stdout: '' });
+  expect(write.stderr).toContain(disk.path);
+});
 
-test('without a home there are settings from the environment, and no place to keep others (reliability, P30)', async () => {
+test('without a home there are settings from the environment, and no place to keep others (P30)', async () => {
   const reads = await listctl(['items', 'get', '1', '--dry-run', '--local', '-s', 's', '-l', 'l'], { HOME: '' });
 
   expect(reads).toMatchObject({ exitCode: 0, stderr: '' });
@@ -166,7 +163,7 @@ describe('at a terminal', () => {
       because: 'Ctrl-T',
     },
     { typed: `${token}\r`, exit: 0, stored: ['config.json', 'credentials.json'], because: 'Enter' },
-  ])('the token is never shown, and after $because the terminal echoes again (reliability, P04)', async (row) => {
+  ])('the token is never shown, and after $because the terminal echoes again (P04)', async (row) => {
     await using directory = await settingsDirectory();
     const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
     await using terminal = openTerminal('sh', ['-c', line], { env: { ...directory.env, PATH: env['PATH'] ?? '' } });

@@ -1,4 +1,4 @@
-/** A short part of the torture (reliability, E4): `npm run test:torture` is the whole. */
+/** A short part of the torture: `npm run test:torture` is the whole. */
 import { expect, test } from 'vitest';
 import { whyNoMount } from '../support/small-disk.ts';
 import { largeRowsScenarios, rowsScenarios } from '../torture/rows-scenarios.ts';

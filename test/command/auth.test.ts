@@ -1,4 +1,4 @@
-/** `listctl auth` (cli.md, "auth, profile, api, serve, doctor"). */
+/** `listctl auth`. */
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

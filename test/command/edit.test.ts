@@ -236,11 +236,11 @@ describe('a text that is not taken is opened again', () => {
   test('with the error above it and the line that it then has, and sent once it is good', async () => {
     await using service = await scriptedService(read, done);
     const slip = 'perl -pi -e "s/^Note: soon/Note: [soon/" "$1"';
-    const mend = 'perl -pi -e "s/^Note: \\[soon/Note: later/" "$1"';
+    const fix = 'perl -pi -e "s/^Note: \\[soon/Note: later/" "$1"';
 
     const { exitCode, seen, kept } = await edit(
       service,
-      [slip, mend],
+      [slip, fix],
       [
         [again, 'y\n'],
         [send, 'y\n'],
@@ -260,7 +260,7 @@ describe('a text that is not taken is opened again', () => {
     { does: 'echo "Title: again" >> "$1"', says: 'duplicate key "Title"' },
     { does: 'printf \'Title: \\344\\n\' > "$1"', says: 'not UTF-8', isAsked: false },
     { does: 'echo "a: .inf" >> "$1"', says: 'not a JSON value|not a JSON number' },
-  ])('$says: exit code 2 unless it is mended, and the text is kept', async ({ does, says, isAsked = true }) => {
+  ])('$says: exit code 2 unless it is fixed, and the text is kept', async ({ does, says, isAsked = true }) => {
     await using service = await scriptedService(read);
 
     const { exitCode, stderr, kept } = await edit(service, [does], isAsked ? [[again, 'n\n']] : []);

@@ -165,7 +165,7 @@ describe('as tokens', () => {
 });
 
 describe('on a terminal', () => {
-  /** What could steer it, hide in it or forge a line (reliability, O01, O02). */
+  /** What could steer it, hide in it or forge a line (O01, O02). */
   const steering = /(?!\n)[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}\ud800-\udfff]/u;
 
   test.each(['pretty', 'csv', 'tsv', 'yaml', 'json', 'jsonl'])('as %s no string steers it', async (format) => {

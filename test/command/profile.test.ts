@@ -1,4 +1,4 @@
-/** `listctl profile` (cli.md, "auth, profile, api, serve, doctor"). */
+/** `listctl profile`. */
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

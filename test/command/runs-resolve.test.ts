@@ -1,4 +1,4 @@
-/** `listctl runs resolve`: what a person says of rows in doubt (reliability, C5). */
+/** `listctl runs resolve`: what a person says of rows in doubt. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -105,7 +105,7 @@ describe('over the built-in service', () => {
     expect((await world.run([...words, '--base-url', origin])).stderr).toContain('1 row: 1 undone');
   });
 
-  test('what was created since is undone, too, when the run was gone on with', async () => {
+  test('what was created since is undone, too, when the run was resumed', async () => {
     await using service = await scriptedService(
       { status: 201, body: { id: '1', fields }, headers: { etag: '"1"' } },
       { status: 400, body: { error: 'no' } },
@@ -210,7 +210,7 @@ describe('an item that changed since', () => {
   });
 });
 
-describe('gone on with', () => {
+describe('resumed', () => {
   test('by the same command, with --resume or without: what was deleted is not sent again', async () => {
     await using service = await scriptedService(deleted, { status: 400, body: { error: 'no' } }, deleted);
     await using world = await runsWorld();
@@ -528,7 +528,7 @@ test('--rate is of requests: two for an item that has to be read make it half as
   expect(host.sleptMs.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(1500);
 });
 
-test('its journal names the run that it takes back, and holds neither fields nor the token', async () => {
+test('its journal names the run that it undoes, and holds neither fields nor the token', async () => {
   await using service = await scriptedService(deleted);
   await using world = await runsWorld();
   const of = await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));

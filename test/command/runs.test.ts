@@ -121,7 +121,7 @@ describe('runs show', () => {
         [done(1, '1', null, 10), ['N', 2]],
         [['T', 1500], intent(2, title, 2)],
         [done(2, '2', null, 30)],
-        // Killed here. Somebody looked at its rows in doubt, then it was gone on with.
+        // Killed here. Somebody looked at its rows in doubt, then it was resumed.
         [['B', { boot: 'here', limit: 0, tool: '0.1.0', at: 1 }], ended({ done: 2, left: 3, ms: 0 })],
         [['B', { boot: 'here', limit: 4, tool: '0.1.0', at: 1 }]],
         [intent(3, title), done(3, '3', null, 20)],

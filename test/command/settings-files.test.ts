@@ -1,4 +1,4 @@
-/** The files that settings are kept in: damaged, other people's, open to others, denied (reliability, B2). */
+/** The files that settings are kept in: damaged, other people's, open to others, denied. */
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { run } from '../support/test-host.ts';
 const milk = { id: '17', fields: {} };
 const get = ['items', 'get', '17'];
 
-/** Files as they may be found (reliability, P12): each with what is said of it. */
+/** Files as they may be found (P12): each with what is said of it. */
 const damages = [
   { content: '', says: 'is damaged: it is empty' },
   { content: '{"version":1,"profiles":{"prod":{"ba', says: 'is damaged: it is not JSON' },
@@ -71,7 +71,7 @@ describe('a damaged file is named, and left as it is', () => {
   });
 });
 
-describe('whose they are, and who may read them (reliability, P13)', () => {
+describe('whose they are, and who may read them (P13)', () => {
   test('loose credentials are warned about, and closed at the next write', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service));
@@ -134,7 +134,7 @@ test.skipIf(process.platform === 'win32')('a directory that was there keeps its 
   expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
 });
 
-test('what a writer that was killed left half-written goes with the next write (reliability, P06)', async () => {
+test('what a writer that was killed left half-written goes with the next write (P06)', async () => {
   await using directory = await settingsDirectory();
   for (const stray of ['config.json.tmp-17212345671a2b3c', 'config.json.bak.tmp-listctl']) {
     writeFileSync(join(directory.path, stray), '{"profi');
@@ -146,7 +146,7 @@ test('what a writer that was killed left half-written goes with the next write (
   expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.mine']);
 });
 
-describe('where the system denies us the settings (reliability, P11)', () => {
+describe('where the system denies us the settings (P11)', () => {
   test.skipIf(process.geteuid?.() !== 0)(
     'reads with settings from the environment work; whoever needs them says why not',
     async () => {

@@ -98,7 +98,7 @@ describe('a project file', () => {
   });
 });
 
-test('wrong arguments are JSON where a profile or the project asks for it (cli.md, "Streams")', async () => {
+test('wrong arguments are JSON where a profile or the project asks for it', async () => {
   await using directory = await settingsDirectory(keptFor({ url: 'https://lists.example/v1.0' }, { output: 'json' }));
 
   const wrong = await run(['items', 'create', '--bogus'], directory);

@@ -95,7 +95,7 @@ function timeOf(startedAt: { readonly ms: number; readonly request: number }, { 
 function isAtItsEnd({ exitCode, stderr }: Session, left: number, { job }: SessionPlace): boolean {
   if (exitCode === 0) return true;
   if (exitCode === 8 && left === 0 && holdsDoubt(job.mode)) return true;
-  // The service was gone for too long: the run says so, and is gone on with.
+  // The service was gone for too long: the run says so, and is resumed.
   if (exitCode === 6 || exitCode === 7 || exitCode === 8) return false;
   throw new Error(`it ended with ${exitCode}: ${stderr}`);
 }

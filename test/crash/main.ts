@@ -1,5 +1,5 @@
 /**
- * `npm run test:crash -- --kills 1000 --seed 1`: listctl and its service are killed at random moments, and gone on with.
+ * `npm run test:crash -- --kills 1000 --seed 1`: listctl and its service are killed at random moments, and resumed.
  *
  * It prints what that came to in each mode, and exits with 1 where an invariant does not hold (tests-3). With
  * `--mode NAME`, once or more often, it is for those modes; with `--naive` it shows what becomes of a client that sends

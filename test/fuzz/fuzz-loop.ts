@@ -1,4 +1,4 @@
-/** Sends damaged inputs to one target and records the results (tests-2). */
+/** Sends damaged inputs to one target and records the results. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -115,13 +115,13 @@ class Loop {
   }
 
   #next(): Buffer {
-    const { words, mend } = this.#target;
+    const { words, fix } = this.#target;
     const { bytesMax = 16_384 } = this.#options;
     const random = this.#random;
     const isLong = random.whole(64) === 0;
     const input = this.#pool[random.whole(this.#pool.length)] ?? Buffer.alloc(0);
     const bytes = mutated(input, { random, pool: this.#pool, words, bytesMax: isLong ? bytesMax * 16 : bytesMax });
-    return mend === undefined || random.whole(4) === 0 ? bytes : mend(bytes, random);
+    return fix === undefined || random.whole(4) === 0 ? bytes : fix(bytes, random);
   }
 
   async #once(bytes: Buffer, watchdog: { begin(bytes: Buffer): void; end(): void }): Promise<void> {

@@ -9,7 +9,7 @@ export interface FuzzTarget {
   /** Pieces that mean something in its format. */
   readonly words: readonly string[];
   /** Puts right what stands for the whole, a checksum or a length, so that the damage comes further in. */
-  readonly mend?: (bytes: Buffer, random: SeededRandom) => Buffer;
+  readonly fix?: (bytes: Buffer, random: SeededRandom) => Buffer;
   /** How many runs `npm test` makes. */
   readonly testRuns: number;
   /** @param directory an empty one, for its files */

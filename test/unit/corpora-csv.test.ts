@@ -1,4 +1,4 @@
-/** csv-spectrum, and cases of our own, against our reader of CSV (tests-2). */
+/** csv-spectrum, and cases of our own, against our reader of CSV. */
 import { promisify } from 'node:util';
 import readSpectrum from 'csv-spectrum';
 import { describe, expect, test, vi } from 'vitest';

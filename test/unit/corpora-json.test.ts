@@ -1,4 +1,4 @@
-/** JSONTestSuite, as bytes, against our readers of responses and of rows (tests-2). */
+/** JSONTestSuite, as bytes, against our readers of responses and of rows. */
 import { describe, expect, test } from 'vitest';
 import { parseResponseJson } from '../../src/api/response.ts';
 import { Failure } from '../../src/core/errors.ts';

@@ -1,4 +1,4 @@
-/** No state: a first time that somebody must say or see, since a state that was lost would make all of it again (cli.md, "apply"). */
+/** No state: a first time that somebody must say or see, since a state that was lost would make all of it again. */
 import { describe, expect } from 'vitest';
 import { test } from './fixtures.ts';
 

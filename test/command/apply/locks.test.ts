@@ -1,4 +1,4 @@
-/** Two at work on one state: nothing is doubled (reliability, P23, P24, C9). */
+/** Two at work on one state: nothing is doubled (P23, P24). */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

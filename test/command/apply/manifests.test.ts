@@ -1,4 +1,4 @@
-/** What a manifest may be, and what it may not say (cli.md, "apply"; reliability, I15 and D). */
+/** What a manifest may be, and what it may not say (I15). */
 import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';

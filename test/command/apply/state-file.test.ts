@@ -1,4 +1,4 @@
-/** The state on disk: refused and left as it is where it is not the one (reliability, P12, P17, C7), and told to nobody. */
+/** The state on disk: refused and left as it is where it is not the one (P12, P17), and told to nobody. */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

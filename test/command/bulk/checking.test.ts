@@ -1,4 +1,4 @@
-/** A file is read to its end and checked before the first row of it is sent (cli.md, "Many items"; reliability, B3). */
+/** A file is read to its end and checked before the first row of it is sent. */
 import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -78,7 +78,7 @@ describe('a bad row in the middle', () => {
     },
   );
 
-  test('--skip-invalid --resume finds the bad row again, and sends nothing; mended, it is sent', async ({
+  test('--skip-invalid --resume finds the bad row again, and sends nothing; fixed, it is sent', async ({
     service,
     world,
   }) => {
@@ -87,12 +87,12 @@ describe('a bad row in the middle', () => {
     await world.run(words);
     const again = await world.run([...words, '--resume']);
     world.file('a.csv', 'Title,Note\nt1,a\nt2,b\nt3,c\n');
-    const mended = await world.run([...words, '--resume']);
+    const fixed = await world.run([...words, '--resume']);
 
     expect(again.exitCode).toBe(9);
     expect(jsonLines(again.stdout).map(({ row, status }) => [row, status])).toEqual([[2, 'failed']]);
-    expect(mended.exitCode).toBe(0);
-    expect(jsonLines(mended.stdout).map(({ row, status }) => [row, status])).toEqual([[2, 'done']]);
+    expect(fixed.exitCode).toBe(0);
+    expect(jsonLines(fixed.stdout).map(({ row, status }) => [row, status])).toEqual([[2, 'done']]);
     expect([...service.about()].sort()).toEqual(['t1', 't2', 't3']);
   });
 });

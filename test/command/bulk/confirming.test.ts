@@ -1,4 +1,4 @@
-/** What is asked before anything is sent, and what is only shown (cli.md, "One item, or several", "Many items"). */
+/** What is asked before anything is sent, and what is only shown. */
 import { describe, expect } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { keptFor, settingsDirectory } from '../../support/settings-directory.ts';

@@ -1,4 +1,4 @@
-/** What stops a whole run, and what is one row's failure (cli.md, "Many items"; reliability, B1, the parts on bulk runs). */
+/** What stops a whole run, and what is one row's failure. */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';

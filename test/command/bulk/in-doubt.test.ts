@@ -1,4 +1,4 @@
-/** Rows whose outcome is unknown: held, sent again, or given up (cli.md, "Many items"; reliability, C5). */
+/** Rows whose outcome is unknown: held, sent again, or given up. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

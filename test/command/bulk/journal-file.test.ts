@@ -1,4 +1,4 @@
-/** `--journal FILE`: a run that is recorded where the user says (cli.md, "Many items"; reliability, P15). */
+/** `--journal FILE`: a run that is recorded where the user says (P15). */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -6,7 +6,7 @@ import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
-/** Row 3 is refused until somebody mends the list. */
+/** Row 3 is refused until somebody fixes the list. */
 function refusing(list: { isMended: boolean }): Script {
   return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
 }

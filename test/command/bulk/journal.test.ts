@@ -1,4 +1,4 @@
-/** What a run leaves behind, and how it is gone on with (cli.md, "Many items"; reliability, C5 to C7). */
+/** What a run leaves behind, and how it is resumed. */
 import {
   chmodSync,
   existsSync,
@@ -18,7 +18,7 @@ import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles 
 import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
-/** Row 3 is refused until somebody mends the list. */
+/** Row 3 is refused until somebody fixes the list. */
 function refusing(list: { isMended: boolean }): Script {
   return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
 }
@@ -294,25 +294,25 @@ describe('--resume', () => {
     }
   });
 
-  test('takes a failed row that was mended in its place', async () => {
+  test('takes a failed row that was fixed in its place', async () => {
     await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
 
     await world.run(create(world.file('a.csv', titles(5))));
     const { exitCode, stdout } = await world.run(
-      create(world.file('a.csv', titles(5).replace('t3', 'mended')), '--resume'),
+      create(world.file('a.csv', titles(5).replace('t3', 'fixed')), '--resume'),
     );
 
-    expect([exitCode, service.items.size, service.about().at(-1)]).toEqual([0, 5, 'mended']);
+    expect([exitCode, service.items.size, service.about().at(-1)]).toEqual([0, 5, 'fixed']);
     expect(jsonLines(stdout)).toEqual([{ row: 3, action: 'create', status: 'done', id: '5' }]);
   });
 
-  test('a mended row has a new key: it is another payload', async () => {
+  test('a fixed row has a new key: it is another payload', async () => {
     await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
 
     await world.run(create(world.file('a.csv', titles(5))));
-    await world.run(create(world.file('a.csv', titles(5).replace('t3', 'mended')), '--resume'));
+    await world.run(create(world.file('a.csv', titles(5).replace('t3', 'fixed')), '--resume'));
 
     expect(new Set(service.requests.map(({ key }) => key)).size).toBe(6);
   });

@@ -1,4 +1,4 @@
-/** One process at a time for one run (reliability, C9). */
+/** One process at a time for one run. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

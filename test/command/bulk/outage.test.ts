@@ -1,4 +1,4 @@
-/** N41: a service that is gone for a while in the middle of a run (reliability, C3). */
+/** N41: a service that is gone for a while in the middle of a run. */
 import { describe, expect, test } from 'vitest';
 import { main } from '../../../src/main.ts';
 import { testHost } from '../../support/test-host.ts';

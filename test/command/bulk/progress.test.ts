@@ -79,11 +79,12 @@ test.each([
   expect(await running).toBe(0);
 });
 
-test('a long seed is named before it is read, since reading it lets no clock tick', async ({ world }) => {
-  const seed = (count: number) => ['items:', ...Array.from({ length: count }, (_, at) => `- Title: t${at}`)].join('\n');
+test('a long manifest is named before it is read, since reading it lets no clock tick', async ({ world }) => {
+  const manifest = (count: number) =>
+    ['items:', ...Array.from({ length: count }, (_, at) => `- Title: t${at}`)].join('\n');
   const apply = (file: string) => ['apply', file, '--key', 'Title', '--dry-run', '-o', 'none'];
-  world.file('short.yaml', seed(10));
-  world.file('long.yaml', seed(8000));
+  world.file('short.yaml', manifest(10));
+  world.file('long.yaml', manifest(8000));
 
   const short = await world.run(apply('short.yaml'), onTerminal);
   const long = await world.run(apply('long.yaml'), onTerminal);

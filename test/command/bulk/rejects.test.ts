@@ -1,4 +1,4 @@
-/** The rows that were not done, ready to be mended and sent again (cli.md, "Many items"). */
+/** The rows that were not done, ready to be fixed and sent again. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
-/** Refuses what has not been mended. */
+/** Refuses what has not been fixed. */
 const picky = () =>
   listService(({ title }) =>
     title?.startsWith('bad') ? { status: 400, body: { error: 'no "such",\nfield' } } : undefined,
@@ -47,7 +47,7 @@ const formats = [
 ] as const;
 
 describe('--rejects', () => {
-  test.each(formats)('$name: has the rows in their own format, which can be mended and sent again', async (format) => {
+  test.each(formats)('$name: has the rows in their own format, which can be fixed and sent again', async (format) => {
     const { name, content, rejected, sent } = format;
     await using service = await picky();
     await using world = await manyWorld(service);

@@ -1,4 +1,4 @@
-/** What a run prints: results in the order of the input, failures, and a summary (cli.md, "Many items"). */
+/** What a run prints: results in the order of the input, failures, and a summary. */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';

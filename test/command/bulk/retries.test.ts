@@ -1,4 +1,4 @@
-/** When a row is sent again, and what counts against it (rulings, "Retries"; reliability, C2 to C4, N24 to N41). */
+/** When a row is sent again, and what counts against it (N24 to N41). */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';

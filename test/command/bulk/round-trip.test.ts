@@ -1,4 +1,4 @@
-/** What get printed goes back in (cli.md, issue 5: "Round trip"), over the built-in service. */
+/** What get printed goes back in, over the built-in service. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { jsonLines, type ManyWorld, manyWorld } from './bulk-world.ts';

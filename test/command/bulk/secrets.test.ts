@@ -1,4 +1,4 @@
-/** The token is nowhere but in the requests (reliability, D). */
+/** The token is nowhere but in the requests. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesWith, newCanary } from '../../support/canary.ts';

@@ -1,4 +1,4 @@
-/** `--shard I/N`: jobs side by side (cli.md, "Many items"). */
+/** `--shard I/N`: jobs side by side. */
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld, numbered, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';
@@ -19,7 +19,7 @@ describe('--shard', () => {
     expect(runs[0]?.stderr).toContain('11 rows: 11 created');
   });
 
-  test('each share is gone on with by itself', async () => {
+  test('each share is resumed by itself', async () => {
     let isExpired = true;
     await using service = await listService(({ title }) => (title === 't5' && isExpired ? { status: 401 } : undefined));
     await using world = await manyWorld(service);

@@ -1,4 +1,4 @@
-/** Ctrl-C, a reader that goes away, a device that is full (reliability, P01, P02, P20, P21), in this process. */
+/** Ctrl-C, a reader that goes away, a device that is full (P01, P02, P20, P21), in this process. */
 import { describe, expect, vi } from 'vitest';
 import { Failure, Stopped } from '../../../src/core/errors.ts';
 import type { Output } from '../../../src/core/host.ts';

@@ -1,4 +1,4 @@
-/** The four verbs over the rows of files of every format (cli.md, "Many items"). */
+/** The four verbs over the rows of files of every format. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { create, jsonLines, manyWorld } from './bulk-world.ts';

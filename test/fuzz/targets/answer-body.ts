@@ -11,7 +11,7 @@ const statuses = [200, 200, 200, 201, 204, 206, 299, 301, 302, 400, 401, 403, 40
 export const answerBodyTarget: FuzzTarget = {
   name: 'answer-body',
   words: [...jsonWords, '"error":', '"message":', '"code":', '"detail":', '<html>', '\u001b[2J', '\u202e', '\x1f\x8b'],
-  mend: (bytes, random) => (random.whole(3) === 0 ? gzipSync(bytes) : bytes),
+  fix: (bytes, random) => (random.whole(3) === 0 ? gzipSync(bytes) : bytes),
   testRuns: 2500,
   open: () => ({
     run: (bytes) => {

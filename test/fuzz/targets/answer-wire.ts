@@ -60,7 +60,7 @@ const words = [
 export const answerWireTarget: FuzzTarget = {
   name: 'answer-wire',
   words: [...words, ...jsonWords.slice(0, 12)],
-  mend: (bytes, random) => (random.whole(2) === 0 ? withLength(bytes) : bytes),
+  fix: (bytes, random) => (random.whole(2) === 0 ? withLength(bytes) : bytes),
   testRuns: 350,
   open: async () => {
     let answer: Buffer = Buffer.alloc(0);

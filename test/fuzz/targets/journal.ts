@@ -34,7 +34,7 @@ export const journalTarget: FuzzTarget = {
     '\0'.repeat(64),
     '"rows":1',
   ],
-  mend: withChecksums,
+  fix: withChecksums,
   testRuns: 1500,
   open: () => ({
     run: async (bytes) => {

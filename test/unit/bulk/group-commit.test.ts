@@ -1,4 +1,4 @@
-/** Records in groups: one line for each turn, one sync for all that was written before it (reliability, C7). */
+/** Records in groups: one line for each turn, one sync for all that was written before it. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { GroupCommit, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';

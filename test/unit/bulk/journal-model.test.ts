@@ -1,4 +1,4 @@
-/** A run as it may go, crashes and all, against a model of what its journal must say of it (reliability, E5). */
+/** A run as it may go, crashes and all, against a model of what its journal must say of it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createJournal, type Journal, reopenJournal } from '../../../src/bulk/journal.ts';

@@ -1,4 +1,4 @@
-/** How a line of a journal is written, and what is taken for one (reliability, C6). */
+/** How a line of a journal is written, and what is taken for one. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What is read from a journal, whole, torn or damaged (reliability, C6). */
+/** What is read from a journal, whole, torn or damaged. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** How a journal is written (reliability, C7). */
+/** How a journal is written. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** A run whose n-th call to the file system fails, for every n until none is hit (reliability, E4; P08, P10). */
+/** A run whose n-th call to the file system fails, for every n until none is hit (P08, P10). */
 import { expect, test } from 'vitest';
 import { createJournal, reopenJournal } from '../../../src/bulk/journal.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
@@ -19,7 +19,7 @@ const calls = ['open', 'write', 'sync', 'syncData', 'syncDirectory', 'makeDirect
 const codes = ['ENOSPC', 'EIO'] as const;
 
 test.each(calls.flatMap((call) => codes.map((code) => ({ call, code }))))(
-  'whichever $call fails with $code, no row is sent without its intent, and the run is gone on with',
+  'whichever $call fails with $code, no row is sent without its intent, and the run is resumed',
   async ({ call, code }) => {
     let nth = 1;
     for (; ; nth += 1) {
@@ -144,10 +144,10 @@ function brokenIn({ service, printed }: World, replay: Replay | undefined): read
   ];
 }
 
-/** The same, and that every row is settled (J1), when the run was gone on with on a disk that is well again. */
+/** The same, and that every row is settled (J1), when the run was resumed on a disk that is well again. */
 async function brokenInTheEnd(world: World, disk: PowerLossDisk): Promise<readonly string[]> {
   const read = () => readJournal(path, { boot: 'here', io: disk.io });
-  // Where the first request of a session has no answer, the run ends, and is to be gone on with.
+  // Where the first request of a session has no answer, the run ends, and is to be resumed.
   for (let left = 5; left > 0; left -= 1) {
     const stoppedBy = await runOnce(world, disk.io, await read());
     if (stoppedBy === undefined) break;

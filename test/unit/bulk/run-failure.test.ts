@@ -1,4 +1,4 @@
-/** What a run ends in (rulings, "Exit codes"): a signal before 10, before 8, before 6 or 7, before 3, before 9. */
+/** What a run ends in: a signal before 10, before 8, before 6 or 7, before 3, before 9. */
 import { describe, expect, test } from 'vitest';
 import type { RunTotals } from '../../../src/bulk/journal-format.ts';
 import { findRunFailure, nextSteps } from '../../../src/bulk/send.ts';
@@ -63,7 +63,7 @@ test('the message has the count, and why it stopped', () => {
   expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
 });
 
-test('what stopped it says what to mend; how to go on stands below', () => {
+test('what stopped it says what to fix; how to go on stands below', () => {
   const by = new Failure('credentials', 'expired', { hint: 'log in' });
 
   expect(findRunFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({

@@ -312,7 +312,7 @@ describe('shrinking', () => {
     }
   });
 
-  test('a shrunk journal can be gone on with, though there is nothing to do', async () => {
+  test('a shrunk journal can be resumed, though there is nothing to do', async () => {
     await using directory = await temporaryDirectory();
     const path = await put(directory.path, run, allDone);
     await compactOldRuns(directory.path, later);

@@ -1,5 +1,5 @@
 /**
- * P07, E4: a run whose power is cut at any moment, or that is killed, and that is gone on with from whatever the disk
+ * P07, E4: a run whose power is cut at any moment, or that is killed, and that is resumed from whatever the disk
  * kept: J1 to J5 and J7 hold. `LISTCTL_POWER_LOSS_SEEDS=10000` looks at more; a seed that fails is named, and `LISTCTL_POWER_LOSS_FIRST` begins there.
  */
 import { env } from 'node:process';

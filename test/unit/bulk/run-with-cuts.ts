@@ -1,4 +1,4 @@
-/** Runs over a service in memory that are killed, or whose power is cut, and are gone on with (reliability, E4). */
+/** Runs over a service in memory that are killed, or whose power is cut, and are resumed. */
 import { createJournal, type Journal, reopenJournal } from '../../../src/bulk/journal.ts';
 import type { SessionStart } from '../../../src/bulk/journal-format.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
@@ -134,7 +134,7 @@ async function runSession(
   const { stoppedBy } = await running.ended;
   await journal.close();
   if (stoppedBy === undefined) return 'done';
-  // Where the first request of a session has no answer, the run ends, and is to be gone on with.
+  // Where the first request of a session has no answer, the run ends, and is to be resumed.
   if (stoppedBy instanceof Failure && stoppedBy.kind === 'in-doubt') return 'stopped';
   throw stoppedBy;
 }

@@ -1,4 +1,4 @@
-/** Texts that would steer a terminal, hide in it or forge a line (reliability, O01, O02, O04). */
+/** Texts that would steer a terminal, hide in it or forge a line (O01, O02, O04). */
 export const hostileTexts = [
   ['an escape sequence', '\x1b[2J\x1b]0;owned\x07'],
   ['a C1 control sequence', '\x9b31m'],

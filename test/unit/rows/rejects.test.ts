@@ -127,7 +127,7 @@ describe('what could not be read', () => {
     return { rejects, told: told(await rowsFrom(name, rejects, { ...options, common: { C: 'x' } })) };
   };
 
-  test('of CSV stays as it stood there, and is no row until somebody mends it', async () => {
+  test('of CSV stays as it stood there, and is no row until somebody fixes it', async () => {
     const ragged = await again('a.csv', 'A,B,C\n1\n1,2\n1,2,3,4\n1,"2\n3');
 
     expect(ragged.rejects).toBe(
@@ -152,7 +152,7 @@ describe('what could not be read', () => {
     }
   });
 
-  test.each(['a.jsonl', 'a.json'])('of %s is a member, and no row until somebody mends it', async (name) => {
+  test.each(['a.jsonl', 'a.json'])('of %s is a member, and no row until somebody fixes it', async (name) => {
     const text = name === 'a.json' ? '[{"A":},\n{"A":1}},\nnull,\n"7"]' : '{"A":}\n{"A":1}}\nnull\n"7"\n';
     const { rejects, told: rows } = await again(name, text);
 

@@ -1,4 +1,4 @@
-/** Which source of a setting wins (cli.md, "Options that every command understands"). */
+/** Which source of a setting wins. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
