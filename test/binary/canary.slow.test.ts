@@ -222,7 +222,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     running.kill('SIGUSR2');
     const reports = () => readdirSync(home.path).filter((name) => name.startsWith('report.'));
     const isWhole = (name: string) => readFileSync(join(home.path, name), 'utf8').endsWith('\n}\n');
-    await expect.poll(() => reports().some(isWhole), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => reports().some(isWhole)).toBe(true);
     running.kill('SIGKILL');
     await running;
 

@@ -6,8 +6,6 @@ import { listctl } from '../support/listctl.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { type CompletingShell, completingShell, isInstalled, typedShells } from '../support/typed-shell.ts';
 
-const slowly = { timeout: 60_000 };
-
 describe.each(typedShells)('TAB in %s', (shell) => {
   const isMissing = !isInstalled(shell);
   const because = isMissing ? ` (skipped: ${shell} is not installed)` : '';
@@ -19,7 +17,7 @@ describe.each(typedShells)('TAB in %s', (shell) => {
     home = await temporaryDirectory();
     keepSettings(home.path);
     session = await completingShell(shell, home.path);
-  }, slowly.timeout);
+  }, 60_000);
 
   afterAll(async () => {
     if (isMissing) return;
@@ -66,11 +64,11 @@ describe.each(typedShells)('TAB in %s', (shell) => {
       words: ['items', 'get', '-p', 'hos'],
       what: 'no name that a shell would run',
     },
-  ])(`$what: $keys${because}`, slowly, async ({ keys, words }) => {
+  ])(`$what: $keys${because}`, async ({ keys, words }) => {
     expect(await session.enter(keys)).toEqual(words);
   });
 
-  test.skipIf(isMissing)(`what there is to choose from is shown${because}`, slowly, async () => {
+  test.skipIf(isMissing)(`what there is to choose from is shown${because}`, async () => {
     const shown = await session.show('listctl items \t\t', 'update');
 
     for (const verb of ['create', 'get', 'update', 'delete']) expect(shown).toContain(verb);

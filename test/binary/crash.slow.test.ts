@@ -41,7 +41,7 @@ describe('P05: killed again and again, with its service or without, over a wire 
 });
 
 describe('that would be seen', () => {
-  test('of who sends what has no answer again: rows are doubled', { timeout: 60_000 }, async () => {
+  test('of who sends what has no answer again: rows are doubled', async () => {
     const naive = { client: naiveClient, rows: [60, 90] as const, modes: ['create'] as const };
     const [end] = await crashLoop({ seed, kills: 8, ...naive, goesOn: true });
 
@@ -49,7 +49,7 @@ describe('that would be seen', () => {
     expect(end?.broken.some((sentence) => sentence.includes('J2'))).toBe(true);
   });
 
-  test('of listctl, told to send again what is in doubt: rows are doubled', { timeout: 60_000 }, async () => {
+  test('of listctl, told to send again what is in doubt: rows are doubled', async () => {
     const client = listctlWith('--in-doubt', 'retry');
     const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], modes: ['create'], client, goesOn: true });
 
@@ -95,22 +95,16 @@ describe('that would be seen', () => {
     return { ...nobody, client, place, random: seededRandom(1) };
   }
 
-  test.each<ModeName>(['create', 'apply', 'service'])(
-    '%s: of a list that somebody meddles with',
-    {
-      timeout: 60_000,
-    },
-    async (mode) => {
-      const [end] = await crashLoop({ seed, kills: 1, rows: [30, 60], modes: [mode], meddle });
-      // Kept for whoever wants to know why: here it is known.
-      await rm(end?.evidence ?? '', { recursive: true });
+  test.each<ModeName>(['create', 'apply', 'service'])('%s: of a list that somebody meddles with', async (mode) => {
+    const [end] = await crashLoop({ seed, kills: 1, rows: [30, 60], modes: [mode], meddle });
+    // Kept for whoever wants to know why: here it is known.
+    await rm(end?.evidence ?? '', { recursive: true });
 
-      const { lost = 0, doubled = 0, phantom = 0 } = end?.counts ?? {};
-      expect({ seed, isLost: lost > 0, isDoubled: doubled > 0, isPhantom: phantom > 0 }).toEqual({
-        ...{ seed, isLost: true, isDoubled: true, isPhantom: true },
-      });
-    },
-  );
+    const { lost = 0, doubled = 0, phantom = 0 } = end?.counts ?? {};
+    expect({ seed, isLost: lost > 0, isDoubled: doubled > 0, isPhantom: phantom > 0 }).toEqual({
+      ...{ seed, isLost: true, isDoubled: true, isPhantom: true },
+    });
+  });
 
   /**
    * Takes some items away, makes others twice, and adds one that nobody asked for. Some: of a single one it may not be

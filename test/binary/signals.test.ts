@@ -59,7 +59,7 @@ test('a signal while rows are compared with those of the run before releases the
   writeFileSync(file, longFile('after'));
 
   const running = listctl([...words, '--resume'], environmentFor(service), options);
-  await expect.poll(() => existsSync(lock), { interval: 5, timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(lock), { interval: 5 }).toBe(true);
   running.kill('SIGTERM');
 
   expect(await running).toMatchObject({ signal: 'SIGTERM', stdout: '' });

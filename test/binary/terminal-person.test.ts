@@ -7,7 +7,7 @@ import { openShell } from '../support/typed-shell.ts';
 
 const backspace = '\u007f';
 
-test('init, create, edit, get and delete, typed into a shell as a person does', { timeout: 60_000 }, async () => {
+test('init, create, edit, get and delete, typed into a shell as a person does', async () => {
   await using directory = await temporaryDirectory();
   const service = await serveDirectory(join(directory.path, 'served'));
   await using person = await openShell('bash', directory.path, { columns: 100 });

@@ -141,7 +141,7 @@ describe('a terminal that is closed at a question', () => {
     await terminal.shows(question);
     terminal.close();
 
-    await expect.poll(() => readdirSync(directory.path), { timeout: 15_000 }).toContain('status');
+    await expect.poll(() => readdirSync(directory.path)).toContain('status');
     await expect.poll(() => readFileSync(at('status'), 'utf8')).toBe('129\n');
     expect(readdirSync(directory.path).filter((name) => !/^(manifest.yaml|status|\.local)$/.test(name))).toEqual([]);
   });

@@ -15,7 +15,6 @@ const program: ProgramNode = JSON.parse((await run(['help', '--json'])).stdout);
 const commands = allCommands(program);
 const leaves = commands.filter(({ commands: below }) => below.length === 0);
 const escapeByte = '\u001b';
-const patiently = { timeout: 60_000 };
 
 /** Every command off a terminal, on a machine whose terminals have colors. */
 let ended: ReturnType<typeof endAll> | undefined;
@@ -45,7 +44,7 @@ test('every command has a line here', () => {
 });
 
 describe('help', () => {
-  test('--help and -h behind any words print the page of the command, and do nothing else', patiently, async () => {
+  test('--help and -h behind any words print the page of the command, and do nothing else', async () => {
     await using service = await countingService();
     const env = environmentFor(service);
     for (const { path, usage } of commands) {
@@ -90,7 +89,7 @@ describe('stdin', () => {
     expect([...reading].sort()).toEqual([...cases.flatMap(({ flag }) => flag ?? []), '--token-file'].sort());
   });
 
-  test('no command reads stdin, or waits for it, unless it was told to', patiently, async () => {
+  test('no command reads stdin, or waits for it, unless it was told to', async () => {
     const ended = await endedOffTerminal();
 
     expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
@@ -99,7 +98,7 @@ describe('stdin', () => {
 });
 
 describe('a terminal', () => {
-  test('off a terminal no command prints an escape byte', patiently, async () => {
+  test('off a terminal no command prints an escape byte', async () => {
     const ended = await endedOffTerminal();
 
     expect(
@@ -130,7 +129,7 @@ describe('a terminal', () => {
     }
   });
 
-  test('a run on a terminal shows how far it is before its first answer', patiently, async () => {
+  test('a run on a terminal shows how far it is before its first answer', async () => {
     await using directory = await temporaryDirectory();
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -149,7 +148,7 @@ describe('a terminal', () => {
     const stdin = testHost({ stdin: '{"Title":"a"}\n' }).stdin;
 
     const running = main(['items', 'create', '--from', '-'], { ...host, stdin, clock: { ...host.clock, every } });
-    await vi.waitFor(() => expect(host.printed.stderr).toMatch(/0\D+1\b/), { timeout: 30_000 });
+    await vi.waitFor(() => expect(host.printed.stderr).toMatch(/0\D+1\b/), { timeout: 60_000 });
     answer();
 
     expect(await running).toBe(0);
@@ -158,7 +157,7 @@ describe('a terminal', () => {
 });
 
 describe('prompts', () => {
-  test('only commands that must ask do, and where they may not, none waits for an answer', patiently, async () => {
+  test('only commands that must ask do, and where they may not, none waits for an answer', async () => {
     const readers = async (how: Parameters<typeof endAll>[0]) => {
       const ended = await endAll({ onTerminal: true, ...how });
       expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
@@ -170,7 +169,7 @@ describe('prompts', () => {
     expect(await readers({ env: { CI: 'true' } })).toEqual([]);
   });
 
-  test('an end of input means no: nothing is written, and that is exit code 2', patiently, async () => {
+  test('an end of input means no: nothing is written, and that is exit code 2', async () => {
     const ended = await endAll({ onTerminal: true, input: 'ended' }, asking);
 
     for (const { path, exitCode, requests } of ended) {
@@ -180,17 +179,13 @@ describe('prompts', () => {
 });
 
 describe('the network', () => {
-  test(
-    'only commands with a question for the service make a connection, and to the service alone',
-    patiently,
-    async () => {
-      const ended = await endedOffTerminal();
+  test('only commands with a question for the service make a connection, and to the service alone', async () => {
+    const ended = await endedOffTerminal();
 
-      expect(ended.filter(({ path, attempts }) => attempts > 0 && !connecting.test(path))).toEqual([]);
-      expect(ended.filter(({ attempts, connections }) => attempts !== connections)).toEqual([]);
-      expect(ended.filter(({ attempts }) => attempts > 0).length).toBeGreaterThan(5);
-    },
-  );
+    expect(ended.filter(({ path, attempts }) => attempts > 0 && !connecting.test(path))).toEqual([]);
+    expect(ended.filter(({ attempts, connections }) => attempts !== connections)).toEqual([]);
+    expect(ended.filter(({ attempts }) => attempts > 0).length).toBeGreaterThan(5);
+  });
 
   test('a dry run writes nothing; but for what apply and edit compare with, it does not connect', async () => {
     const dry = leaves.filter(({ options }) => options.some(({ long }) => long === '--dry-run'));
@@ -243,7 +238,7 @@ describe('mistakes', () => {
     }
   });
 
-  test('a slip in a command or in a long flag is answered with what was meant', patiently, async () => {
+  test('a slip in a command or in a long flag is answered with what was meant', async () => {
     const missed: string[] = [];
     for (const { path, options } of commands.slice(1)) {
       const words = path.split(' ');
@@ -265,7 +260,7 @@ describe('mistakes', () => {
     expect(missed).toEqual([]);
   });
 
-  test('a flag of many items without --from, or before its command, is told where it goes', patiently, async () => {
+  test('a flag of many items without --from, or before its command, is told where it goes', async () => {
     const many = leaves.filter(({ options }) => options.some(({ long }) => long === '--from'));
     for (const { path, options } of many) {
       const ofMany = options.filter(({ group }) => group.endsWith('(with --from)'));

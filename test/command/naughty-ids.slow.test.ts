@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { Failure } from '../../src/core/errors.ts';
 import { checkId } from '../../src/core/item.ts';
@@ -11,9 +11,6 @@ import { loneSurrogates, naughtyStrings } from '../corpora/naughty-strings.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { run } from '../support/test-host.ts';
 import { jsonLines, manyWorld } from './bulk/bulk-world.ts';
-
-// Hundreds of command lines each: on a busy machine they take their time.
-vi.setConfig({ testTimeout: 60_000 });
 
 const anyText = [...naughtyStrings, ...loneSurrogates];
 

@@ -1,13 +1,10 @@
 /** Naughty strings as values, names and keys: in by every kind of file and flag, out by every format, the same again. */
 import { parse as parseCsv } from 'csv-parse/sync';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { naughtyStrings as allNaughtyStrings, loneSurrogates } from '../corpora/naughty-strings.ts';
 import { sampled } from '../support/sampled.ts';
 import { jsonLines, type ManyWorld, manyWorld } from './bulk/bulk-world.ts';
-
-// Hundreds of command lines each: on a busy machine they take their time.
-vi.setConfig({ testTimeout: 60_000 });
 
 const naughtyStrings = sampled(allNaughtyStrings, 10);
 const anyText = [...naughtyStrings, ...loneSurrogates];

@@ -1,13 +1,10 @@
 /** csv-spectrum, and cases of our own, against our reader of CSV. */
 import { promisify } from 'node:util';
 import readSpectrum from 'csv-spectrum';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { csvLine } from '../../src/output/csv.ts';
 import { naughtyStrings } from '../corpora/naughty-strings.ts';
 import { rowsFrom, told } from './rows/rows-from.ts';
-
-// On a busy machine it takes its time.
-vi.setConfig({ testTimeout: 60_000 });
 
 const spectrum = await promisify(readSpectrum)();
 /** Its JSON says something else than it: another telephone number. */

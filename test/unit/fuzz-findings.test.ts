@@ -1,7 +1,7 @@
 /** What fuzzing has found, one case each; the inputs are in test/fuzz/corpus, too. */
 import { type AddressInfo, createServer } from 'node:net';
 import process from 'node:process';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConnectionOptions } from '../../src/api/connect.ts';
 import { toFailure } from '../../src/api/failures.ts';
 import { httpTransport } from '../../src/api/http.ts';
@@ -12,9 +12,6 @@ import { parseYaml, YamlSyntaxError } from '../../src/core/yaml.ts';
 import { unknownName } from '../../src/rows/columns.ts';
 import { credentialsFrom, profilesFrom } from '../../src/settings/read-settings.ts';
 import { powerLossDisk } from '../support/power-loss.ts';
-
-// On a busy machine it takes its time.
-vi.setConfig({ testTimeout: 60_000 });
 
 test('YAML on which the library would run out of stack is refused before', () => {
   const read = () => parseYaml(`[${'a: '.repeat(8000)}]`);

@@ -257,7 +257,7 @@ describe('a service that was never there', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
     expect(stderr).toContain('nowhere.invalid');
     expect(endOf(world)).toMatchObject({ done: 0, failed: 0, inDoubt: 0, left: 50 });
-  }, 60_000);
+  });
 
   test('N02: a dead address is asked as for one item, not once for every row of the window', async () => {
     await using world = await manyWorld({ url: 'http://127.0.0.1:1/v1.0' });

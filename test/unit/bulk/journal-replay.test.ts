@@ -239,9 +239,7 @@ describe('no run was begun', () => {
 });
 
 describe('P14: a journal cut at any byte', () => {
-  test('opens behind its first line, with all that is before the tear; the NULs of a lost block are a tear too', {
-    timeout: 60_000,
-  }, async () => {
+  test('opens behind its first line, with all that is before the tear; the NULs of a lost block are a tear too', async () => {
     const { bytes, history } = await historyOf(everything);
     const { headerBytes = 0 } = history[0] ?? {};
     for (let length = headerBytes; length <= bytes.length; length += 1) {
@@ -272,9 +270,7 @@ test('P14: a journal cut within its first line is damage: nothing of ours is wit
 });
 
 describe('P15: one bit that changed', () => {
-  test('in any whole line is damage, told with the byte where that line begins; never another state', {
-    timeout: 60_000,
-  }, async () => {
+  test('in any whole line is damage, told with the byte where that line begins; never another state', async () => {
     const { bytes, history } = await historyOf(everything);
     const tails = [Buffer.alloc(0), bytes.subarray(history.at(-2)?.lengthBytes, -5), Buffer.alloc(30)];
     for (let at = 0; at < bytes.length; at += 1) {

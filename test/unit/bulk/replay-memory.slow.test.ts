@@ -8,7 +8,7 @@ import { readJournal } from '../../../src/bulk/journal-read.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { doneOf, hashFor, intentOf, sampleHeader, sampleSession } from './journal-samples.ts';
 
-test('200,000 rows take a few bytes each', { timeout: 60_000 }, async () => {
+test('200,000 rows take a few bytes each', async () => {
   await using directory = await temporaryDirectory();
   const file = join(directory.path, 'a.journal');
   const rows = 200_000;

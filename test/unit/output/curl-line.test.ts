@@ -68,7 +68,7 @@ test('digits are kept, and no byte of a value steers a terminal', () => {
   expect(line).toContain(`'{"a":1.10,"b":"\\u001b\\u202e\\u0000"}'`);
 });
 
-test('whatever a value holds, a shell hands it to curl as it is, and runs none of it', { timeout: 30_000 }, () => {
+test('whatever a value holds, a shell hands it to curl as it is, and runs none of it', () => {
   const text = fc.string({
     unit: fc.constantFrom(
       "'",

@@ -91,7 +91,7 @@ describe('a store', () => {
     const ids = ['1', ...theirs, ...ours].map(Number).toSorted((one, other) => one - other);
     expect(ids).toEqual(Array.from({ length: 201 }, (_, at) => at + 1));
     for (const id of theirs) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
-  }, 30_000);
+  });
 
   test('holds all that a process was told, when the process is killed', async () => {
     await using directory = await temporaryDirectory();
@@ -110,7 +110,7 @@ describe('a store', () => {
     expect(ids.length).toBeGreaterThan(100);
     for (const id of ids) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
     expect(ids).not.toContain(await service.create({}));
-  }, 30_000);
+  });
 
   test('lets a disk that is nearly full not be filled', async () => {
     await using directory = await temporaryDirectory();
