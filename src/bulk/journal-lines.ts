@@ -1,6 +1,6 @@
 /** Reads the lines of a journal, and fails at the first damaged one. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
-import { errnoReason, Failure } from '../core/errors.ts';
+import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
 import { makePrivateDirectory } from '../core/files.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
 import {
@@ -211,8 +211,7 @@ function openIfThere(path: string, io: JournalIo): number | undefined {
   try {
     return io.open(path, 'r');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes(errnoCode(error) ?? '')) return undefined;
     throw journalFault('read', path, error);
   }
 }

@@ -1,5 +1,6 @@
 /** Writes the journal of a run: intents before requests, outcomes before results (docs/decisions.md, journal-1, -2). */
 import { dirname } from 'node:path';
+import { attempt } from '../core/files.ts';
 import { newTemporary, writeWhole } from '../core/write-file.ts';
 import {
   encodeLine,
@@ -196,14 +197,6 @@ function groupLine(group: JournalGroup): Buffer {
 
 function abandon(descriptor: number, io: JournalIo): void {
   attempt(() => io.close(descriptor));
-}
-
-function attempt(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // An earlier error is reported instead.
-  }
 }
 
 function tryTo(verb: 'create' | 'write', path: string, work: () => Journal): Journal {

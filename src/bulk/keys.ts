@@ -5,7 +5,7 @@ import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, printJson } from '../core/json.ts';
 import { nameAndType, unknownName } from '../rows/columns.ts';
 import type { RowsFile } from '../rows/read.ts';
-import type { RowSource } from '../rows/types.ts';
+import type { BadRow, Row, RowSource } from '../rows/types.ts';
 import type { KeySource } from './flags.ts';
 import type { SessionStart } from './journal-format.ts';
 
@@ -240,41 +240,33 @@ function textOf(value: JsonValue): string | undefined {
 
 /** Wraps a file so that reading it over every shard fails at a row with the key of an earlier row. */
 export function refuseDuplicateKeys(file: RowsFile, source: KeySource, keyOf: (row: KeyedRow) => string): RowsFile {
+  const check = async (block: readonly (Row | BadRow)[], seen: IdSet) => {
+    for (const row of block) {
+      const key = row.problem === undefined ? keyOf(row) : undefined;
+      if (key === undefined || source.kind === 'row' || seen.add(key)) continue;
+      const earlier = await firstWith(key, file, keyOf);
+      // The set may take two different keys for the same.
+      if (earlier !== undefined && earlier.number !== row.number) throw sameKey(earlier, row, source);
+    }
+  };
   return {
     ...file,
     async *blocks(pass = {}) {
       const seen = new IdSet();
       for await (const block of file.blocks(pass)) {
-        if (pass.everyShard) await checkDuplicateKeys(block.filter(isGood), seen, file, source, keyOf);
+        if (pass.everyShard) await check(block, seen);
         yield block;
       }
     },
   };
 }
 
-function isGood({ problem }: { readonly problem?: string | undefined }): boolean {
-  return problem === undefined;
-}
-
-async function checkDuplicateKeys(
-  block: readonly KeyedRow[],
-  seen: IdSet,
-  file: RowsFile,
-  source: KeySource,
-  keyOf: (row: KeyedRow) => string,
-): Promise<void> {
-  for (const row of block) {
-    const key = keyOf(row);
-    if (source.kind === 'row' || seen.add(key)) continue;
-    const earlier = await firstWith(key, file, keyOf);
-    // The set may take two different keys for the same.
-    if (earlier === undefined || earlier.number === row.number) continue;
-    const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
-    const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
-    throw new Failure('usage', `${places} have the same ${what} and would get the same key`, {
-      hint: `make the rows different, or pass ${flag} row; nothing was sent\na service that honors keys would create one item for both`,
-    });
-  }
+function sameKey(earlier: KeyedRow, row: KeyedRow, source: Exclude<KeySource, { kind: 'row' }>): Failure {
+  const what = source.kind === 'content' ? 'content' : `value in column "${source.name}"`;
+  const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
+  return new Failure('usage', `${places} have the same ${what} and would get the same key`, {
+    hint: `make the rows different, or pass ${flag} row; nothing was sent\na service that honors keys would create one item for both`,
+  });
 }
 
 async function firstWith(key: string, file: RowsFile, keyOf: (row: KeyedRow) => string): Promise<KeyedRow | undefined> {

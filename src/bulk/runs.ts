@@ -1,6 +1,6 @@
 /** The journals in the directory of runs: naming, finding, listing and compaction. */
 import { dirname, join } from 'node:path';
-import { Failure } from '../core/errors.ts';
+import { errnoCode, Failure } from '../core/errors.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { encodeLine, type JournalHeader, type RowCounts } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
@@ -198,7 +198,7 @@ export function removeRun(path: string, io: JournalIo = fileIo): void {
   try {
     io.remove(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw journalFault('remove', path, error);
+    if (errnoCode(error) !== 'ENOENT') throw journalFault('remove', path, error);
   }
 }
 

@@ -194,13 +194,13 @@ export function findRunFailure(
   if (count === 0) return undefined;
   const stopped = stoppedBy === undefined ? '' : `; ${stoppedBy.message}`;
   return new Failure('incomplete', `${countOf(count, noun)} ${count === 1 ? 'was' : 'were'} not ${done}${stopped}`, {
-    hint: joined(next),
+    hint: next.join('\n') || undefined,
   });
 }
 
 function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
   const hints = [stoppedBy.details.hint, ...next].filter((line) => line !== undefined).slice(0, 2);
-  return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: joined(hints) });
+  return new Failure(stoppedBy.kind, stoppedBy.message, { ...stoppedBy.details, hint: hints.join('\n') || undefined });
 }
 
 function doubtFailure(
@@ -212,11 +212,7 @@ function doubtFailure(
 ): Failure {
   const because = stoppedBy === undefined ? '' : `; the run stopped: ${stoppedBy.message}`;
   const doubt = `${what} in doubt: ${count === 1 ? 'it' : 'they'} may or may not have been ${done}`;
-  return new Failure('in-doubt', doubt + because, { hint: joined(next), outcome: 'unknown' });
-}
-
-function joined(lines: readonly string[]): string | undefined {
-  return lines.length === 0 ? undefined : lines.join('\n');
+  return new Failure('in-doubt', doubt + because, { hint: next.join('\n') || undefined, outcome: 'unknown' });
 }
 
 function namesText(names: readonly string[], count: number): string {

@@ -63,7 +63,8 @@ export function resolveLinks(path: string, left = linksMax): string {
   return join(resolveLinks(above, left), basename(path));
 }
 
-function attempt<T>(work: () => T): T | undefined {
+/** The result of work; undefined if it throws. */
+export function attempt<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch {

@@ -8,6 +8,7 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, unlinkSy
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { errnoCode, errnoReason, Failure } from './errors.ts';
+import { attempt } from './files.ts';
 import type { Host, Processes } from './host.ts';
 
 /** A process, by a name that no other process ever has. */
@@ -55,7 +56,7 @@ function isDead({ pid, startedAt, domain }: Holder, processes: Processes): boole
 
 /** State and start of a process (proc_pid_stat(5)); undefined if unknown, as outside Linux. */
 function statOf(pid: number): { readonly state: string; readonly startedAt: string } | undefined {
-  const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (stat === undefined) return undefined;
   // The second field is the name of the program in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -63,17 +64,9 @@ function statOf(pid: number): { readonly state: string; readonly startedAt: stri
 }
 
 function thisDomain(): string {
-  const boot = tryTo(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')) ?? '';
-  const pids = tryTo(() => readlinkSync('/proc/self/ns/pid')) ?? '';
+  const boot = attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')) ?? '';
+  const pids = attempt(() => readlinkSync('/proc/self/ns/pid')) ?? '';
   return createHash('sha256').update(`${hostname()}\n${boot}\n${pids}`).digest('hex').slice(0, 16);
-}
-
-function tryTo<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }
 
 /** A lock that was taken. */
@@ -182,21 +175,15 @@ function enter(path: string, own: string, said: string): void {
   }
 }
 
+/** Removes the own entry, and the directory if it has no other. */
 function giveBack(path: string, own: string): void {
   remove(path, own);
-  try {
-    rmdirSync(path);
-  } catch {
-    // It has other entries, or was removed.
-  }
+  attempt(() => rmdirSync(path));
 }
 
+/** Removes an entry; any process may have done so. */
 function remove(path: string, entry: string): void {
-  try {
-    unlinkSync(join(path, entry));
-  } catch {
-    // Any process may have removed it.
-  }
+  attempt(() => unlinkSync(join(path, entry)));
 }
 
 function locked(path: string, holder: Holder, canBreak: boolean): Failure {

@@ -137,19 +137,19 @@ function writeNow(descriptor: number, bytes: Buffer): Buffer {
 async function writeBeside(descriptor: number, bytes: Buffer): Promise<Buffer> {
   let rest = bytes;
   while (rest.length > 0) {
-    const written = await writeOnce(descriptor, rest);
-    if (written === undefined) break;
+    const written = await writeOnce(descriptor, rest, 0);
+    if (written === 0) break;
     rest = rest.subarray(written);
   }
   return rest;
 }
 
-/** Returns the number of bytes taken; undefined if the pipe is full. */
-function writeOnce(descriptor: number, bytes: Buffer): Promise<number | undefined> {
+/** Writes bytes from an offset on, and returns the number that were taken: 0 if the pipe is full. */
+export function writeOnce(descriptor: number, bytes: Uint8Array, offset: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(descriptor, bytes, 0, bytes.length, null, (error, written) => {
+    write(descriptor, bytes, offset, bytes.length - offset, null, (error, written) => {
       if (error === null) resolve(written);
-      else if (error.code === 'EAGAIN') resolve(undefined);
+      else if (error.code === 'EAGAIN') resolve(0);
       else reject(error);
     });
   });

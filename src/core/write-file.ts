@@ -12,14 +12,14 @@ import {
   renameSync,
   statSync,
   unlinkSync,
-  write,
   writeSync,
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoCode, errnoReason, Failure } from './errors.ts';
-import { absolutePath, resolveLinks } from './files.ts';
+import { absolutePath, attempt, resolveLinks } from './files.ts';
 import { type Host, type Output, untilStopped } from './host.ts';
+import { writeOnce } from './streams.ts';
 
 /** The system calls of a replacement; tests replace them to simulate full disks, errors and power cuts. */
 export interface FileIo {
@@ -135,12 +135,9 @@ export function newTemporary(target: string, io: FileIo): string {
   return join(dirname(target), `${start}${randomBytes(6).toString('hex')}`);
 }
 
+/** A file that stays does no harm. */
 function removeIfThere(path: string, io: FileIo): void {
-  try {
-    io.remove(path);
-  } catch {
-    // It does not exist, or stays, which does no harm.
-  }
+  attempt(() => io.remove(path));
 }
 
 const openFlags = {
@@ -311,16 +308,6 @@ async function writeAll(descriptor: number, bytes: Uint8Array, { clock, forceSto
     if (taken === 0) await clock.sleep(fullPipeMs, forceStop);
     at += taken;
   }
-}
-
-function writeOnce(descriptor: number, bytes: Uint8Array, offset: number): Promise<number> {
-  return new Promise((done, reject) => {
-    write(descriptor, bytes, offset, bytes.length - offset, null, (error, taken) => {
-      if (error === null) done(taken);
-      else if (error.code === 'EAGAIN') done(0);
-      else reject(error);
-    });
-  });
 }
 
 function removeFile(path: string): void {
