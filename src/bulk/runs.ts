@@ -1,4 +1,7 @@
-/** The journals in the directory of runs: naming, finding, listing and compaction. */
+/**
+ * The journals in the directory of runs: naming, finding, listing and compaction. What cannot be read or written is a
+ * Failure (local-file).
+ */
 import { dirname, join } from 'node:path';
 import { errnoCode, Failure } from '../core/errors.ts';
 import { replaceWhole } from '../core/write-file.ts';
@@ -13,7 +16,7 @@ function isOldEnough(thenMs: number, nowMs: number): boolean {
 }
 
 /** Compacts the journal of a run that completed more than 30 days ago, atomically; returns whether it did. */
-async function compactJournal(path: string, nowMs: number, io: JournalIo = fileIo): Promise<boolean> {
+async function compactJournal(path: string, nowMs: number, io: JournalIo): Promise<boolean> {
   try {
     const small = await compactBytes(path, nowMs, io);
     if (small === undefined) return false;
@@ -74,11 +77,7 @@ export function runPath(directory: string, run: string, identity: string): strin
   return join(directory, `${run}.${identity.slice(0, identityDigits)}.journal`);
 }
 
-/**
- * Lists the runs in a directory, newest first. A run in progress is listed as if it stopped now.
- *
- * @throws {Failure} local-file, if the directory cannot be read
- */
+/** Lists the runs in a directory, newest first. A run in progress is listed as if it stopped now. */
 export async function listRuns(directory: string, options: ReplayOptions): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
   for (const file of runFiles(directory, options.io ?? fileIo)) {
@@ -91,33 +90,16 @@ export async function listRuns(directory: string, options: ReplayOptions): Promi
   return listed;
 }
 
-/**
- * Finds the newest run with an identity, by file name. Finds damaged journals too, since their rows must not be sent again.
- *
- * @throws {Failure} local-file, if the directory cannot be read
- */
-export function findRun(directory: string, identity: string, io: JournalIo = fileIo): RunFile | undefined {
-  return runFiles(directory, io).find((file) => identity.startsWith(file.identityStart));
+/** Finds the newest run with an identity, by file name. Finds damaged journals too, since their rows must not be sent again. */
+export function findRun(directory: string, identity: string): RunFile | undefined {
+  return runFiles(directory).find((file) => identity.startsWith(file.identityStart));
 }
 
-/**
- * Finds runs by their header, newest first; skips runs without a readable header.
- *
- * @throws {Failure} local-file, if the directory cannot be read
- */
-export function* runsWith(
-  directory: string,
-  isWanted: (header: JournalHeader) => boolean,
-  io: JournalIo = fileIo,
-): Generator<RunFile> {
-  for (const file of runFiles(directory, io)) {
-    try {
-      const start = readHeader(file.path, io);
-      if (start === undefined || !isWanted(start.header)) continue;
-    } catch {
-      continue;
-    }
-    yield file;
+/** Finds runs by their header, newest first; skips runs without a readable header. */
+export function* runsWith(directory: string, isWanted: (header: JournalHeader) => boolean): Generator<RunFile> {
+  for (const file of runFiles(directory)) {
+    const start = startOf(file.path);
+    if (start !== undefined && start !== 'unreadable' && isWanted(start.header)) yield file;
   }
 }
 
@@ -125,27 +107,22 @@ export function* runsWith(
  * Renames a journal to another identity. The caller holds both locks.
  *
  * @returns the new path
- * @throws {Failure} local-file
  */
-export function renameRun({ run, path, identityStart }: RunFile, identity: string, io: JournalIo = fileIo): string {
+export function renameRun({ run, path, identityStart }: RunFile, identity: string): string {
   if (identity.startsWith(identityStart)) return path;
   const renamed = runPath(dirname(path), run, identity);
   try {
-    io.rename(path, renamed);
-    io.syncDirectory(dirname(path));
+    fileIo.rename(path, renamed);
+    fileIo.syncDirectory(dirname(path));
   } catch (error) {
     throw journalFault('write', path, error);
   }
   return renamed;
 }
 
-/**
- * Finds the id of the newest run.
- *
- * @throws {Failure} local-file, if the directory cannot be read
- */
-export function newestRun(directory: string, io: JournalIo = fileIo): string | undefined {
-  return runFiles(directory, io)[0]?.run;
+/** Finds the id of the newest run. */
+export function newestRun(directory: string): string | undefined {
+  return runFiles(directory)[0]?.run;
 }
 
 /** Whether an argument is `last` or a run id rather than the path of a journal. */
@@ -156,12 +133,12 @@ export function isRunName(word: string): boolean {
 /**
  * Finds the journal of `last`, the run that was written last, or of a run id.
  *
- * @throws {Failure} usage; local-file, if the directory cannot be read
+ * @throws {Failure} usage
  */
-export function resolveRun(directory: string, word: string, nowMs: number, io: JournalIo = fileIo): string {
+export function resolveRun(directory: string, word: string, nowMs: number): string {
   const isId = runId.test(word);
-  const files = runFiles(directory, io);
-  const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs, io);
+  const files = runFiles(directory);
+  const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs);
   if (found !== undefined) return found.path;
   throw new Failure('usage', isId ? `run ${word} not found in ${directory}` : `no runs in ${directory}`, {
     hint: 'run "listctl runs list" to see the runs; pass the path of the journal for a run with --journal',
@@ -172,31 +149,27 @@ export function resolveRun(directory: string, word: string, nowMs: number, io: J
 const tickMs = 2000;
 
 /** Finds the newest run, or one resumed after it; ignores file times if the clock was wrong when the newest run started. */
-function lastWritten(files: readonly RunFile[], nowMs: number, io: JournalIo): RunFile | undefined {
-  const newest = files.find(({ path }) => startOf(path, io) !== undefined);
+function lastWritten(files: readonly RunFile[], nowMs: number): RunFile | undefined {
+  const newest = files.find(({ path }) => startOf(path) !== undefined);
   if (newest === undefined) return undefined;
-  const since = io.modifiedMs(newest.path);
+  const since = fileIo.modifiedMs(newest.path);
   if (since + tickMs < (timeOf(newest.run) ?? 0) || since > nowMs + tickMs) return newest;
   const later = files
-    .map((file) => ({ file, ms: io.modifiedMs(file.path) }))
+    .map((file) => ({ file, ms: fileIo.modifiedMs(file.path) }))
     .filter(({ ms }) => ms > since && ms <= nowMs + tickMs)
     .sort((one, other) => other.ms - one.ms);
   const resumed = later.find(({ file: { path } }) => {
-    const start = startOf(path, io);
+    const start = startOf(path);
     // Compaction writes a file as well.
     return start !== undefined && (start === 'unreadable' || start.header.isShrunk !== true);
   });
   return resumed?.file ?? newest;
 }
 
-/**
- * Removes a journal, if it exists. The caller holds its lock.
- *
- * @throws {Failure} local-file
- */
-export function removeRun(path: string, io: JournalIo = fileIo): void {
+/** Removes a journal, if it exists. The caller holds its lock. */
+export function removeRun(path: string): void {
   try {
-    io.remove(path);
+    fileIo.remove(path);
   } catch (error) {
     if (errnoCode(error) !== 'ENOENT') throw journalFault('remove', path, error);
   }
@@ -231,7 +204,7 @@ export function runLock(directory: string, identity: string): string {
 const identityDigits = 16;
 const runId = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-z]{4}$/;
 
-function runFiles(directory: string, io: JournalIo): readonly RunFile[] {
+function runFiles(directory: string, io: JournalIo = fileIo): readonly RunFile[] {
   return filesAmong(directory, listNames(directory, io));
 }
 
@@ -259,9 +232,9 @@ function timeOf(run: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | 'unreadable' {
+function startOf(path: string): ReturnType<typeof readHeader> | 'unreadable' {
   try {
-    return readHeader(path, io);
+    return readHeader(path, fileIo);
   } catch {
     return 'unreadable';
   }
@@ -271,7 +244,6 @@ function startOf(path: string, io: JournalIo): ReturnType<typeof readHeader> | '
  * Reads a run for a list; only the first and the last line if it ended by itself.
  *
  * @returns undefined if there is no file
- * @throws {Failure} local-file
  */
 export async function readRunFile(file: RunFile, { boot, io = fileIo }: ReplayOptions): Promise<ReadRun | undefined> {
   const start = readHeader(file.path, io);
