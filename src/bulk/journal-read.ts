@@ -24,8 +24,6 @@ export interface Doubt extends SentMoment {
   readonly attempt: number;
   /** Why the outcome is unknown; undefined if the process ended while the request was or may have been in flight. */
   readonly cause: string | undefined;
-  /** Whether no outcome was recorded. */
-  readonly isOpen: boolean;
 }
 
 /** The rows of a run, all pending at first. */
@@ -120,13 +118,13 @@ export class RunRows {
     this.#table.setHash(row, hash);
     const serviceAt = this.#aheadMs === undefined ? undefined : at + this.#aheadMs;
     const moment = { sentAt: at, serviceAt, session: this.#session };
-    this.#open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, ...moment, isOpen: true } });
+    this.#open.set(row, { seq, doubt: { key, hash, attempt, cause: undefined, ...moment } });
   }
 
   #lose(row: number, cause: string): string | undefined {
     const doubt = this.#open.get(row)?.doubt ?? this.#doubts.get(row);
     if (doubt === undefined) return 'it records an unknown outcome for a row that was not sent';
-    this.#doubt(row, { ...doubt, cause, isOpen: false });
+    this.#doubt(row, { ...doubt, cause });
     return undefined;
   }
 
