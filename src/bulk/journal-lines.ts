@@ -1,6 +1,6 @@
 /** Reads the lines of a journal, and fails at the first damaged one. */
 import { fdatasync, fstatSync, ftruncateSync, readSync, statSync } from 'node:fs';
-import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
+import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
 import { makePrivateDirectory } from '../core/files.ts';
 import { type FileIo, fileIo as plainIo } from '../core/write-file.ts';
 import {
@@ -45,11 +45,7 @@ export function journalFault(
   path: string,
   error: unknown,
 ): Failure {
-  if (error instanceof Failure) return error;
-  return new Failure('local-file', `cannot ${verb} ${path}: ${errnoReason(error)}`, {
-    hint: hints[verb],
-    cause: error,
-  });
+  return fileFailure(`cannot ${verb} ${path}`, error, hints[verb]);
 }
 
 const hints = {

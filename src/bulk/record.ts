@@ -4,7 +4,7 @@ import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { getOperation } from '../api/items.ts';
 import type { Session } from '../cli/session.ts';
-import { errnoReason, Failure } from '../core/errors.ts';
+import { Failure, fileFailure } from '../core/errors.ts';
 import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
@@ -319,10 +319,8 @@ function makeDirectory(directory: string): void {
   try {
     makePrivateDirectory(directory);
   } catch (error) {
-    throw new Failure('local-file', `cannot create directory ${directory}: ${errnoReason(error)}`, {
-      hint: 'set LISTCTL_STATE_DIR to another directory, or pass a file with --journal; nothing was sent',
-      cause: error,
-    });
+    const hint = 'set LISTCTL_STATE_DIR to another directory, or pass a file with --journal; nothing was sent';
+    throw fileFailure(`cannot create directory ${directory}`, error, hint);
   }
 }
 

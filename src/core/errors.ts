@@ -124,6 +124,12 @@ export function errnoReason(error: unknown): string {
   return ownWords[code] ?? systemWords(code) ?? code;
 }
 
+/** The failure of a system call, as `cannot read FILE: …`; a failure stays as it is. */
+export function fileFailure(what: string, error: unknown, hint?: string): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure('local-file', `${what}: ${errnoReason(error)}`, { hint, cause: error });
+}
+
 /** The code of a failed system call, such as `ENOENT`; undefined for any other error. */
 export function errnoCode(error: unknown): string | undefined {
   return (error as Partial<NodeJS.ErrnoException> | undefined)?.code;

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { errnoCode, errnoReason, Failure } from './errors.ts';
+import { errnoCode, Failure, fileFailure } from './errors.ts';
 import { attempt } from './files.ts';
 import type { Host, Processes } from './host.ts';
 
@@ -122,10 +122,7 @@ export function isLocked(path: string, processes: Processes): boolean {
   } catch (error) {
     const code = errnoCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;
-    throw new Failure('local-file', `cannot read ${path}: ${errnoReason(error)}`, {
-      hint: 'the file names the process that holds the lock',
-      cause: error,
-    });
+    throw fileFailure(`cannot read ${path}`, error, 'the file names the process that holds the lock');
   }
 }
 
@@ -154,7 +151,7 @@ function tryToEnter(
     });
   } catch (error) {
     giveBack(path, own);
-    throw cannotLock(path, error);
+    throw fileFailure(`cannot write ${path}`, error, 'nothing was changed');
   }
 }
 
@@ -211,11 +208,4 @@ function saidBy(path: string, holder: Holder): { readonly host?: string; readonl
     // Only the name of an entry counts; its content is for messages.
     return {};
   }
-}
-
-function cannotLock(path: string, error: unknown): Failure {
-  return new Failure('local-file', `cannot write ${path}: ${errnoReason(error)}`, {
-    hint: 'nothing was changed',
-    cause: error,
-  });
 }

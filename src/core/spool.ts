@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errnoReason, Failure } from './errors.ts';
+import { fileFailure } from './errors.ts';
 import { makePrivateDirectory } from './files.ts';
 
 /** The number of lines that need no file. */
@@ -105,7 +105,7 @@ function tryLocally<T>(message: string, hint: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Failure('local-file', `${message}: ${errnoReason(error)}`, { hint, cause: error });
+    throw fileFailure(message, error, hint);
   }
 }
 

@@ -1,7 +1,7 @@
 /** stdout and stderr: a write that the system does not take is an error. */
 import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
-import { errnoCode, errnoReason, Failure } from './errors.ts';
+import { errnoCode, fileFailure } from './errors.ts';
 
 export type StdinKind = 'file' | 'directory' | 'closed';
 
@@ -52,9 +52,7 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
   });
   const isTTY = lazily(() => mayBeTerminal && opened().isTTY === true);
   const failed = (error: unknown) => {
-    if (!isReaderGone(error)) {
-      throw new Failure('local-file', `cannot write to ${name}: ${errnoReason(error)}`, { cause: error });
-    }
+    if (!isReaderGone(error)) throw fileFailure(`cannot write to ${name}`, error);
     isClosed = true;
   };
   return {

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errnoCode, errnoReason, Failure } from './errors.ts';
+import { errnoCode, Failure, fileFailure } from './errors.ts';
 import { absolutePath, attempt, resolveLinks } from './files.ts';
 import { type Host, type Output, untilStopped } from './host.ts';
 import { writeOnce } from './streams.ts';
@@ -74,13 +74,8 @@ export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>,
   try {
     replaceWhole(resolveLinks(path), pieces, io);
   } catch (error) {
-    throw cannotWrite(path, error);
+    throw fileFailure(`cannot write ${path}`, error);
   }
-}
-
-function cannotWrite(path: string, error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  return new Failure('local-file', `cannot write ${path}: ${errnoReason(error)}`, { cause: error });
 }
 
 /**
@@ -122,7 +117,7 @@ export function checkReplaceable(path: string): void {
     fileIo.close(fileIo.open(temporary, 'wx'));
     fileIo.remove(temporary);
   } catch (error) {
-    throw cannotWrite(path, error);
+    throw fileFailure(`cannot write ${path}`, error);
   }
 }
 
@@ -261,7 +256,7 @@ function isReplaced(path: string): boolean {
     // Opening a directory will fail with the reason.
     return status === undefined || status.isFile();
   } catch (error) {
-    throw cannotWrite(path, error);
+    throw fileFailure(`cannot write ${path}`, error);
   }
 }
 
@@ -270,7 +265,7 @@ async function openStream(typed: string, path: string, { signal }: StreamHost): 
     // Opening a named pipe blocks until it has a reader, so not on this thread.
     return await untilStopped(open(path, 'w'), signal);
   } catch (error) {
-    throw errnoCode(error) === undefined ? error : cannotWrite(typed, error);
+    throw errnoCode(error) === undefined ? error : fileFailure(`cannot write ${typed}`, error);
   }
 }
 
@@ -290,7 +285,7 @@ function throughDescriptor(name: string, descriptor: number, host: StreamHost): 
       try {
         for (const piece of pieces) await writeAll(descriptor, Buffer.from(piece), host);
       } catch (error) {
-        throw errnoCode(error) === undefined ? error : cannotWrite(name, error);
+        throw errnoCode(error) === undefined ? error : fileFailure(`cannot write ${name}`, error);
       }
     },
     discard: () => {},
@@ -314,6 +309,6 @@ function removeFile(path: string): void {
   try {
     unlinkSync(path);
   } catch (error) {
-    if (errnoCode(error) !== 'ENOENT') throw cannotWrite(path, error);
+    if (errnoCode(error) !== 'ENOENT') throw fileFailure(`cannot write ${path}`, error);
   }
 }

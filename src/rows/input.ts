@@ -5,7 +5,7 @@ import { open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
-import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
+import { errnoCode, Failure, fileFailure } from '../core/errors.ts';
 import { absolutePath, unreadable } from '../core/files.ts';
 import { type Host, untilStopped } from '../core/host.ts';
 import { spoolBytes } from '../core/spool.ts';
@@ -190,7 +190,7 @@ async function readBlock({ name, descriptor }: Input, position: number, length: 
     }
     return block;
   } catch (error) {
-    throw new Failure('local-file', `cannot read ${nameOf(name)}: ${errnoReason(error)}`, { cause: error });
+    throw fileFailure(`cannot read ${nameOf(name)}`, error);
   }
 }
 
