@@ -1,4 +1,4 @@
-import { kept } from './rate-search.ts';
+import { answeredShare } from './rate-search.ts';
 
 /** The concurrency at the start of a run. */
 const firstLimit = 4;
@@ -81,7 +81,7 @@ export class ConcurrencySearch {
     if (this.#count < this.limit) return;
     if (nowMs - this.#sinceMs < (this.#isFirst ? roundMs : laterRoundMs)) return;
     const rate = (1000 * this.#count) / (nowMs - this.#sinceMs);
-    if (this.#isFull && !this.#wasHeldBack && rate < kept * allowed) this.#judge(rate, nowMs);
+    if (this.#isFull && !this.#wasHeldBack && rate < answeredShare * allowed) this.#judge(rate, nowMs);
     this.#beginRound(nowMs);
   }
 

@@ -85,7 +85,7 @@ export interface Entry<R, T> {
   tries: number;
   /** Whether an earlier attempt may have taken effect. */
   isDoubtful: boolean;
-  exchange: RequestAttempts<T> | undefined;
+  request: RequestAttempts<T> | undefined;
   failure: (() => unknown) | undefined;
   readonly place: Place<RowResult<R, T>>;
   /** The outcome, once known; reported when it is on disk. */
@@ -158,7 +158,7 @@ export class Ledger<R extends NumberedRow, T> {
       attempts: 0,
       tries: 0,
       isDoubtful: sent !== undefined,
-      exchange: undefined,
+      request: undefined,
       failure: undefined,
       place: this.results.next(),
       result: undefined,

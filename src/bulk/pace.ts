@@ -133,12 +133,12 @@ class ThrottlePause {
   }
 
   /** Starts a pause of the requested time, or with backoff and full jitter (docs/decisions.md, retries-2). */
-  begin(nowMs: number, askedMs: number | undefined): void {
+  begin(nowMs: number, retryAfterMs: number | undefined): void {
     this.#inRow = nowMs - this.endMs < inRowMs ? this.#inRow + 1 : 0;
     this.episodes += 1;
     this.#beganMs = nowMs;
     const boundMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** this.#inRow);
-    this.extend(nowMs, Math.max(shortestMs, askedMs ?? Math.ceil(this.#random() * boundMs)));
+    this.extend(nowMs, Math.max(shortestMs, retryAfterMs ?? Math.ceil(this.#random() * boundMs)));
   }
 
   /** Extends the pause to this time from now; returns whether that is later than its end. */
@@ -186,10 +186,10 @@ class RateLimiter {
 
 /**
  * How a request ended: 'accepted' is any complete response that is neither of the next two, a refusal too; 'throttled'
- * is 429, or 503 with Retry-After; 'no-answer' is no connection, no response or a broken one, 500, 502, 504 and a bare
+ * is 429, or 503 with Retry-After; 'no-response' is no connection, no response or a broken one, 500, 502, 504 and a bare
  * 503; 'aborted' is what the run itself broke off, which says nothing of the service.
  */
-export type PaceEnd = 'accepted' | 'throttled' | 'no-answer' | 'aborted';
+export type PaceEnd = 'accepted' | 'throttled' | 'no-response' | 'aborted';
 
 /** Shorter waits are what is left of a wait that a sum of fractions missed. */
 const noWaitMs = 1e-6;
@@ -289,9 +289,9 @@ export class Pace {
   /**
    * Records the end of a request.
    *
-   * @param askedMs of a throttled one: the wait that the service asked for, with jitter; without it the pace backs off
+   * @param retryAfterMs of a throttled one: the wait that the service asked for, with jitter; without it the pace backs off
    */
-  ended(stamp: number, end: PaceEnd, nowMs: number, askedMs?: number): void {
+  ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number): void {
     this.#inFlight -= 1;
     switch (end) {
       case 'accepted':
@@ -301,9 +301,9 @@ export class Pace {
         break;
       case 'throttled':
         this.#breaker.succeeded(stamp, nowMs);
-        this.#throttled(stamp, nowMs, askedMs);
+        this.#throttled(stamp, nowMs, retryAfterMs);
         break;
-      case 'no-answer':
+      case 'no-response':
         this.#breaker.failed(stamp, nowMs);
         break;
       case 'aborted':
@@ -320,9 +320,9 @@ export class Pace {
     this.#applyRate(nowMs);
   }
 
-  #throttled(stamp: number, nowMs: number, askedMs: number | undefined): void {
+  #throttled(stamp: number, nowMs: number, retryAfterMs: number | undefined): void {
     if (this.#pause.hadStarted(stamp)) {
-      if (askedMs === undefined || !this.#pause.extend(nowMs, askedMs)) return;
+      if (retryAfterMs === undefined || !this.#pause.extend(nowMs, retryAfterMs)) return;
       this.#isPaused = true;
       return;
     }
@@ -330,15 +330,15 @@ export class Pace {
     const { isChecking } = this.#search;
     // During a search, the first throttle shows that a rate is too high, unless there are known strays.
     const isLimit = this.#search.rate < Number.POSITIVE_INFINITY && this.#throttles.stray === 0;
-    if (isRefusing || (isLimit && !isChecking)) this.#beginPause(nowMs, askedMs);
+    if (isRefusing || (isLimit && !isChecking)) this.#beginPause(nowMs, retryAfterMs);
     else if (!isChecking && this.#throttles.excess(nowMs) > 0) this.#check(nowMs);
     else if (this.#search.strayed(stamp)) this.#forgive(nowMs);
     // The rate of half of the slots does not show that of all.
     if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
   }
 
-  #beginPause(nowMs: number, askedMs: number | undefined): void {
-    this.#pause.begin(nowMs, askedMs);
+  #beginPause(nowMs: number, retryAfterMs: number | undefined): void {
+    this.#pause.begin(nowMs, retryAfterMs);
     const sustained = this.#concurrency.stepBack(nowMs);
     if (sustained > 0) this.#search.spared(sustained, nowMs, this.#pause.endMs);
     else if (this.#search.throttled(nowMs, this.#pause.endMs)) this.#concurrency.cut();

@@ -6,7 +6,7 @@ const stepRequests = 10;
 const doublingStepMs = 1000;
 
 /** The part of a rate that must have been answered; else something other than the rate limited the run. */
-export const kept = 0.85;
+export const answeredShare = 0.85;
 
 /** The search ends when the ceiling is less than this factor above the floor. */
 const found = 1.08;
@@ -83,12 +83,12 @@ export class RateSearch {
   // Since the last pause, which began at #pausedMs.
   #pausedMs = 0;
   #sinceMs = Number.NaN;
-  #answers = 0;
+  #responses = 0;
   // The current step: when its rate was set, and its first response.
   #setMs = 0;
   #firstMs = Number.NaN;
   #starts = 0;
-  #stepAnswers = 0;
+  #stepResponses = 0;
   #throttles = 0;
   #tripMs = 0;
 
@@ -106,7 +106,7 @@ export class RateSearch {
   /** Records a response to a request that started at `stamp`; returns whether the rate has changed. */
   accepted(stamp: number, nowMs: number): boolean {
     if (stamp < this.#sinceMs) return false;
-    this.#answers += 1;
+    this.#responses += 1;
     if (this.#isShut) return this.#open(nowMs);
     if (this.rate === Number.POSITIVE_INFINITY || stamp < this.#setMs) return false;
     if (Number.isNaN(this.#firstMs)) {
@@ -114,24 +114,24 @@ export class RateSearch {
       this.#tripMs = nowMs - stamp;
       return false;
     }
-    this.#stepAnswers += 1;
+    this.#stepResponses += 1;
     return this.#endStep(nowMs);
   }
 
   /** The throttles of this step that known strays do not explain. */
   get #unknown(): number {
-    return Math.max(0, this.#throttles - 2 * this.stray * this.#stepAnswers);
+    return Math.max(0, this.#throttles - 2 * this.stray * this.#stepResponses);
   }
 
   /** The share of throttles in this step. */
   get share(): number {
-    return this.#throttles / this.#stepAnswers;
+    return this.#throttles / this.#stepResponses;
   }
 
   /** Records a throttle that is no reason to pause; returns whether a check has shown that throttles are strays. */
   strayed(stamp: number): boolean {
     if (stamp < this.#setMs || Number.isNaN(this.#firstMs)) return false;
-    this.#stepAnswers += 1;
+    this.#stepResponses += 1;
     this.#throttles += 1;
     return this.isChecking && this.#unknown >= strayThrottles;
   }
@@ -161,7 +161,7 @@ export class RateSearch {
   /** Records a pause after a throttle; returns whether a lower rate has not helped, so that a lower concurrency might. */
   throttled(nowMs: number, endMs: number): boolean {
     // The service accepts nothing at any rate: sends a request now and then until it does.
-    if (this.#answers === 0) {
+    if (this.#responses === 0) {
       this.#isShut = true;
       this.#choose();
       this.rate = Math.min(this.rate, 1000 / Math.max(1000, endMs - nowMs));
@@ -169,7 +169,7 @@ export class RateSearch {
       this.#isOn = true;
       this.#floor = Math.max(this.#spareRate, this.#sustained(nowMs, endMs));
       this.#growth = openingGrowth;
-      if (this.#answers < stepRequests) {
+      if (this.#responses < stepRequests) {
         this.#wasSustained = false;
         this.rate = Math.min(this.#rateMax, Math.max(firstRate, this.#floor));
       } else this.#checkFloor();
@@ -199,7 +199,7 @@ export class RateSearch {
   #pause(nowMs: number, endMs: number): void {
     this.#pausedMs = nowMs;
     this.#sinceMs = endMs;
-    this.#answers = 0;
+    this.#responses = 0;
     this.#beginStep(endMs);
   }
 
@@ -214,7 +214,7 @@ export class RateSearch {
     this.#setMs = nowMs;
     this.#firstMs = Number.NaN;
     this.#starts = 0;
-    this.#stepAnswers = 0;
+    this.#stepResponses = 0;
     this.#throttles = 0;
   }
 
@@ -222,11 +222,11 @@ export class RateSearch {
     const tookMs = nowMs - this.#firstMs;
     const isDoubling = this.#growth >= openingGrowth && this.#ceiling === Number.POSITIVE_INFINITY;
     if (tookMs < (isDoubling ? doublingStepMs : stepMs)) return false;
-    if (tookMs < stepTrips * this.#tripMs || this.#stepAnswers < stepRequests) return false;
+    if (tookMs < stepTrips * this.#tripMs || this.#stepResponses < stepRequests) return false;
     // More throttles need more responses to be told from strays.
-    if (this.isChecking && this.#stepAnswers < this.#checkSize * (1 + this.#unknown / 2)) return false;
+    if (this.isChecking && this.#stepResponses < this.#checkSize * (1 + this.#unknown / 2)) return false;
     // With fewer, something other than the rate limited them.
-    if (this.#stepAnswers * 1000 >= kept * this.rate * tookMs) this.#raise(nowMs);
+    if (this.#stepResponses * 1000 >= answeredShare * this.rate * tookMs) this.#raise(nowMs);
     this.#beginStep(nowMs);
     return true;
   }
@@ -234,7 +234,7 @@ export class RateSearch {
   /** The rate sustained since the last pause, whose time counts, since limits save up requests in it. */
   #sustained(nowMs: number, endMs: number): number {
     const pauseMs = Math.max(endMs - nowMs, this.#sinceMs - this.#pausedMs);
-    return (this.#answers * 1000) / (Math.max(0, nowMs - this.#sinceMs) + pauseMs);
+    return (this.#responses * 1000) / (Math.max(0, nowMs - this.#sinceMs) + pauseMs);
   }
 
   /** The rate sent in this step; Infinity if it is too early to tell. */

@@ -241,13 +241,13 @@ export class Run<R extends NumberedRow, T> {
   #attempt(entry: Entry<R, T>, nowMs: number): void {
     const { pace, sender } = this.#options;
     const { task, key } = entry;
-    entry.exchange ??= sender.begin(task.row, key, task.sent?.msAgo());
+    entry.request ??= sender.begin(task.row, key, task.sent?.msAgo());
     const stamp = pace.started(nowMs);
     this.inFlight += 1;
     this.sent += 1;
     if (entry.attempts > 0) this.retries += 1;
     entry.attempts += 1;
-    entry.exchange.attempt().then(
+    entry.request.attempt().then(
       (step) => this.#attempted(entry, stamp, step),
       (error: unknown) => this.#end()?.reject(error),
     );
@@ -283,7 +283,7 @@ export class Run<R extends NumberedRow, T> {
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
     const { pace } = this.#options;
     if (step.service !== 'throttled') {
-      pace.ended(stamp, step.service === 'unreachable' ? 'no-answer' : 'accepted', nowMs);
+      pace.ended(stamp, step.service === 'unreachable' ? 'no-response' : 'accepted', nowMs);
       return;
     }
     const { pausedUntilMs: before } = pace;

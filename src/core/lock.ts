@@ -96,7 +96,7 @@ export async function takeLock(
   const own = entryOf(thisHolder(host.processes));
   const broken: string[] = [];
   for (let waitedMs = 0; ; ) {
-    const release = () => giveBack(path, own);
+    const release = () => leave(path, own);
     const [other] = tryToEnter(path, own, breakLock === true ? broken : undefined, host);
     if (other === undefined) return { release, broken };
     release();
@@ -138,24 +138,24 @@ function tryToEnter(
   { clock, processes }: Pick<Host, 'clock' | 'processes'>,
 ): readonly Holder[] {
   try {
-    const said = { host: hostname(), since: new Date(clock.now()).toISOString() };
-    enter(path, own, JSON.stringify(said));
+    const facts = { host: hostname(), since: new Date(clock.now()).toISOString() };
+    enter(path, own, JSON.stringify(facts));
     return readdirSync(path).flatMap((entry) => {
       const holder = entry === own ? undefined : holderOf(entry);
       if (holder === undefined) return [];
       const isForeign = holder.domain !== thisDomain();
       if (!(isForeign ? broken !== undefined : isDead(holder, processes))) return [holder];
-      if (isForeign) broken?.push(nameOf(path, holder));
+      if (isForeign) broken?.push(describe(path, holder));
       remove(path, entry);
       return [];
     });
   } catch (error) {
-    giveBack(path, own);
+    leave(path, own);
     throw fileFailure(`cannot write ${path}`, error, 'nothing was changed');
   }
 }
 
-function enter(path: string, own: string, said: string): void {
+function enter(path: string, own: string, facts: string): void {
   for (let left = 100; ; left -= 1) {
     try {
       mkdirSync(path, { mode: 0o700 });
@@ -163,7 +163,7 @@ function enter(path: string, own: string, said: string): void {
       if (errnoCode(error) !== 'EEXIST') throw error;
     }
     try {
-      writeFileSync(join(path, own), said, { flag: 'wx', mode: 0o600 });
+      writeFileSync(join(path, own), facts, { flag: 'wx', mode: 0o600 });
       return;
     } catch (error) {
       // The last holder removed the directory in between.
@@ -173,7 +173,7 @@ function enter(path: string, own: string, said: string): void {
 }
 
 /** Removes the own entry, and the directory if it has no other. */
-function giveBack(path: string, own: string): void {
+function leave(path: string, own: string): void {
   remove(path, own);
   attempt(() => rmdirSync(path));
 }
@@ -184,7 +184,9 @@ function remove(path: string, entry: string): void {
 }
 
 function locked(path: string, holder: Holder, canBreak: boolean): Failure {
-  return new Failure('locked', `${path} is held by ${nameOf(path, holder)}`, { hint: hintFor(path, holder, canBreak) });
+  return new Failure('locked', `${path} is held by ${describe(path, holder)}`, {
+    hint: hintFor(path, holder, canBreak),
+  });
 }
 
 function hintFor(path: string, holder: Holder, canBreak: boolean): string {
@@ -194,15 +196,15 @@ function hintFor(path: string, holder: Holder, canBreak: boolean): string {
     : `if that host is permanently gone, remove ${join(path, entryOf(holder))}`;
 }
 
-function nameOf(path: string, holder: Holder): string {
-  const { host = 'another host', since = 'an unknown time' } = saidBy(path, holder);
+function describe(path: string, holder: Holder): string {
+  const { host = 'another host', since = 'an unknown time' } = readFacts(path, holder);
   return `process ${holder.pid} on ${host}, since ${since}`;
 }
 
-function saidBy(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {
+function readFacts(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {
   try {
-    const said: unknown = JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
-    const { host, since } = Object(said);
+    const facts: unknown = JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
+    const { host, since } = Object(facts);
     return typeof host === 'string' && typeof since === 'string' ? { host, since } : {};
   } catch {
     // Only the name of an entry counts; its content is for messages.

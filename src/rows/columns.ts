@@ -154,7 +154,7 @@ function parseCell(text: string, type: CellType, empty: RowsOptions['empty']): C
     case 'string':
       return { value: text };
     case 'number':
-      return number.test(text.trim()) ? { value: parseJson(text.trim()) } : isNo('a JSON number', text);
+      return number.test(text.trim()) ? { value: parseJson(text.trim()) } : invalid('a JSON number', text);
     case 'boolean':
       return boolean(text);
     case 'json':
@@ -175,7 +175,7 @@ const automatic = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+
 
 function boolean(text: string): CellValue {
   const word = text.trim().toLowerCase();
-  return word === 'true' || word === 'false' ? { value: word === 'true' } : isNo('true or false', text);
+  return word === 'true' || word === 'false' ? { value: word === 'true' } : invalid('true or false', text);
 }
 
 function json(text: string): CellValue {
@@ -183,11 +183,11 @@ function json(text: string): CellValue {
     return { value: parseJson(text) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return isNo('JSON', text);
+    return invalid('JSON', text);
   }
 }
 
-function isNo(what: string, text: string): CellValue {
+function invalid(what: string, text: string): CellValue {
   return { problem: `${quoted(text)} is not ${what}` };
 }
 

@@ -79,10 +79,10 @@ export class CsvSplitter {
     }
     this.#rest = part.slice(this.#at);
     if (this.#isTooLong) return { text: '', records };
-    const isGoingOn = start < 0;
-    this.#begun = isGoingOn ? before + part.slice(0, this.#at) : part.slice(start, this.#at);
+    const isContinued = start < 0;
+    this.#begun = isContinued ? before + part.slice(0, this.#at) : part.slice(start, this.#at);
     // Concatenated only when a record has ended, since a long one would be copied each time.
-    const text = isGoingOn ? '' : before + part.slice(textStart, start);
+    const text = isContinued ? '' : before + part.slice(textStart, start);
     return this.#begun.length > rowLengthMax ? this.#withBeginning(text, records) : { text, records };
   }
 

@@ -13,7 +13,7 @@ function failedPace(failures: number, nowMs = 1000, more: { maxWaitMs?: number }
 }
 
 function fail(pace: Pace, times: number, nowMs: number): void {
-  for (let left = times; left > 0; left -= 1) pace.ended(pace.started(nowMs - 1), 'no-answer', nowMs);
+  for (let left = times; left > 0; left -= 1) pace.ended(pace.started(nowMs - 1), 'no-response', nowMs);
 }
 
 describe('an outage', () => {
@@ -54,7 +54,7 @@ describe('an outage', () => {
       const probe = pace.started(nowMs);
       expect(pace.waitMs(nowMs)).toBe(Number.POSITIVE_INFINITY);
       nowMs += 100;
-      pace.ended(probe, 'no-answer', nowMs);
+      pace.ended(probe, 'no-response', nowMs);
       return waitMs / 1000;
     });
 
@@ -66,10 +66,10 @@ describe('an outage', () => {
     const late = [1, 2].map(() => pace.started(1000));
     fail(pace, 1, 1001);
     const probe = pace.started(6001);
-    for (const stamp of late) pace.ended(stamp, 'no-answer', 6002);
+    for (const stamp of late) pace.ended(stamp, 'no-response', 6002);
 
     expect(pace.waitMs(6002)).toBe(Number.POSITIVE_INFINITY);
-    pace.ended(probe, 'no-answer', 6003);
+    pace.ended(probe, 'no-response', 6003);
     expect(pace.waitMs(6003)).toBe(10_000);
   });
 
@@ -87,7 +87,7 @@ describe('an outage', () => {
     const before = pace.started(10);
     const failing = Array.from({ length: 8 }, (_, at) => pace.started(20 + at));
     const between = pace.started(30);
-    for (const stamp of failing) pace.ended(stamp, 'no-answer', 40);
+    for (const stamp of failing) pace.ended(stamp, 'no-response', 40);
     pace.ended(before, 'accepted', 2000);
     expect(pace.outage).toBe('probing');
     pace.ended(between, 'accepted', 3000);
@@ -106,14 +106,14 @@ describe('an outage', () => {
     const late = Array.from({ length: 8 }, () => pace.started(1000));
     fail(pace, 1, 1001);
     pace.ended(pace.started(6001), 'accepted', 6002);
-    for (const stamp of late) pace.ended(stamp, 'no-answer', 7000);
+    for (const stamp of late) pace.ended(stamp, 'no-response', 7000);
 
     expect(pace.outage).toBe('none');
   });
 
   test('starts its probes from 5 s again the next time', () => {
     const pace = failedPace(8);
-    pace.ended(pace.started(6000), 'no-answer', 6000);
+    pace.ended(pace.started(6000), 'no-response', 6000);
     pace.ended(pace.started(16_000), 'accepted', 16_000);
     fail(pace, 8, 17_000);
 

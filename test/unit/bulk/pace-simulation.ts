@@ -144,8 +144,8 @@ class Run {
   #end({ atMs, stamp, reply: { isLost, retryAfterMs } }: UnderWay): void {
     pop(this.#heap);
     this.#nowMs = Math.max(this.#nowMs, atMs);
-    const end = isLost === true ? 'no-answer' : retryAfterMs === undefined ? 'accepted' : 'throttled';
-    const list = { 'no-answer': this.#losses, accepted: this.#ends, throttled: this.#throttles }[end];
+    const end = isLost === true ? 'no-response' : retryAfterMs === undefined ? 'accepted' : 'throttled';
+    const list = { 'no-response': this.#losses, accepted: this.#ends, throttled: this.#throttles }[end];
     list.push(this.#nowMs);
     if (this.#options.fixed !== undefined) return;
     const askedMs =
