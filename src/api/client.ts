@@ -168,14 +168,14 @@ interface Shared {
   readonly options: ClientOptions;
 }
 
-async function outcomeOfAll<T>(asking: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<T> {
+async function outcomeOfAll<T>(attempts: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<T> {
   signal.throwIfAborted();
   for (let left = retries; ; left -= 1) {
-    const step = await asking.attempt(left > 0);
+    const step = await attempts.attempt(left > 0);
     if (step.isDone) return step.value;
     if (step.waitMs === undefined) throw step.failure();
     await clock.sleep(step.waitMs, signal).catch((reason: unknown) => {
-      throw asking.isInDoubt ? step.failure() : reason;
+      throw attempts.isInDoubt ? step.failure() : reason;
     });
   }
 }
@@ -196,7 +196,7 @@ interface Wait {
 }
 
 class Attempts<T> implements RequestAttempts<T> {
-  readonly #question: Operation<T>;
+  readonly #operation: Operation<T>;
   readonly #shared: Shared;
   readonly #method: Method;
   #number = 0;
@@ -207,7 +207,7 @@ class Attempts<T> implements RequestAttempts<T> {
   #doubt: Omit<Doubt, 'times'> | undefined;
 
   constructor(operation: Operation<T>, shared: Shared) {
-    this.#question = operation;
+    this.#operation = operation;
     this.#shared = shared;
     this.#method = operation.request.method;
     if (operation.sentMsAgo !== undefined) this.#doubt = before;
@@ -222,7 +222,7 @@ class Attempts<T> implements RequestAttempts<T> {
     if (this.#number === 0 && this.#hasKey) this.#firstSent = this.#times(startedAtMs);
     if (this.#isKeyOld(0)) return Promise.resolve(this.#heldBack());
     // Not an async function, which costs a promise more per request.
-    return this.#shared.send(this.#question.request, this.#isFresh).then((sent) => {
+    return this.#shared.send(this.#operation.request, this.#isFresh).then((sent) => {
       const tookMs = this.#shared.options.clock.monotonicMs() - startedAtMs;
       this.#number += 1;
       if (isUncompressed(sent)) return this.#ended(sent, tookMs, mayRepeat);
@@ -246,14 +246,14 @@ class Attempts<T> implements RequestAttempts<T> {
     if (isDoubtful(this.#method, ended.outcome)) this.#doubt = ended;
     const wait: Wait = mayRepeat ? this.#waitAfter(ended) : {};
     await this.#report(ended, tookMs, wait.ms);
-    const told = { outcome: ended.outcome, service: toServiceSignal(ended.attempt), tookMs };
+    const info = { outcome: ended.outcome, service: toServiceSignal(ended.attempt), tookMs };
     const proven = await this.#prove(ended, wasInDoubt);
-    if (proven) return { isDone: true, value: proven.value, ...told };
+    if (proven) return { isDone: true, value: proven.value, ...info };
     const { attempt, unusable, isForeign } = ended;
     const scope =
       wait.tooLongMs === undefined ? toFailureScope(this.#method, attempt, unusable !== undefined, isForeign) : 'run';
     const failure = () => this.#failure(ended, wait.tooLongMs);
-    return { isDone: false, waitMs: wait.ms, isRetryAfter: wait.isRetryAfter === true, scope, failure, ...told };
+    return { isDone: false, waitMs: wait.ms, isRetryAfter: wait.isRetryAfter === true, scope, failure, ...info };
   }
 
   #judge(attempt: Attempt): Judged | { readonly value: T } {
@@ -262,7 +262,7 @@ class Attempts<T> implements RequestAttempts<T> {
     const { response } = attempt;
     if (response.unreadable !== undefined) return { attempt, outcome: 'unknown', unusable: response.unreadable };
     try {
-      return { value: this.#question.read(response) };
+      return { value: this.#operation.read(response) };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       const isForeign = error instanceof ForeignResponse;
@@ -289,13 +289,13 @@ class Attempts<T> implements RequestAttempts<T> {
   }
 
   get #hasKey(): boolean {
-    return this.#method === 'POST' && 'idempotency-key' in this.#question.request.headers;
+    return this.#method === 'POST' && 'idempotency-key' in this.#operation.request.headers;
   }
 
   /** Whether the service may have forgotten the key of a create in doubt by then (keys-3). */
   #isKeyOld(waitMs: number): boolean {
     if (!this.isInDoubt || !this.#hasKey) return false;
-    const { sentMsAgo = 0 } = this.#question;
+    const { sentMsAgo = 0 } = this.#operation;
     const times = this.#number === 0 ? this.#firstSent : this.#times(this.#shared.options.clock.monotonicMs());
     const ages = times.map((ms = 0, at) => ms - (this.#firstSent[at] ?? ms));
     return sentMsAgo + Math.max(...ages) + waitMs > keyWindowMs;
@@ -304,13 +304,13 @@ class Attempts<T> implements RequestAttempts<T> {
   /** The result in place of an attempt that would be too late for the key. */
   #heldBack(): NotDone {
     const failure = () => this.#failure({ ...before, outcome: 'unknown' });
-    const told = { outcome: 'unknown', service: 'ok', tookMs: 0 } as const;
-    return { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row', failure, ...told };
+    const info = { outcome: 'unknown', service: 'ok', tookMs: 0 } as const;
+    return { isDone: false, waitMs: undefined, isRetryAfter: false, scope: 'row', failure, ...info };
   }
 
   #mayRepeat({ attempt, outcome, unusable, isForeign }: Judged): boolean {
     const { response } = attempt;
-    const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#question.request.headers;
+    const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#operation.request.headers;
     // The first attempt is still in progress (the Idempotency-Key draft, section 2.6).
     if (response?.status === 409 && isKeyHonored && this.isInDoubt) return true;
     if (unusable !== undefined && response && !isForeign && isFinal(this.#method, response)) return false;
@@ -319,10 +319,10 @@ class Attempts<T> implements RequestAttempts<T> {
 
   /** What a later response, or one read, proves about a write in doubt. */
   async #prove({ attempt }: Judged, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
-    const { read } = this.#question;
+    const { read } = this.#operation;
     const head = attempt.response ?? attempt.head;
     if (!this.isInDoubt || head === undefined) return undefined;
-    const proof = this.#question.check?.();
+    const proof = this.#operation.check?.();
     if (this.#method === 'DELETE' && wasInDoubt && saysGone(head)) return { value: read(nothing) };
     const look = proof?.findRead(head, this.#shared.address);
     if (!proof || !look) return undefined;
@@ -341,21 +341,21 @@ class Attempts<T> implements RequestAttempts<T> {
 
   #failure({ attempt, outcome, unusable }: Judged, tooLongMs?: number): unknown {
     const { address, hide, options } = this.#shared;
-    const asked = { ...this.#question.purpose(), address, method: this.#method, hide };
+    const request = { ...this.#operation.purpose(), address, method: this.#method, hide };
     const times = this.#number;
-    if (this.#doubt) return inDoubt(asked, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
+    if (this.#doubt) return inDoubt(request, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
     if (attempt.error?.kind === 'stopped') return options.signal.reason;
     if (tooLongMs !== undefined && attempt.response) {
-      return tooLongToWait(asked, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
+      return tooLongToWait(request, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
     }
-    if (unusable !== undefined && attempt.response) return unusableResponse(asked, attempt.response, unusable);
-    return toFailure(asked, attempt, outcome, times);
+    if (unusable !== undefined && attempt.response) return unusableResponse(request, attempt.response, unusable);
+    return toFailure(request, attempt, outcome, times);
   }
 
   async #report({ attempt, outcome }: Judged, tookMs: number, waitMs: number | undefined): Promise<void> {
     const { options } = this.#shared;
     const numbers = { number: this.#number, numberMax: options.retries + 1 };
-    const report = { request: this.#question.request, attempt, outcome, tookMs, waitMs, ...numbers };
+    const report = { request: this.#operation.request, attempt, outcome, tookMs, waitMs, ...numbers };
     // A trace that cannot be written does not change the result.
     await options.onAttempt?.(report).catch(() => {});
   }

@@ -211,16 +211,21 @@ function stepSender(
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
-      const question = questionOf(step, state, rowKey ?? undefined, given);
-      const exchange = client.startAttempts(sentMsAgo === undefined ? question : { ...question, sentMsAgo });
-      if (step.action !== 'delete') return exchange;
-      return { attempt: async () => doneIfMissing(await exchange.attempt(), { id: step.id }) };
+      const operation = operationOf(step, state, rowKey ?? undefined, given);
+      const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
+      if (step.action !== 'delete') return attempts;
+      return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };
     },
     toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
   };
 }
 
-function questionOf(step: Step, { site, list }: ListRef, key: string | undefined, given: IdSet): Operation<SentResult> {
+function operationOf(
+  step: Step,
+  { site, list }: ListRef,
+  key: string | undefined,
+  given: IdSet,
+): Operation<SentResult> {
   switch (step.action) {
     case 'create':
       return createOperation({ site, list }, step.fields, key, given);

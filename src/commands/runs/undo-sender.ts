@@ -80,8 +80,8 @@ class Removal {
 
   #startDeletion(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
     const { client, list } = this.#options;
-    const question = deleteById({ ...list, id: this.#row.id }, ifMatch);
-    return client.startAttempts({ ...question, sentMsAgo: this.#sentMsAgo });
+    const operation = deleteById({ ...list, id: this.#row.id }, ifMatch);
+    return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 
   #read(): Promise<AttemptResult<Item>> {
