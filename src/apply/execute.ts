@@ -1,19 +1,18 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
-import type { Client, Operation } from '../api/client.ts';
-import { createOperation, updateOperation } from '../api/items.ts';
+import type { Client } from '../api/client.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import type { Sender, Task } from '../bulk/outcome.ts';
 import { openRejectsFile, type Summary } from '../bulk/outputs.ts';
-import { deleteById, doneIfMissing, type KnownResults, type RunPlan, type SentResult } from '../bulk/plan.ts';
+import { doneIfMissing, type KnownResults, type RunPlan, type SentResult, toOperation } from '../bulk/plan.ts';
 import { type RunRecording, startSession } from '../bulk/record.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { newRunId } from '../bulk/runs.ts';
 import { sendRows } from '../bulk/send.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { type Fields, type ListRef, strongTag } from '../core/item.ts';
+import { type Fields, strongTag } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
@@ -211,29 +210,13 @@ function stepSender(
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
-      const operation = operationOf(step, state, rowKey ?? undefined, given);
+      const operation = toOperation(step, step.action, state, rowKey ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (step.action !== 'delete') return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };
     },
     toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? strongTag(value.etag) : undefined }),
   };
-}
-
-function operationOf(
-  step: Step,
-  { site, list }: ListRef,
-  key: string | undefined,
-  given: IdSet,
-): Operation<SentResult> {
-  switch (step.action) {
-    case 'create':
-      return createOperation({ site, list }, step.fields, key, given);
-    case 'update':
-      return updateOperation({ site, list, id: step.id }, step.fields, step.etag);
-    case 'delete':
-      return deleteById({ site, list, id: step.id }, step.etag);
-  }
 }
 
 /** A step that failed, as JSONL; the next apply plans it again. */

@@ -78,12 +78,12 @@ export function isMissing(step: AttemptResult<unknown>): boolean {
 /** The item, or the id of a deleted one. */
 export type SentResult = Item | DeletedItem;
 
-/** A row of a file; only good ones are sent. */
-type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>>;
+/** A row of a file, of which only good ones are sent, or a step of a plan, with the entity tag that its item must have. */
+type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>> & { readonly etag?: string | undefined };
 
 /** Makes the request of a row; `given` takes the id of a created item. */
 export function toOperation(
-  { id = '', fields = {} }: SentRow,
+  { id = '', fields = {}, etag }: SentRow,
   action: RowAction,
   { site, list }: ListRef,
   key: string | undefined,
@@ -95,9 +95,9 @@ export function toOperation(
     case 'get':
       return getOperation({ site, list, id });
     case 'update':
-      return updateOperation({ site, list, id }, fields);
+      return updateOperation({ site, list, id }, fields, etag);
     case 'delete':
-      return deleteById({ site, list, id });
+      return deleteById({ site, list, id }, etag);
   }
 }
 
