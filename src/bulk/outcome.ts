@@ -56,30 +56,31 @@ export interface RunContext {
   readonly triesMax: number;
 }
 
-/** What follows a failed attempt. */
-export interface RetryDecision {
-  /** `left` stays as it was, remaining. */
-  readonly row: 'retry' | 'in-doubt' | 'failed' | 'left';
-  /** Why the whole run stops, if it does. */
-  readonly stopReason?: unknown;
-  readonly counts: boolean;
-}
-
 /**
  * Decides what follows a failed attempt, for its row and for the run (docs/decisions.md, bulk-5, retries-5).
  *
  * A failure that affects every row stops the run and is not counted as the row's. Neither is a throttle, nor a request
  * that could not be sent after the service had responded before: outages are judged over all rows. Before the first
  * response it is as for a single item: the first row that runs out of retries ends the run.
+ *
+ * @returns what happens to the row, of which `left` stays as it was; whether the attempt counts against `retries`; and why
+ *   the whole run stops, if it does
  */
-export function decideRetry(step: NotDone, run: RunContext): RetryDecision {
+export function decideRetry(
+  step: NotDone,
+  run: RunContext,
+): {
+  readonly row: 'retry' | 'in-doubt' | 'failed' | 'left';
+  readonly counts: boolean;
+  readonly stopReason?: unknown;
+} {
   const affectsAll = step.scope === 'run' || (step.scope === 'run-until-first-success' && !run.hasDone);
   if (affectsAll) return ended(step, 'left', { stopReason: step.failure() });
   const counts = countsAgainst(step, run);
   const mayRepeat = step.waitMs !== undefined && (!counts || run.tries + 1 <= run.triesMax);
-  if (mayRepeat) return run.isStopping ? ended(step, 'left', {}) : { row: 'retry', counts };
+  if (mayRepeat) return run.isStopping ? ended(step, 'left') : { row: 'retry', counts };
   if (step.service === 'unreachable' && !run.hasResponded) return ended(step, 'left', { stopReason: step.failure() });
-  return ended(step, run.isStopping && step.service === 'unreachable' ? 'left' : 'failed', {});
+  return ended(step, run.isStopping && step.service === 'unreachable' ? 'left' : 'failed');
 }
 
 function countsAgainst({ service, outcome }: NotDone, { hasResponded, isOutage }: RunContext): boolean {
@@ -88,7 +89,11 @@ function countsAgainst({ service, outcome }: NotDone, { hasResponded, isOutage }
 }
 
 /** Ends the row; in doubt if the request may have taken effect. */
-function ended(step: NotDone, otherwise: 'left' | 'failed', more: Pick<RetryDecision, 'stopReason'>): RetryDecision {
+function ended(
+  step: NotDone,
+  otherwise: 'left' | 'failed',
+  more: { readonly stopReason?: unknown } = {},
+): ReturnType<typeof decideRetry> {
   const failure = step.failure();
   if (!(failure instanceof Failure)) return { row: 'left', counts: true, ...more };
   return { row: failure.kind === 'in-doubt' ? 'in-doubt' : otherwise, counts: true, ...more };

@@ -215,19 +215,20 @@ export interface Progress {
   end(): void;
 }
 
-/** The sources of the progress of a run. */
-export interface Watched {
-  readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
-  readonly pace: Pace;
-  readonly report: RunResults['settled'];
-  readonly toDo: number;
-}
-
 const lineMs = 10_000;
 const estimateAfterMs = 1000;
 
 /** Starts to show the progress of a run. */
-export function openProgress(watched: Watched, session: Session): Progress {
+export function openProgress(
+  watched: {
+    readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
+    readonly pace: Pace;
+    readonly report: RunResults['settled'];
+    /** The rows of this session. */
+    readonly toDo: number;
+  },
+  session: Session,
+): Progress {
   const { clock } = session.host;
   if (session.messages.isQuiet || session.messages.isJsonWanted) return nothingShown;
   const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
@@ -239,7 +240,7 @@ export function openProgress(watched: Watched, session: Session): Progress {
 
 const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
-function shownOf({ running, pace, report, toDo }: Watched, nowMs: number): RunProgressShown {
+function shownOf({ running, pace, report, toDo }: Parameters<typeof openProgress>[0], nowMs: number): RunProgressShown {
   const { settled, failed, inDoubt } = report;
   const { elapsedMs } = running;
   const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);

@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { isAbsolute } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errnoCode, Stopped, type StopSignal, stopSignals } from './errors.ts';
-import { lazily, type Output, outputTo, type ProcessOutput, type StdinKind, stdinKind } from './streams.ts';
+import { lazily, type Output, outputTo, type ProcessOutput, stdinKind } from './streams.ts';
 
 export type { Output } from './streams.ts';
 
@@ -24,7 +24,7 @@ export interface Clock {
 export interface Input {
   readonly isTTY: boolean;
   /** Undefined for a pipe, a terminal or a device. */
-  readonly kind?: StdinKind | undefined;
+  readonly kind?: ReturnType<typeof stdinKind>;
   readonly stream: Readable;
 }
 

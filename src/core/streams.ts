@@ -3,8 +3,6 @@ import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { errnoCode, fileFailure } from './errors.ts';
 
-export type StdinKind = 'file' | 'directory' | 'closed';
-
 export interface Output {
   readonly isTTY: boolean;
   /** The size of the terminal; undefined without one. */
@@ -89,7 +87,7 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
 const pipeBytes = 4096;
 
 /** The kind of stdin, which Node's stream does not show: it is empty for a directory and for a closed descriptor. */
-export function stdinKind(): StdinKind | undefined {
+export function stdinKind(): 'file' | 'directory' | 'closed' | undefined {
   try {
     const status = fstatSync(0);
     if (status.isFile()) return 'file';

@@ -194,8 +194,6 @@ export interface OutputFile {
   close(): Promise<void>;
 }
 
-type StreamHost = Pick<Host, 'cwd' | 'clock' | 'signal' | 'forceStop' | 'stdout' | 'stderr'>;
-
 /**
  * Opens a file for writing, or checks that it can be replaced; `-`, `/dev/stdout`, `/dev/stderr` and other descriptors
  * are written to. Waits until a named pipe has a reader.
@@ -204,7 +202,7 @@ type StreamHost = Pick<Host, 'cwd' | 'clock' | 'signal' | 'forceStop' | 'stdout'
  * @throws {Failure} usage; local-file
  * @throws {Stopped}
  */
-export async function openOutput(typed: string, flag: string, host: StreamHost): Promise<OutputFile> {
+export async function openOutput(typed: string, flag: string, host: Host): Promise<OutputFile> {
   if (typed === '') throw new Failure('usage', `invalid ${flag} "": expected a file`, { hint: 'nothing was sent' });
   const descriptor = descriptorNamed(typed, host);
   if (descriptor === 1) return throughOutput(host.stdout);
@@ -260,7 +258,7 @@ function isReplaced(path: string): boolean {
   }
 }
 
-async function openStream(typed: string, path: string, { signal }: StreamHost): Promise<FileHandle> {
+async function openStream(typed: string, path: string, { signal }: Host): Promise<FileHandle> {
   try {
     // Opening a named pipe blocks until it has a reader, so not on this thread.
     return await untilStopped(open(path, 'w'), signal);
@@ -279,7 +277,7 @@ function throughOutput(output: Output): OutputFile {
   };
 }
 
-function throughDescriptor(name: string, descriptor: number, host: StreamHost): OutputFile {
+function throughDescriptor(name: string, descriptor: number, host: Host): OutputFile {
   return {
     write: async (pieces) => {
       try {
@@ -297,7 +295,7 @@ function throughDescriptor(name: string, descriptor: number, host: StreamHost): 
 const fullPipeMs = 20;
 
 /** Does not block this thread, and ends at the second stop signal: the reader of a pipe may have stopped reading. */
-async function writeAll(descriptor: number, bytes: Uint8Array, { clock, forceStop }: StreamHost): Promise<void> {
+async function writeAll(descriptor: number, bytes: Uint8Array, { clock, forceStop }: Host): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const taken = await untilStopped(writeOnce(descriptor, bytes, at), forceStop);
     if (taken === 0) await clock.sleep(fullPipeMs, forceStop);
