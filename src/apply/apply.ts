@@ -104,7 +104,6 @@ function isOnlyPlanned({ dryRun, out }: ApplyFlags): boolean {
   return dryRun === true || out !== undefined;
 }
 
-/** @throws {Failure} usage */
 function checkFlags(flags: ApplyFlags, { output }: Session): void {
   const isOnlyShown = isOnlyPlanned(flags);
   if (flags.detailedExitcode && !isOnlyShown) {
@@ -181,7 +180,6 @@ function createState({ named, flags, saved }: ApplyOptions, session: Session): S
   });
 }
 
-/** @throws {Failure} usage, for --init with an existing state; as `checkTarget` */
 function checkKnown(state: State, { named, flags }: ApplyOptions): void {
   checkTarget(state, named.statePath, named.target, named.manifest.key);
   if (!flags.init) return;
@@ -268,7 +266,6 @@ async function drawPlan(
   );
 }
 
-/** @throws {Failure} usage, if the plan is too large for a format or a query that needs all of it */
 async function printPlanFile(plan: PlanFile, { output, host }: Session): Promise<void> {
   const format = output.format(false);
   if (format === 'none') return;
@@ -308,8 +305,6 @@ function countManaged({ items }: State): number {
 /**
  * Whether deletes must be confirmed by typing their number, also with --yes: more than 10, and more than half of the
  * managed items, without --max-delete.
- *
- * @throws {Failure} usage, for more than --max-delete allows
  */
 function needsTypedConfirmation({ count, managed }: Deletes, max: number | undefined): boolean {
   checkMaxDelete(count, max);

@@ -58,7 +58,6 @@ interface ManifestHead {
   readonly key?: string | undefined;
 }
 
-/** @throws {Failure} usage, with line and column */
 function parseYamlManifest(text: string, name: string): ManifestDocument {
   try {
     const { value, placeOf } = readYaml(text);
@@ -80,11 +79,7 @@ function parseYamlManifest(text: string, name: string): ManifestDocument {
   }
 }
 
-/**
- * Parses a JSON object. Its items are parsed one by one, since there may be a hundred thousand.
- *
- * @throws {Failure} usage, with line and column; an invalid item is an invalid row instead
- */
+/** Parses a JSON object. Its items are parsed one by one, since there may be a hundred thousand. */
 function parseJsonManifest(text: string, name: string): ManifestDocument {
   try {
     const rows: RawRow[] = [];
@@ -132,7 +127,6 @@ function lineCounter(text: string): (offset: number) => { readonly line: number;
   };
 }
 
-/** @throws {Failure} usage */
 function readHead(member: string, read: () => JsonValue, where: string): ManifestHead {
   switch (member) {
     case 'items':

@@ -66,7 +66,6 @@ async function readRequest(name: string, path: string, flags: ApiFlags, session:
   return { ...request, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** @throws {Failure} usage */
 function parseMethod(text: string): Method {
   const method = methods.find((each) => each === text.toUpperCase());
   if (method !== undefined) return method;
@@ -77,7 +76,6 @@ function parseMethod(text: string): Method {
  * Parses a path relative to the base URL, with its query; escapes in it stay as they are.
  *
  * @returns the path in ASCII, with `/` at its start
- * @throws {Failure} usage
  */
 function parsePath(text: string): string {
   const reason = pathProblem(text);
@@ -119,7 +117,6 @@ const reserved =
  * Parses headers of the form `Name: value`.
  *
  * @returns the values by lower-case name
- * @throws {Failure} usage
  */
 function parseHeaders(texts: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};

@@ -194,11 +194,7 @@ function logout(session: Session): Promise<void> {
   });
 }
 
-/**
- * Finds the token that a request would be sent with, and where to; undefined for the built-in service.
- *
- * @throws {Failure} credentials, without a token; as `findToken`
- */
+/** Finds the token that a request would be sent with, and where to; undefined for the built-in service. */
 async function currentToken({
   settings: { sources },
   host,

@@ -9,7 +9,7 @@ import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
 import { dryRunFormats, formatMeanings, outputFormats } from '../output/view.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
-import { openUserSettings } from '../settings/read-settings.ts';
+import { UserSettings } from '../settings/read-settings.ts';
 
 const bashScript = `# listctl in bash. In ~/.bashrc: source <(listctl completion bash)
 _listctl() {
@@ -257,7 +257,7 @@ function formats(isDryRun: boolean): readonly Candidate[] {
 
 function profiles(host: Host): readonly Candidate[] {
   try {
-    const { byName, current } = openUserSettings(host).profiles();
+    const { byName, current } = new UserSettings(host).profiles();
     return [...byName].map(([value, { baseUrl = '' }]) => ({
       value,
       description: `${baseUrl}${value === current ? ' (in use)' : ''}`.trim(),

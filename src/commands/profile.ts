@@ -81,7 +81,6 @@ export function putProfile(
   return findProfile(draft, name);
 }
 
-/** @throws {Failure} usage, if it does not exist */
 function findProfile({ profiles, current }: SettingsDraft, name: string): ShownProfile {
   const profile = profiles.get(name);
   if (profile === undefined) {
@@ -120,7 +119,6 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
   return Object.fromEntries(values);
 }
 
-/** @throws {Failure} usage, for an unknown setting */
 function parseUnset(name: string): string {
   const key = keyOf(`--${name}`);
   if (keys.includes(key)) return key;

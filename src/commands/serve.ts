@@ -75,7 +75,6 @@ export const setUpServe: SetUp = (command, context) => {
   });
 };
 
-/** @throws {Failure} usage; as `readTextFile` for the file of the token */
 async function readOptions(flags: ServeFlags, world: Host): Promise<ServeOptions> {
   const host = (flags.host ?? '127.0.0.1').toLowerCase();
   if (host === '') throw new Failure('usage', 'invalid --host "": expected an address such as 127.0.0.1');

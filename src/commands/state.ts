@@ -41,7 +41,6 @@ function addLockOptions(command: Command): void {
  *
  * @param edit returns the new state, or the same one for no change
  * @param mayCreate whether a missing state is an empty one
- * @throws {Failure} usage, without a state; locked; local-file; as `edit`
  */
 async function editState(
   name: string,
@@ -66,11 +65,7 @@ function noState({ statePath }: OpenManifest): Failure {
   });
 }
 
-/**
- * Parses `KEY=ID`; the last `=` divides, since keys may contain it.
- *
- * @throws {Failure} usage
- */
+/** Parses `KEY=ID`; the last `=` divides, since keys may contain it. */
 function parseKeyAndId(text: string): { readonly key: string; readonly id: string } {
   const at = text.lastIndexOf('=');
   if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };

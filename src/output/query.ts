@@ -54,7 +54,6 @@ function toQueryValue(value: JsonValue): QueryValue {
   return toObject(Object.entries(value).map(([name, member]) => [name, toQueryValue(member)]));
 }
 
-/** @throws {Error} for a number that JSON cannot represent */
 function toJson(value: QueryValue | undefined): JsonValue {
   if (typeof value === 'symbol') return new NumberToken(value.description ?? '0');
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('the result is too large for a number');
@@ -213,7 +212,6 @@ const options = { enable_legacy_literals: true };
 /** The maximum depth, since evaluation is recursive; `a.b.c` nests as `((a).b).c`. */
 const depthMax = 1_000;
 
-/** @throws {Failure} usage */
 function parse(text: string): Node {
   checkQuotes(text);
   const tree = attempt(text);

@@ -26,11 +26,7 @@ const longestId = String(Number.MAX_SAFE_INTEGER);
 /** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * Parses the body of a create or an update.
- *
- * @throws {Refusal} 413, 415, or 400 if it is not `{"fields": {…}}`
- */
+/** Parses the body of a create or an update. */
 function parseFields(request: ServiceRequest): Fields {
   if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
   const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
@@ -50,11 +46,7 @@ function changedFields(fields: Fields, changes: Fields): Fields {
   return objectFrom([...changed, ...added].filter(([name]) => ownField(changes, name) !== null));
 }
 
-/**
- * Formats fields for the store.
- *
- * @throws {Refusal} 413, if a response with them would be too large for its reader
- */
+/** Formats fields for the store. */
 function storedFields(fields: Fields): string {
   const text = printJson(fields);
   const body = itemBody(longestId, text);
@@ -92,7 +84,6 @@ const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
  * Checks `If-Match` (RFC 9110, section 13.1.1).
  *
  * @param etag the strong tag of the item
- * @throws {Refusal} 412 for other tags, or a weak one; 400 for an invalid header
  */
 function checkIfMatch(request: ServiceRequest, etag: string): void {
   const header = request.headers['if-match'];
@@ -149,7 +140,6 @@ interface Target {
  * Parses the path of a request.
  *
  * @param address path and query
- * @throws {Refusal} 404 for an unknown path; 400 for an invalid id or a query
  */
 function parseTarget(address: string): Target {
   const [path = '', ...query] = address.split('?');

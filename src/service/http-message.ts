@@ -22,8 +22,6 @@ function hasBody({ headers }: IncomingMessage): boolean {
  * Reads the body of a request.
  *
  * @param begin called before the body is read
- * @throws {Refusal} 413, as soon as it is over 8 MiB
- * @throws {ClientDisconnected}
  */
 function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {

@@ -40,8 +40,6 @@ const noPage = 0xffff_ffff_ffff_ffffn;
 /**
  * Refuses a directory with which LMDB would crash: without space for a new store, or with a truncated or foreign data
  * file.
- *
- * @throws {Error}
  */
 function refuseUnusableFiles(directory: string): void {
   accessSync(directory, fsConstants.R_OK | fsConstants.W_OK | fsConstants.X_OK);

@@ -258,52 +258,53 @@ export interface SettingsFiles {
   readonly credentials: string;
 }
 
-/** The settings of a user; files are read when they are needed. */
-export interface UserSettings {
-  /** Undefined without a home directory. */
-  readonly files: SettingsFiles | undefined;
-  /** @throws {Failure} local-file */
-  profiles(): Profiles;
-  /** @throws {Failure} local-file */
-  credentials(): ReadonlyMap<string, Credential>;
-  /** Whether others can read the tokens, once they were read. */
-  areCredentialsLoose(): boolean;
-  /** Whether others can write the profiles, once they were read. */
-  areProfilesOpen(): boolean;
-}
-
-/** Opens the settings of the user who runs listctl. */
-export function openUserSettings(host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'uid'>): UserSettings {
-  const { uid } = host;
+/** Finds the settings of the user who runs listctl; undefined without a home directory. */
+export function findSettingsFiles(host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): SettingsFiles | undefined {
   const directory = findConfigDirectory(host);
-  const files = directory === undefined ? undefined : settingsFilesIn(directory);
-  let profiles: Profiles | undefined;
-  let areProfilesOpen = false;
-  let credentials: { readonly tokens: ReadonlyMap<string, Credential>; readonly isLoose: boolean } | undefined;
-  const readCredentials = () => {
-    const stored = files && readStoredFile(files.credentials, { uid, isSecret: true });
-    if (!files || !stored) return { tokens: new Map<string, never>(), isLoose: false };
-    return { tokens: credentialsFrom(stored.content, files.credentials), isLoose: stored.isLoose };
-  };
-  return {
-    files,
-    profiles: () => {
-      if (profiles !== undefined) return profiles;
-      const stored = files && readStoredFile(files.config, { uid, isSecret: false });
-      areProfilesOpen = stored?.isWritableByOthers ?? false;
-      profiles =
-        files && stored ? profilesFrom(stored.content, files.config) : { current: undefined, byName: new Map() };
-      return profiles;
-    },
-    credentials: () => {
-      credentials ??= readCredentials();
-      return credentials.tokens;
-    },
-    areCredentialsLoose: () => credentials?.isLoose ?? false,
-    areProfilesOpen: () => areProfilesOpen,
-  };
+  if (directory === undefined) return undefined;
+  return { directory, config: join(directory, 'config.json'), credentials: join(directory, 'credentials.json') };
 }
 
-function settingsFilesIn(directory: string): SettingsFiles {
-  return { directory, config: join(directory, 'config.json'), credentials: join(directory, 'credentials.json') };
+/** The settings of the user who runs listctl; files are read when they are needed. */
+export class UserSettings {
+  readonly files: SettingsFiles | undefined;
+  /** Whether others can read the tokens, once they were read. */
+  areCredentialsLoose = false;
+  /** Whether others can write the profiles, once they were read. */
+  areProfilesOpen = false;
+  readonly #uid: number | undefined;
+  #profiles: Profiles | undefined;
+  #credentials: ReadonlyMap<string, Credential> | undefined;
+
+  constructor(host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'uid'>) {
+    this.files = findSettingsFiles(host);
+    this.#uid = host.uid;
+  }
+
+  /** @throws {Failure} local-file */
+  profiles(): Profiles {
+    this.#profiles ??= this.#readProfiles() ?? { current: undefined, byName: new Map() };
+    return this.#profiles;
+  }
+
+  /** @throws {Failure} local-file */
+  credentials(): ReadonlyMap<string, Credential> {
+    this.#credentials ??= this.#readCredentials() ?? new Map();
+    return this.#credentials;
+  }
+
+  #readProfiles(): Profiles | undefined {
+    const stored = this.files && readStoredFile(this.files.config, { uid: this.#uid, isSecret: false });
+    if (!this.files || !stored) return undefined;
+    this.areProfilesOpen = stored.isWritableByOthers;
+    return profilesFrom(stored.content, this.files.config);
+  }
+
+  #readCredentials(): ReadonlyMap<string, Credential> | undefined {
+    const stored = this.files && readStoredFile(this.files.credentials, { uid: this.#uid, isSecret: true });
+    if (!this.files || !stored) return undefined;
+    const credentials = credentialsFrom(stored.content, this.files.credentials);
+    this.areCredentialsLoose = stored.isLoose;
+    return credentials;
+  }
 }

@@ -7,10 +7,9 @@ import {
   isDenied,
   nameShown,
   noSuchProfile,
-  openUserSettings,
   type Profile,
   readStoredFile,
-  type UserSettings,
+  UserSettings,
   writableByOthers,
 } from './read-settings.ts';
 import { addressSetting, type FlagTexts, findValue, type Layer, originOf, type SettingSources } from './setting.ts';
@@ -102,7 +101,7 @@ export function openSources(
   mayCreateProfile = false,
 ): Sources {
   const { env } = host;
-  const user = openUserSettings(host);
+  const user = new UserSettings(host);
   let chosen: { readonly profile: ChosenProfile | undefined; readonly denied?: Error } | undefined;
   let project: { readonly layer: Layer | undefined } | undefined;
   const choose = () => {

@@ -84,7 +84,7 @@ async function profileToken(
       throw otherOrigin(`the token of profile ${name} was stored for ${stored.origin}`, address);
     }
     const token = checkToken(stored.token, `profile ${name} (auth login)`);
-    if (!sources.user.areCredentialsLoose()) return token;
+    if (!sources.user.areCredentialsLoose) return token;
     const file = sources.user.files?.credentials;
     return { ...token, warning: `${file} can be read by others; its mode becomes 0600 when it is next written` };
   }
@@ -95,7 +95,7 @@ async function profileToken(
     throw otherOrigin(`the token-command of profile ${name} is for the URL of that profile`, address);
   }
   const { files } = sources.user;
-  if (files !== undefined && sources.user.areProfilesOpen()) {
+  if (files !== undefined && sources.user.areProfilesOpen) {
     throw writableByOthers(files.config, `the token-command of profile ${name} is not run`);
   }
   const source = `profile ${name} (token-command)`;

@@ -10,8 +10,8 @@ import { fileIo, replaceWhole } from '../core/write-file.ts';
 import {
   type Credential,
   credentialsFrom,
+  findSettingsFiles,
   isStoredObject,
-  openUserSettings,
   profilesFrom,
   readStoredFile,
   resolved,
@@ -44,7 +44,6 @@ function writeConfFile(file: string, content: Readonly<Record<string, unknown>>,
  * Replaces a settings file, with mode 0600. The caller holds the lock and has checked the current content.
  *
  * @param keepBackup whether the previous version is kept; of secrets there is one copy
- * @throws {Failure} local-file, if it cannot be written, and the file is unchanged; or if the backup cannot be removed
  */
 function replaceSettingsFile(file: string, content: StoredObject, keepBackup: boolean): void {
   const target = resolved(file);
@@ -154,7 +153,7 @@ export async function changeSettings<T>(
   host: Host,
   change: (draft: SettingsDraft) => T,
 ): Promise<{ readonly result: T; readonly files: SettingsFiles }> {
-  const { files } = openUserSettings(host);
+  const files = findSettingsFiles(host);
   if (files === undefined) {
     throw new Failure('local-file', 'cannot find the home directory', {
       hint: 'set LISTCTL_CONFIG_DIR to a directory for the settings',

@@ -119,13 +119,13 @@ export async function checkFiles(
   const config = await runCheck('config', () =>
     checkSettingsFile(user.files?.config, 'profile', {
       count: () => user.profiles().byName.size,
-      warning: () => (user.areProfilesOpen() ? 'others can write it; run chmod go-w' : undefined),
+      warning: () => (user.areProfilesOpen ? 'others can write it; run chmod go-w' : undefined),
     }),
   );
   const credentials = await runCheck('credentials', () =>
     checkSettingsFile(user.files?.credentials, 'token', {
       count: () => user.credentials().size,
-      warning: () => (user.areCredentialsLoose() ? 'others can read it; run chmod 600' : undefined),
+      warning: () => (user.areCredentialsLoose ? 'others can read it; run chmod 600' : undefined),
     }),
   );
   const project = await runCheck('project-file', () => checkProjectFile(host));

@@ -162,11 +162,7 @@ function describeOption(option: Option): OptionNode {
   };
 }
 
-/**
- * Finds a command by its names or aliases.
- *
- * @throws {Failure} usage, for the first unknown word
- */
+/** Finds a command by its names or aliases. */
 function findCommand(node: CommandNode, words: readonly string[]): CommandNode {
   const [word, ...rest] = words;
   if (word === undefined) return node;

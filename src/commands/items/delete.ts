@@ -68,11 +68,7 @@ async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): 
   return { id: ref.id };
 }
 
-/**
- * Asks for confirmation on a terminal; without one, only with --no-input or in CI --yes is required.
- *
- * @throws {Failure} usage
- */
+/** Asks for confirmation on a terminal; without one, only with --no-input or in CI --yes is required. */
 async function confirmDelete(refs: readonly ItemRef[], session: Session): Promise<void> {
   if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
   const [first] = refs;

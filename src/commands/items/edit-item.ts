@@ -12,7 +12,7 @@ import { parseYaml, YamlSyntaxError } from '../../core/yaml.ts';
 import { itemView } from '../../output/item.ts';
 import { changeLines, type FieldChange, nameText, valueText } from '../../output/plan.ts';
 import { yamlDocument } from '../../output/yaml.ts';
-import { type Draft, openDraft, openInEditor, UnreadableEdit } from './editor.ts';
+import { Draft, openInEditor, UnreadableEdit } from './editor.ts';
 
 /** Fields named in a comment, and characters quoted of a value and of a reason. */
 const limits = { fields: 20, value: 100, reason: 500 } as const;
@@ -76,7 +76,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
   const api = await session.service.api();
   const base = await api.get(ref);
-  const draft = openDraft(ref.id);
+  const draft = new Draft(ref.id);
   const editing: Editing = { ref, draft, api, session };
   let written: string | undefined;
   let opening: Opening = { base, body: yamlDocument(base.fields), notes: [] };
@@ -232,7 +232,6 @@ async function confirmChanges(
   throw new Failure('usage', 'not confirmed: nothing was sent');
 }
 
-/** @throws the failure itself, if the editor is not to be opened again */
 async function confirmReopening(failure: Failure, { session }: Editing): Promise<void> {
   if (!(await confirm(`${failure.message}. Open the editor again?`, session))) throw failure;
 }
@@ -271,11 +270,7 @@ function splitComments(text: string): { readonly body: string; readonly lineCoun
   return { body: lines.slice(lineCount).join('\n'), lineCount };
 }
 
-/**
- * Parses an edited text; undefined for one without content, which cancels the edit.
- *
- * @throws {UnreadableEdit}
- */
+/** Parses an edited text; undefined for one without content, which cancels the edit. */
 function parseFields(text: string): Fields | undefined {
   if (splitComments(text).body === '') return undefined;
   let value: JsonValue;

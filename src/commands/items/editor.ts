@@ -86,53 +86,53 @@ export class UnreadableEdit extends Error {
   }
 }
 
-/** The file of a text that is being edited, in a directory of its own. Its methods throw a Failure, local-file. */
-export interface Draft {
+/** The file of a text that is being edited. Its methods throw a Failure, local-file. */
+export class Draft {
   /** Its absolute path. */
   readonly file: string;
+  readonly #directory: string;
+
+  constructor(id: string) {
+    // The extension is for syntax highlighting. An id may contain anything, and a shell may start the editor.
+    const name = `item-${id.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 40)}.yaml`;
+    this.#directory = localFile(tmpdir(), () => mkdtempSync(join(tmpdir(), 'listctl-edit-')));
+    this.file = join(this.#directory, name);
+  }
+
   /** Replaces the text as a whole. */
-  write(text: string): void;
+  write(text: string): void {
+    localFile(this.file, () => {
+      const whole = `${this.file}.new`;
+      rmSync(whole, { force: true });
+      writeFileSync(whole, text, { mode: 0o600, flag: 'wx' });
+      renameSync(whole, this.file);
+    });
+  }
+
   /**
    * Reads the text; empty if the file was removed.
    *
    * @throws {UnreadableEdit} if it is not UTF-8
    */
-  read(): string;
-  /** Restores mode 0600, since an editor may have replaced the file. */
-  protect(): void;
-  /** Removes the directory, and what an editor left in it. */
-  remove(): void;
-}
+  read(): string {
+    const bytes = localFile(this.file, () => (existsSync(this.file) ? readFileSync(this.file) : Buffer.alloc(0)));
+    if (!isUtf8(bytes)) throw new UnreadableEdit('not UTF-8');
+    return bytes.toString();
+  }
 
-/** Makes the directory for the text of an item; the first `write` makes the file. */
-export function openDraft(id: string): Draft {
-  // The extension is for syntax highlighting. An id may contain anything, and a shell may start the editor.
-  const name = `item-${id.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 40)}.yaml`;
-  const directory = localFile(tmpdir(), () => mkdtempSync(join(tmpdir(), 'listctl-edit-')));
-  const file = join(directory, name);
-  return {
-    file,
-    write: (text) =>
-      localFile(file, () => {
-        const whole = `${file}.new`;
-        rmSync(whole, { force: true });
-        writeFileSync(whole, text, { mode: 0o600, flag: 'wx' });
-        renameSync(whole, file);
-      }),
-    read: () => {
-      const bytes = localFile(file, () => (existsSync(file) ? readFileSync(file) : Buffer.alloc(0)));
-      if (!isUtf8(bytes)) throw new UnreadableEdit('not UTF-8');
-      return bytes.toString();
-    },
-    protect: () => {
-      try {
-        chmodSync(file, 0o600);
-      } catch {
-        // The directory is private anyway.
-      }
-    },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
-  };
+  /** Restores mode 0600, since an editor may have replaced the file. */
+  protect(): void {
+    try {
+      chmodSync(this.file, 0o600);
+    } catch {
+      // The directory is private anyway.
+    }
+  }
+
+  /** Removes the directory, and what an editor left in it. */
+  remove(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
 }
 
 function localFile<T>(file: string, work: () => T): T {

@@ -55,11 +55,7 @@ interface Resolution {
   readonly isForced: boolean;
 }
 
-/**
- * Resolves rows in doubt, and prints the run.
- *
- * @throws {Failure} usage; conflict, if the item is not what was sent; locked; local-file; as reading an item
- */
+/** Resolves rows in doubt, and prints the run. */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { host } = session;
   const resolution = parseResolution(flags);
@@ -84,7 +80,6 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
   );
 }
 
-/** @throws {Failure} usage */
 function parseResolution({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Resolution {
   if ((row === undefined) === !all) throw new Failure('usage', '--row or --all is required');
   if ((applied === undefined) === !notApplied) {

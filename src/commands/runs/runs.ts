@@ -137,7 +137,6 @@ async function leavingRun(path: string, host: Host): Promise<RemovedRun> {
   }
 }
 
-/** @throws {Failure} usage */
 async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Promise<void> {
   const rest = runs.filter(({ isWhole }) => !isWhole).map(({ shown }) => `${shown.run} (${shown.status})`);
   if (rest.length === 0) return;

@@ -88,11 +88,7 @@ function mergePairs<T>(values: readonly T[], merge: (one: T | undefined, other: 
 /** The figures of `runs show` beyond those of a list. */
 type RunFigures = Omit<RunDetailShown, keyof RunShown>;
 
-/**
- * Reads the figures of a run, without the time between sessions. For a killed session they come from its records.
- *
- * @throws {Failure} local-file
- */
+/** Reads the figures of a run, without the time between sessions. For a killed session they come from its records. */
 async function figuresOf(path: string, { sessions }: Pick<Replay, 'sessions'>): Promise<RunFigures> {
   const figures = new Figures();
   let session = 0;
@@ -304,8 +300,6 @@ async function showIds(path: string, { header }: Replay, session: Session): Prom
 /**
  * Reads the results of all rows of the shard in order; those of an undo only as far as it got. Failures have kind, status
  * and code, but no text of the service, which may contain values and is not in the journal.
- *
- * @throws {Failure} local-file
  */
 async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResultShown> {
   const { header } = replay;

@@ -95,12 +95,7 @@ interface CreatedItems {
   readonly needsReads: boolean;
 }
 
-/**
- * Deletes the items that a run created; resumes an earlier undo.
- *
- * @throws {Failure} usage; locked; local-file; as `sendRows`
- * @throws {Stopped}
- */
+/** Deletes the items that a run created; resumes an earlier undo. */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host } = session;
   const pace = parsePaceFlags(flags);
@@ -152,7 +147,6 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-/** @throws {Failure} usage, if the run cannot be undone */
 function refuseOtherRuns({ action, run, of, isShrunk }: JournalHeader): void {
   if (action === 'undo') {
     throw new Failure('usage', `run ${run} is the undo of run ${of} and created nothing`, {

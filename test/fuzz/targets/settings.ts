@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { openUserSettings } from '../../../src/settings/read-settings.ts';
+import { UserSettings } from '../../../src/settings/read-settings.ts';
 import { findProjectFile } from '../../../src/settings/sources.ts';
 import { type FuzzTarget, failureWords } from '../target.ts';
 import { jsonWords } from './words.ts';
@@ -43,7 +43,7 @@ export const settingsTarget: FuzzTarget = {
         for (const name of ['config.json', 'credentials.json', '.listctl.json']) {
           writeFileSync(join(directory, name), bytes, { mode: 0o600 });
         }
-        const user = openUserSettings(host);
+        const user = new UserSettings(host);
         return [
           ended(() => `${user.profiles().byName.size} profiles`),
           ended(() => `${user.credentials().size} tokens`),
