@@ -5,18 +5,17 @@ import { type JsonValue, objectFrom } from '../core/json.ts';
 import { keyText, type Manifest, type ManifestItem } from './manifest.ts';
 import type { CreateInDoubt, CreateStep, ItemStep, KnownItem, State, StateItem, Step } from './state.ts';
 
-/** The service's version of a managed item; `unknown` if it was not read. */
+/** A managed item as it was read. */
 export type CurrentItem =
   | { readonly kind: 'there'; readonly fields: Fields; readonly etag?: string | undefined }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'gone' };
 
 /** The input of a plan. */
 export interface PlanInput {
   readonly manifest: Pick<Manifest, 'items'>;
   /** Without a run. */
   readonly state: State;
-  /** By key; `unknown` for a missing key. */
+  /** By key, of the items that were read. */
   readonly current: ReadonlyMap<string, CurrentItem>;
   /** Whether items that the manifest no longer has are deleted. */
   readonly prune: boolean;

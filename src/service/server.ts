@@ -103,19 +103,11 @@ const refusals: Readonly<Record<string, readonly [status: number, reason: string
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request timeout'],
 };
 
-/** Time limits in milliseconds. */
-interface ServerLimits {
-  /** The head of a request. */
-  readonly headMs: number;
-  /** A whole request. */
-  readonly requestMs: number;
-  /** An idle connection, unless its client waits for a response. */
-  readonly idleMs: number;
-  /** Requests in progress when the server closes. */
-  readonly endMs: number;
-}
-
-const defaultLimits: ServerLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs: 5000 };
+/**
+ * Time limits of the head of a request, of a request, of an idle connection unless its client waits for a response, and
+ * of requests in progress when the server closes.
+ */
+const defaultLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs: 5000 };
 
 const notAProxy = Object.assign(new Error('CONNECT'), { code: 'CONNECT' });
 
@@ -129,7 +121,7 @@ export interface ServerOptions {
   readonly token: string;
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
-  readonly limits?: Partial<ServerLimits>;
+  readonly limits?: Partial<typeof defaultLimits>;
 }
 
 /**
@@ -178,7 +170,7 @@ export async function startServer(service: FaultyService, options: ServerOptions
   };
 }
 
-function httpServer({ headMs, requestMs, idleMs }: ServerLimits): HttpServer {
+function httpServer({ headMs, requestMs, idleMs }: typeof defaultLimits): HttpServer {
   const server = createServer({
     // Each is set here, so that NODE_OPTIONS cannot loosen it.
     maxHeaderSize: 16 * 1024,

@@ -87,11 +87,11 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
     if (refs.length === 1 && only) return print(await act(only, api));
     for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
       const ended = await result;
-      if ('value' in ended) await print(ended.value);
+      if (ended.status === 'fulfilled') await print(ended.value);
       // An unconfirmed write is a usage error, and concerns all items.
-      else if (ended.error instanceof Failure && ended.error.kind !== 'usage') failures.push(ended.error);
+      else if (ended.reason instanceof Failure && ended.reason.kind !== 'usage') failures.push(ended.reason);
       // The results before a stop are printed first.
-      else if (!(ended.error instanceof Stopped)) throw ended.error;
+      else if (!(ended.reason instanceof Stopped)) throw ended.reason;
     }
   };
   await session.output.printing(view, refs.length > 1, work, done === 'read' ? undefined : done);
@@ -99,24 +99,19 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
   session.host.signal.throwIfAborted();
 }
 
-type Result<T> = { readonly value: T } | { readonly error: unknown };
-
 /** Starts all in their order; the promises do not reject. */
 function startAll<T>(
   refs: readonly ItemRef[],
   act: (ref: ItemRef) => Promise<T>,
   signal: AbortSignal,
-): readonly Promise<Result<T>>[] {
+): readonly Promise<PromiseSettledResult<T>>[] {
   const slots: Promise<unknown>[] = Array.from({ length: concurrency }, () => Promise.resolve());
   return refs.map((ref, index) => {
     const started = Promise.resolve(slots[index % concurrency]).then(() => {
       signal.throwIfAborted();
       return act(ref);
     });
-    const result = started.then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
+    const result = Promise.allSettled([started]).then(([settled]) => settled);
     slots[index % concurrency] = result;
     return result;
   });
