@@ -44,7 +44,7 @@ export interface ApplyFlags extends ManifestFlags {
 }
 
 interface ApplyOptions {
-  readonly named: OpenManifest;
+  readonly opened: OpenManifest;
   readonly flags: ApplyFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -67,18 +67,18 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   const maxDelete = readMaxDelete(flags);
   checkFlags(flags, session);
   const saved = readSavedPlan(name, session);
-  const named = await openManifest(
+  const opened = await openManifest(
     saved?.manifest.file ?? name,
     saved === undefined ? flags : { ...flags, key: saved.key },
     session,
   );
-  if (named.manifest.isBlank) throw blankManifest(named);
+  if (opened.manifest.isBlank) throw blankManifest(opened);
   const { rejects, out, summaryJson } = flags;
-  const records = { 'the state': stateFilePaths(named.statePath) };
-  const inputs = { 'the manifest': named.name === '-' ? undefined : named.name, 'the plan': saved && name };
+  const records = { 'the state': stateFilePaths(opened.statePath) };
+  const inputs = { 'the manifest': opened.name === '-' ? undefined : opened.name, 'the plan': saved && name };
   const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
   refuseSameFile({ inputs, records, outputs: paths }, session.host);
-  const { origin: service, site, list } = named.target;
+  const { origin: service, site, list } = opened.target;
   const of = { action: 'apply', service, site, list, shard: null };
   const isOnlyShown = isOnlyPlanned(flags);
   const summary = isOnlyShown ? noSummary : await openSummary(summaryJson, of, session);
@@ -86,13 +86,13 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
   const rejectsFile = isOnlyShown ? undefined : await openRejectsOutput(rejects, false, session);
   const outFile = out === undefined ? undefined : await openOutput(out, '--out', session.host);
-  const options = { named, flags, pace, maxDelete, summary, saved, rejects: rejectsFile, out: outFile };
+  const options = { opened, flags, pace, maxDelete, summary, saved, rejects: rejectsFile, out: outFile };
   try {
     // A plan that is only shown needs no lock, so that it works on a read-only disk.
     if (flags.dryRun && out === undefined) {
-      await applyTo(await readUnlockedState(named.statePath, session), options, session);
+      await applyTo(await readUnlockedState(opened.statePath, session), options, session);
     } else {
-      await withLockedState(named.statePath, pace, session, (state) => applyTo(state, options, session));
+      await withLockedState(opened.statePath, pace, session, (state) => applyTo(state, options, session));
     }
   } finally {
     await rejectsFile?.close();
@@ -142,7 +142,7 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
-  const { named, flags, pace, maxDelete, saved, rejects, out, summary } = options;
+  const { opened, flags, pace, maxDelete, saved, rejects, out, summary } = options;
   const state = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
   const { plan, present } = await planChanges(state, options, session);
@@ -162,15 +162,15 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   if (plan.steps.length > 0) {
     if (isGuarded) await confirmDeletes(plan, deletes, session);
     else if (saved === undefined && !flags.yes) await confirmChanges(plan, session);
-    const { site, list } = named.target;
+    const { site, list } = opened.target;
     await session.service.confirmWrites(`list "${list}" of site "${site}"`);
   }
-  await executePlan({ named, state, plan, present, pace, rejects, summary }, session);
+  await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
 }
 
 /** A new state, if --init or a person who sees the plan says that there is none. */
-function createState({ named, flags, saved }: ApplyOptions, session: Session): State {
-  const { statePath, target, manifest } = named;
+function createState({ opened, flags, saved }: ApplyOptions, session: Session): State {
+  const { statePath, target, manifest } = opened;
   // A plan that was saved before the first run starts the lineage of the state.
   if (saved?.state.serial === 0) return { ...newState(target, manifest.key), lineage: saved.state.lineage };
   const isSeen = session.prompts.mayPrompt() && (isShownOnTerminal(session) || !session.messages.isQuiet);
@@ -180,10 +180,10 @@ function createState({ named, flags, saved }: ApplyOptions, session: Session): S
   });
 }
 
-function checkKnown(state: State, { named, flags }: ApplyOptions): void {
-  checkTarget(state, named.statePath, named.target, named.manifest.key);
+function checkKnown(state: State, { opened, flags }: ApplyOptions): void {
+  checkTarget(state, opened.statePath, opened.target, opened.manifest.key);
   if (!flags.init) return;
-  throw new Failure('usage', `cannot create a state file: ${named.statePath} already exists`, {
+  throw new Failure('usage', `cannot create a state file: ${opened.statePath} already exists`, {
     hint: 'leave out --init: it is for the first run only; nothing was sent',
   });
 }
@@ -191,10 +191,10 @@ function checkKnown(state: State, { named, flags }: ApplyOptions): void {
 /** @returns the plan, and the present time if keys in doubt were compared with it */
 async function planChanges(
   state: State,
-  { named, flags, pace, saved }: ApplyOptions,
+  { opened, flags, pace, saved }: ApplyOptions,
   session: Session,
 ): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
-  const { manifest, target, name } = named;
+  const { manifest, target, name } = opened;
   const prune = saved?.prune ?? flags.prune === true;
   const refresh = saved?.refresh ?? flags.refresh !== false;
   const current = refresh ? await refreshItems(state, pace, session) : new Map();
@@ -224,11 +224,11 @@ async function showPlan(
   plan: PlanFile,
   state: State,
   isNew: boolean,
-  { named, flags, saved }: ApplyOptions,
+  { opened, flags, saved }: ApplyOptions,
   session: Session,
 ): Promise<void> {
   const { host, output, messages } = session;
-  const notes = isNew ? [`No state file at ${named.statePath}: every item of the manifest is new.`] : [];
+  const notes = isNew ? [`No state file at ${opened.statePath}: every item of the manifest is new.`] : [];
   if (isNew && !flags.init && !isShownOnTerminal(session)) for (const note of notes) await messages.say(note);
   const isOnlyShown = isOnlyPlanned(flags);
   // A saved plan was shown when it was made.
@@ -257,13 +257,11 @@ async function drawPlan(
   const { site, list } = plan.target;
   const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
   const place = `list "${list}" of site "${site}" at ${session.settings.address()}`;
-  const lines = planLines(plan, state.items, { place, notes }, screen);
-  await writeAll(
-    (function* () {
-      for (const line of lines) yield `${line}\n`;
-    })(),
-    output,
-  );
+  await writeAll(withNewlines(planLines(plan, state.items, { place, notes }, screen)), output);
+}
+
+function* withNewlines(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield `${line}\n`;
 }
 
 async function printPlanFile(plan: PlanFile, { output, host }: Session): Promise<void> {

@@ -56,7 +56,7 @@ function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, 
 }
 
 interface ExecuteOptions {
-  readonly named: OpenManifest;
+  readonly opened: OpenManifest;
   /** As on disk, or of serial 0. */
   readonly state: State;
   readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
@@ -92,11 +92,11 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
     const nowMs = host.clock.now();
     if (plan.steps.length === 0) {
       if (state.serial === 0 || plan.learned.size > 0)
-        writeState(work.named.statePath, withLearned(state, plan, nowMs));
+        writeState(work.opened.statePath, withLearned(state, plan, nowMs));
       return undefined;
     }
     const run = newRunId(nowMs, () => host.random());
-    const { statePath } = work.named;
+    const { statePath } = work.opened;
     const begins = beginRun(state, plan, { run, nowMs });
     // The journal first, so that a state with a run always has one, and a lost journal is noticed.
     const journal = beginJournal(run, { ...begins, serial: begins.serial + 1 }, work, session);
@@ -107,13 +107,13 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
   try {
     await sendRows(rowsPlan(work, openRecord, session), session);
   } finally {
-    if (begun !== undefined) await recordRun(work.named.statePath, begun);
+    if (begun !== undefined) await recordRun(work.opened.statePath, begun);
   }
 }
 
-function beginJournal(run: string, begun: State, { named, plan, pace }: ExecuteOptions, session: Session) {
+function beginJournal(run: string, begun: State, { opened, plan, pace }: ExecuteOptions, session: Session) {
   const { idempotency } = session.settings;
-  const { manifest, target, statePath, name: file } = named;
+  const { manifest, target, statePath, name: file } = opened;
   const { sha256, sizeBytes: bytes } = manifest;
   const start = startSession(pace.concurrency, session);
   return createJournal(
@@ -130,7 +130,7 @@ function beginJournal(run: string, begun: State, { named, plan, pace }: ExecuteO
 }
 
 function rowsPlan(
-  { named, state, plan, present, pace, rejects, summary }: ExecuteOptions,
+  { opened, state, plan, present, pace, rejects, summary }: ExecuteOptions,
   openRecord: () => RunRecording | undefined,
   session: Session,
 ): RunPlan<StepRow> {
@@ -139,10 +139,10 @@ function rowsPlan(
   // The state exists now.
   const words = session.command.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
-  const resolving = `listctl state resolve ${named.words}`;
+  const resolving = `listctl state resolve ${opened.words}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
-    known: knownResults(plan, named),
+    known: knownResults(plan, opened),
     summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
@@ -156,7 +156,7 @@ function rowsPlan(
 }
 
 /** The results of keys that the plan sends nothing for. */
-function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], named: OpenManifest): KnownResults<StepRow> {
+function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], opened: OpenManifest): KnownResults<StepRow> {
   const row = { number: 0, fields: {} };
   const [first] = conflicts;
   return {
@@ -172,11 +172,11 @@ function knownResults({ conflicts, inDoubt }: ExecuteOptions['plan'], named: Ope
         return {
           status: 'failed',
           row: { ...row, name, action, id },
-          failure: conflictFailure(conflict, named),
+          failure: conflictFailure(conflict, opened),
         } as const;
       }),
     ],
-    failure: first && conflictFailure(first, named, conflicts.length),
+    failure: first && conflictFailure(first, opened, conflicts.length),
   };
 }
 
