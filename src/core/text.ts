@@ -154,6 +154,12 @@ function editDistance(one: string, other: string): number {
   return rows[one.length]?.[other.length] ?? Infinity;
 }
 
+/** The first names of a list: `a, b and 3 more`. */
+export function listNames(names: readonly string[], max: number): string {
+  const more = names.length - max;
+  return `${names.slice(0, max).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w.:/-]+$/.test(text) ? text : shellQuote(text);

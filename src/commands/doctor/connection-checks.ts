@@ -14,6 +14,7 @@ import { probe } from '../../cli/probe.ts';
 import { trustWith } from '../../cli/tls.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
+import { listNames } from '../../core/text.ts';
 import { type Address, type Definition, findSetting } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import type { Token } from '../../settings/token.ts';
@@ -104,9 +105,8 @@ async function checkName(base: URL, proxy: URL | undefined, { signal }: Host): P
   if (isIP(name) !== 0) return skipped(`${name} is an IP address`);
   try {
     const found = await untilStopped(lookup(name, { all: true }), signal);
-    const shown = found.slice(0, 3).map(({ address }) => address);
-    const more = found.length > shown.length ? ` and ${found.length - shown.length} more` : '';
-    return { status: 'ok', value: `${shown.join(', ')}${more}`, source: proxy ? `of the proxy ${name}` : name };
+    const addresses = found.map(({ address }) => address);
+    return { status: 'ok', value: listNames(addresses, 3), source: proxy ? `of the proxy ${name}` : name };
   } catch (error) {
     signal.throwIfAborted();
     const value = `${name}: ${toTransportError(error, false).reason}`;

@@ -5,6 +5,7 @@ import { showDryRun } from '../../cli/output.ts';
 import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
+import { listNames } from '../../core/text.ts';
 import { deletedView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
@@ -72,10 +73,9 @@ async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): 
 async function confirmDelete(refs: readonly ItemRef[], session: Session): Promise<void> {
   if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
   const [first] = refs;
-  const shown = refs.slice(0, 10).map(({ id }) => id);
-  const more = refs.length > shown.length ? ` and ${refs.length - shown.length} more` : '';
+  const ids = refs.map(({ id }) => id);
   const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
-  const question = `Delete ${noun} ${shown.join(', ')}${more} of list ${first?.list} (site ${first?.site}, ${session.settings.address()})?`;
+  const question = `Delete ${noun} ${listNames(ids, 10)} of list ${first?.list} (site ${first?.site}, ${session.settings.address()})?`;
   if (session.prompts.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to skip the prompt',

@@ -7,7 +7,7 @@ import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Fields, type Item, type ItemRef, isSameField, ownField, strongTag } from '../../core/item.ts';
 import { isObject, type JsonValue, objectFrom } from '../../core/json.ts';
-import { printable } from '../../core/text.ts';
+import { listNames, printable } from '../../core/text.ts';
 import { parseYaml, YamlSyntaxError } from '../../core/yaml.ts';
 import { itemView } from '../../output/item.ts';
 import { changeLines, type FieldChange, nameText, valueText } from '../../output/plan.ts';
@@ -194,22 +194,17 @@ function notSent(reason: string): string {
 function conflictNotes(reason: string, theirs: readonly FieldChange[], own: readonly FieldChange[]): readonly string[] {
   const ownFields = new Set(own.map(({ field }) => field));
   const elsewhere = theirs.filter(({ field }) => !ownFields.has(field));
+  const names = elsewhere.map(({ field }) => cut(nameText(field), limits.value));
   const both = theirs.filter(({ field }) => ownFields.has(field)).slice(0, limits.fields);
   return [
     notSent(reason),
     'Below is the current item with your changes. Save it to send them.',
-    ...(elsewhere.length > 0 ? [`Changed elsewhere, and kept: ${listNames(elsewhere)}`] : []),
+    ...(elsewhere.length > 0 ? [`Changed elsewhere, and kept: ${listNames(names, limits.fields)}`] : []),
     ...both.map(({ field, after = null }) => {
       const there = cut(valueText(after), limits.value);
       return `Changed both by you and elsewhere: ${cut(nameText(field), limits.value)}, elsewhere ${there}`;
     }),
   ];
-}
-
-function listNames(changes: readonly FieldChange[]): string {
-  const names = changes.slice(0, limits.fields).map(({ field }) => cut(nameText(field), limits.value));
-  const more = changes.length - names.length;
-  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 function cut(text: string, lengthMax: number): string {

@@ -7,6 +7,7 @@ import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
+import { listNames } from '../../core/text.ts';
 import { type RunShown, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
 import { findRunPath, readRun, readRunHeader, runWords, toRunSummary } from './named-run.ts';
@@ -140,7 +141,7 @@ async function leavingRun(path: string, host: Host): Promise<RemovedRun> {
 async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Promise<void> {
   const rest = runs.filter(({ isWhole }) => !isWhole).map(({ shown }) => `${shown.run} (${shown.status})`);
   if (rest.length === 0) return;
-  const names = rest.slice(0, 10).join(', ') + (rest.length > 10 ? ` and ${rest.length - 10} more` : '');
+  const names = listNames(rest, 10);
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
   const question = `Remove ${what}? ${rest.length === 1 ? 'It' : 'They'} cannot be resumed afterwards.`;
   if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
