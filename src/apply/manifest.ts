@@ -24,7 +24,6 @@ import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLength
 
 /** A manifest. */
 export interface Manifest extends ManifestHead {
-  /** The name of the key field. */
   readonly key: string;
   /** In the order of the file; no key is used twice. */
   readonly items: readonly ManifestItem[];

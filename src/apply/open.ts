@@ -33,7 +33,6 @@ export interface ManifestFlags extends BulkFlags {
 
 /** A manifest and its list. */
 export interface OpenManifest {
-  /** As typed. */
   readonly name: string;
   /** The manifest and its flags for the command lines of hints. */
   readonly words: string;

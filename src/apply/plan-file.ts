@@ -29,9 +29,7 @@ const planVersion = 1;
 /** A plan, and what it was made from. */
 export interface PlanFile extends Omit<Plan, 'learned'> {
   readonly target: Target;
-  /** The version of the state. */
   readonly state: Pick<State, 'lineage' | 'serial'>;
-  /** The name of the key field. */
   readonly key: string;
   /** The name as typed, and the SHA-256 of the content in hex. */
   readonly manifest: { readonly file: string; readonly sha256: string };

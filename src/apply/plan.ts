@@ -27,9 +27,7 @@ export interface PlanInput {
 export interface Conflict {
   readonly key: string;
   readonly id: string;
-  /** The action that is not done. */
   readonly action: 'update' | 'delete';
-  /** The value of its key field, if it has one. */
   readonly found: JsonValue | undefined;
 }
 

@@ -16,7 +16,6 @@ import { type Item, type ListRef, strongTag } from '../core/item.ts';
 import type { CurrentItem } from './plan.ts';
 import type { State } from './state.ts';
 
-/** A managed item as a row. */
 interface KnownRow {
   readonly number: number;
   readonly key: string;

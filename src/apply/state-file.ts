@@ -209,7 +209,6 @@ function damaged(path: string, reason: string): Failure {
   });
 }
 
-/** Identifies a version. */
 interface Head {
   readonly lineage: string;
   readonly serial: number;

@@ -22,7 +22,6 @@ export interface CreateStep extends AnyStep {
   readonly action: 'create';
   /** `gone`: the item was deleted by others. `in-doubt`: an uncertain create, sent again with its key. */
   readonly why?: 'gone' | 'in-doubt' | undefined;
-  /** The uncertain create. */
   readonly inDoubt?: CreateInDoubt | undefined;
   readonly id?: undefined;
   readonly etag?: undefined;
@@ -65,7 +64,6 @@ export const stateVersion = 1;
 
 /** A list of a service. */
 export interface Target extends ListRef {
-  /** The address of the service. */
   readonly origin: string;
 }
 
@@ -75,7 +73,6 @@ export interface State extends Target {
   readonly lineage: string;
   /** The version, from 1; 0 for a state that was not written yet. */
   readonly serial: number;
-  /** The name of the key field. */
   readonly key: string;
   /** By key. No two have the same id. */
   readonly items: ReadonlyMap<string, StateItem>;

@@ -64,7 +64,6 @@ export interface FailureGroup {
   readonly kind: string;
   readonly status?: number | undefined;
   readonly serviceCode?: string | undefined;
-  /** The number of the first row. */
   readonly row: number;
   /** The key of the first step of `apply`. */
   readonly name?: string | undefined;

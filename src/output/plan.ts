@@ -55,7 +55,6 @@ interface PlanScreen {
   readonly style: Style;
 }
 
-/** Blanks before the fields of an item. */
 const indent = 4;
 
 const arrow = '→';

@@ -18,20 +18,15 @@ export interface RunProgressShown {
   readonly reason: string | undefined;
 }
 
-/** The progress of reading a file. */
 interface ReadingShown {
-  /** `checking tasks.csv` */
   readonly doing: string;
   readonly rows?: number | undefined;
-  /** The bytes that were read. */
   readonly bytes?: number | undefined;
-  /** The size of the file, if known. */
   readonly sizeBytes?: number | undefined;
 }
 
 export type ProgressShown = RunProgressShown | ReadingShown;
 
-/** The minimum and maximum length of the bar. */
 const barMarks = { min: 5, max: 40 } as const;
 
 /** Whether a terminal can redraw a line; for others there is `plainProgressLine`. */

@@ -51,9 +51,7 @@ export interface RunShown {
   readonly action: string | undefined;
   readonly site: string | undefined;
   readonly list: string | undefined;
-  /** The absolute path of the input. */
   readonly file: string | undefined;
-  /** In ISO 8601, UTC. */
   readonly startedAt: string | undefined;
   readonly status: string;
   readonly rows: number | undefined;
@@ -66,11 +64,8 @@ export interface RunShown {
 
 /** A run with its figures. */
 export interface RunDetailShown extends RunShown {
-  /** The number of times that it was started. */
   readonly sessions: number;
-  /** The duration of all sessions. */
   readonly seconds: number;
-  /** Requests, with retries. */
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
@@ -249,7 +244,6 @@ function reasonOf({ message, details: { requestId } }: Failure): string {
 /** The action and the place of a run. */
 export interface SummarizedRun {
   readonly action: string;
-  /** The address of the service. */
   readonly service: string;
   readonly site: string;
   readonly list: string;

@@ -4,13 +4,11 @@ import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } fro
 
 /** The faults to inject. */
 export interface InjectedFaults {
-  /** The delay of each response. */
   readonly latencyMs?: number | undefined;
   /** The maximum rate; further requests get 429. */
   readonly throttlePerSecond?: number | undefined;
   /** The share of requests that fail, 0 to 1: half before they take effect, half after. */
   readonly failRate?: number | undefined;
-  /** Makes the failures reproducible. */
   readonly seed?: number | undefined;
 }
 

@@ -26,7 +26,6 @@ const longestId = String(Number.MAX_SAFE_INTEGER);
 /** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Parses the body of a create or an update. */
 function parseFields(request: ServiceRequest): Fields {
   if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
   const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
@@ -46,7 +45,6 @@ function changedFields(fields: Fields, changes: Fields): Fields {
   return objectFrom([...changed, ...added].filter(([name]) => ownField(changes, name) !== null));
 }
 
-/** Formats fields for the store. */
 function storedFields(fields: Fields): string {
   const text = printJson(fields);
   const body = itemBody(longestId, text);
@@ -97,10 +95,8 @@ function checkIfMatch(request: ServiceRequest, etag: string): void {
 /** How long keys are remembered. */
 const keptMs = 24 * 60 * 60 * 1000;
 
-/** A create with an idempotency key. */
 interface KeyedCreate {
   readonly id: string;
-  /** The digest of the fields. */
   readonly digest: string;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -128,11 +124,9 @@ function findCreate(transaction: Transaction, list: string, key: string): KeyedC
   return record === undefined ? undefined : (JSON.parse(record) as KeyedCreate);
 }
 
-/** The items of a list, or one of them. */
 interface Target {
   readonly list: ListRef;
   readonly id: string | undefined;
-  /** The path as sent, without a query. */
   readonly path: string;
 }
 
@@ -175,10 +169,8 @@ export type ListItemService = (request: ServiceRequest) => Promise<ServiceRespon
 interface Call {
   readonly request: ServiceRequest;
   readonly target: Target;
-  /** The list's name inside the store. */
   readonly list: string;
   readonly store: Store;
-  /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -122,7 +122,6 @@ export interface HttpExchange {
   readonly expects: 'nothing' | 'continue' | 'other';
 }
 
-/** The parts of a server that requests use. */
 interface ServerContext {
   readonly gate: ReturnType<typeof serverGate>;
   readonly service: FaultyService;
@@ -177,7 +176,6 @@ function refuseCoding({ headers }: IncomingMessage): void {
   throw new Refusal(501, 'unsupported transfer coding: only chunked is supported');
 }
 
-/** The path without the version segment. */
 function pathOf(address: string): string {
   // Node.js decodes other bytes than ASCII as Latin 1.
   if (/[^\x21-\x7e]/.test(address)) throw new Refusal(400, 'the path must be percent-encoded');

@@ -8,7 +8,6 @@ export interface ServiceRequest {
   readonly method: string;
   /** Path and query without the version segment: `/sites/S/lists/L/items/7`, percent-encoded. */
   readonly path: string;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Uint8Array;
 }
@@ -16,7 +15,6 @@ export interface ServiceRequest {
 /** A response. */
 export interface ServiceResponse {
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON; empty for 204. */
   readonly body: string;

@@ -113,11 +113,9 @@ const notAProxy = Object.assign(new Error('CONNECT'), { code: 'CONNECT' });
 
 /** Options of a server. */
 export interface ServerOptions {
-  /** The address or name to listen on. */
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** The bearer token that clients must send. */
   readonly token: string;
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
@@ -191,7 +189,6 @@ function httpServer({ headMs, requestMs, idleMs }: typeof defaultLimits): HttpSe
   return server;
 }
 
-/** Listens, and returns the port. */
 function listen(server: HttpServer, { host, port }: ServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException) => reject(listenFailure(error, host, port));

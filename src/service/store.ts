@@ -18,7 +18,6 @@ import { makePrivateDirectory } from '../core/files.ts';
 
 const noSpace = errnoReason({ code: 'ENOSPC' });
 
-/** Bytes that an empty store needs. */
 const roomForNewStore = 64 * 1024;
 
 /**
@@ -273,7 +272,6 @@ function loadLmdb(): typeof import('lmdb') {
   }
 }
 
-/** Makes a Failure of an error of LMDB. */
 function toFailure(what: string, error: unknown): unknown {
   // The code of an LMDB error is a number.
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'number') return error;

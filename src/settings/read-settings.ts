@@ -12,7 +12,6 @@ export type StoredObject = Readonly<Record<string, unknown>>;
 /** A settings file. */
 export interface StoredFile {
   readonly content: StoredObject;
-  /** Whether others can read or write it. */
   readonly isLoose: boolean;
   /** Whether others can write it; never on a system without modes. */
   readonly isWritableByOthers: boolean;
@@ -140,7 +139,6 @@ export interface Profile {
 
 /** All profiles, in the order of their creation. */
 export interface Profiles {
-  /** The default profile. */
   readonly current: string | undefined;
   readonly byName: ReadonlyMap<string, ProfileValues>;
 }
@@ -228,7 +226,6 @@ function switchOf(value: unknown): boolean | undefined {
 
 /** A stored token, and the only origin that it is sent to. */
 export interface Credential {
-  /** `https://lists.example` */
   readonly origin: string;
   readonly token: string;
 }

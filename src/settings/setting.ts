@@ -10,7 +10,6 @@ export interface Setting<T> {
 
 /** The names and the parser of a setting. */
 export interface Definition<T> {
-  /** The long flag: `--site`. */
   readonly flag: string;
   readonly variable?: string;
   /** @throws {InvalidValue} */
@@ -36,7 +35,6 @@ export type FlagTexts = Readonly<Record<string, string | undefined>>;
 
 /** A profile or a project file. */
 export interface Layer {
-  /** `profile prod` */
   readonly source: string;
   /** The value by the flag's name in camelCase: `baseUrl`. */
   text(key: string): string | undefined;

@@ -13,7 +13,6 @@ export interface Token {
   readonly source: string;
   /** Reads it again after the service rejected it, from a file or a command. */
   readonly renew?: () => Promise<Token>;
-  /** A warning about how it is stored. */
   readonly warning?: string;
 }
 
