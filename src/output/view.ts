@@ -34,7 +34,11 @@ const unchanged = (text: string) => text;
 
 /** No color. */
 export const plainStyle: Style = {
-  ...{ bold: unchanged, dim: unchanged, red: unchanged, yellow: unchanged, green: unchanged },
+  bold: unchanged,
+  dim: unchanged,
+  red: unchanged,
+  yellow: unchanged,
+  green: unchanged,
 };
 
 /**
