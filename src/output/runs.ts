@@ -1,7 +1,7 @@
 /** The views of runs, of their rows, and of their summaries. */
 import type { RunTotals } from '../bulk/journal-format.ts';
 import { Failure, Stopped } from '../core/errors.ts';
-import { type JsonObject, type JsonValue, objectFrom, withoutUndefined } from '../core/json.ts';
+import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countOf, countText, oneLine, rateText, timeText } from '../core/text.ts';
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
 import type { Row, Screen, View } from './view.ts';
@@ -77,15 +77,16 @@ export interface RunDetailShown extends RunShown {
   readonly throttled: readonly boolean[];
 }
 
-const runMembers = [
-  ...['run', 'action', 'site', 'list', 'file', 'startedAt', 'status'],
-  ...['rows', 'done', 'failed', 'inDoubt', 'left'],
-] as const satisfies readonly (keyof RunShown)[];
+/** The members in their order. */
+function runMembers(run: RunShown): Readonly<Record<string, JsonValue | undefined>> {
+  const { action, site, list, file, startedAt, status, rows, done, failed, inDoubt, left } = run;
+  return { run: run.run, action, site, list, file, startedAt, status, rows, done, failed, inDoubt, left };
+}
 
-const detailMembers = [
-  ...runMembers,
-  ...['sessions', 'seconds', 'sent', 'retries', 'throttledMs'],
-] as const satisfies readonly (keyof RunDetailShown)[];
+function detailMembers(run: RunDetailShown): Readonly<Record<string, JsonValue | undefined>> {
+  const { sessions, seconds, sent, retries, throttledMs } = run;
+  return { ...runMembers(run), sessions, seconds, sent, retries, throttledMs };
+}
 
 /** In tables the counts come first, since a narrow terminal omits the last columns. */
 const tableMembers = [
@@ -100,9 +101,9 @@ const cuttable: ReadonlySet<keyof RunShown> = new Set(['file', 'list', 'site', '
 export const runView: View<RunShown> = {
   pretty: drawRuns,
   printsNone: true,
-  json: (run) => objectFrom(membersOf(run, runMembers)),
+  json: (run) => withoutUndefined(runMembers(run)),
   id: ({ run }) => run,
-  row: (run) => new Map(runMembers.map((name): [string, JsonValue] => [name, run[name] ?? null])),
+  row: (run) => new Map(Object.entries(runMembers(run)).map(([name, value]) => [name, value ?? null])),
 };
 
 /** The view of `runs show`: names and values, the rate as a sparkline. */
@@ -111,7 +112,11 @@ export const runDetailView: View<RunDetailShown> = {
     const { drawRows } = await import('./table.ts');
     return runs.map((run) => drawRows([detailRow(run, screen)], screen, undefined)).join('\n\n');
   },
-  json: detailObject,
+  json: (run) => {
+    const { answerTimes, ratePerSecond, throttled } = run;
+    const times = answerTimes && { ...answerTimes };
+    return withoutUndefined({ ...detailMembers(run), answerTimes: times, ratePerSecond, throttled });
+  },
   id: ({ run }) => run,
 };
 
@@ -125,19 +130,9 @@ async function drawRuns(runs: readonly RunShown[], screen: Screen): Promise<stri
   return drawTable(runs, columns, screen);
 }
 
-function detailObject(run: RunDetailShown): JsonObject {
-  const { answerTimes, ratePerSecond, throttled } = run;
-  return objectFrom([
-    ...membersOf(run, detailMembers),
-    ...(answerTimes === undefined ? [] : [['answerTimes', { ...answerTimes }] as const]),
-    ['ratePerSecond', ratePerSecond],
-    ['throttled', throttled],
-  ]);
-}
-
 function detailRow(run: RunDetailShown, screen: Screen): Row {
   const { answerTimes, ratePerSecond, throttled } = run;
-  const lines = new Map<string, JsonValue>(membersOf(run, detailMembers));
+  const lines = new Map(Object.entries(withoutUndefined(detailMembers(run))));
   if (answerTimes !== undefined) {
     const { p50Ms, p95Ms, p99Ms } = answerTimes;
     lines.set('answerTimes', `p50 ${p50Ms} ms, p95 ${p95Ms} ms, p99 ${p99Ms} ms`);
@@ -151,16 +146,6 @@ function detailRow(run: RunDetailShown, screen: Screen): Row {
 /** The columns that the name and the scale leave for bars. */
 function barsMax({ columns }: Screen): number {
   return Math.max(8, (columns || 80) - 'ratePerSecond   up to 1234567'.length);
-}
-
-function membersOf<N extends string>(
-  run: Readonly<Partial<Record<N, JsonValue | undefined>>>,
-  names: readonly N[],
-): [string, JsonValue][] {
-  return names.flatMap((name): [string, JsonValue][] => {
-    const value = run[name];
-    return value === undefined ? [] : [[name, value]];
-  });
 }
 
 const doneWords: ReadonlyMap<string, string> = new Map([
