@@ -208,10 +208,7 @@ function tryTo(verb: 'create' | 'write', path: string, work: () => Journal): Jou
 }
 
 /** The part of a journal that a run writes to. */
-export interface RunJournal {
-  write(records: readonly JournalRecord[], timeMs: number): void;
-  sync(): Promise<void>;
-}
+export type RunJournal = Pick<Journal, 'write' | 'sync'>;
 
 /** The journal of a run that is not recorded. */
 export const noJournal: RunJournal = { write: () => {}, sync: async () => {} };

@@ -41,9 +41,15 @@ export function headerValue(text: string | undefined): string | undefined {
  * @throws {Failure} usage
  */
 export function checkId(id: string, name: string): string {
+  const problem = idProblem(id, name);
+  if (problem === undefined) return id;
+  throw new Failure('usage', problem, { hint: 'nothing was sent' });
+}
+
+/** Why `checkId` refuses an id; undefined for a valid one. */
+export function idProblem(id: string, name: string): string | undefined {
   const reason = reasonAgainstId(id);
-  if (reason === undefined) return id;
-  throw new Failure('usage', `the ${name} id ${reason}`, { hint: 'nothing was sent' });
+  return reason && `the ${name} id ${reason}`;
 }
 
 function reasonAgainstId(id: string): string | undefined {

@@ -1,5 +1,5 @@
 /** JSON that is read in parts: where a value begins and ends, and where a text stops being JSON. */
-import { checkId, type Fields } from './item.ts';
+import { type Fields, idProblem } from './item.ts';
 import { endOfQuotes, isObject, type JsonValue, parseJson } from './json.ts';
 import { isBoolean, isCount, isHeaderValue, isString, oneOf } from './shape.ts';
 
@@ -203,7 +203,8 @@ function endOfBrackets(text: string, start: number): number {
   throw unexpected(text, text.length);
 }
 
-function isBlank(code: number): boolean {
+/** Whether a character is one of JSON's blanks. */
+export function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
@@ -265,11 +266,8 @@ export class JsonMembers {
   /** A string that can be a segment of a path. */
   id(name: string, of: string): string {
     const id = this.text(name);
-    try {
-      return checkId(id, of);
-    } catch (error) {
-      return this.#refuse(name, `is not a valid id: ${(error as Error).message}`);
-    }
+    const problem = idProblem(id, of);
+    return problem === undefined ? id : this.#refuse(name, `is not a valid id: ${problem}`);
   }
 
   /** A whole number, not below 0. */

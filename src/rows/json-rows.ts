@@ -1,6 +1,7 @@
 /** The rows of JSON files: elements of an array, which is never in memory as a whole, and their objects. */
 import { Failure } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
+import { isBlank } from '../core/json-scan.ts';
 import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
 import type { TextPart } from './decode.ts';
 import { beginningOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
@@ -149,10 +150,6 @@ class ArraySplitter {
     this.#begun = undefined;
     this.#isEscaped = false;
   }
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 function notAnArray(name: string, code: number): Failure {

@@ -1,6 +1,6 @@
 /** The rows of a file, and the options for reading them. */
-import { Failure } from '../core/errors.ts';
-import { checkId, type Fields } from '../core/item.ts';
+import type { Failure } from '../core/errors.ts';
+import { type Fields, idProblem } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
@@ -160,25 +160,11 @@ export function toRow(
     if (unsendable !== undefined) return bad({ problem: unsendable, column: undefined });
     if (action === 'create') return { number, line, id: undefined, fields, source };
   }
-  const problem = problemOfId(id);
-  if (problem !== undefined || id === undefined) {
-    return bad({ problem: problem ?? 'no id', column: parser.idColumn });
-  }
-  return { number, line, id, fields, source };
+  const problem = id ? idProblem(id, 'item') : 'no id';
+  return problem === undefined ? { number, line, id, fields, source } : bad({ problem, column: parser.idColumn });
 }
 
 function isEmpty(fields: Fields): boolean {
   for (const _ in fields) return false;
   return true;
-}
-
-function problemOfId(id: string | undefined): string | undefined {
-  if (id === undefined || id === '') return 'no id';
-  try {
-    checkId(id, 'item');
-    return undefined;
-  } catch (error) {
-    if (error instanceof Failure) return error.message;
-    throw error;
-  }
 }
