@@ -68,22 +68,15 @@ export function checkShown(file: RowsFile, session: Session): Promise<Check> {
   const { sizeBytes } = file.input;
   let rows = 0;
   let bytes = 0;
-  const watched: RowsFile = {
-    ...file,
-    blocks: (pass) => {
-      const onBytes = (block: Uint8Array) => {
-        bytes += block.length;
-        pass?.onBytes?.(block);
-      };
-      return file.blocks({ ...pass, onBytes });
-    },
-  };
-  const count = ({ number }: { readonly number: number }) => {
+  const onRow = ({ number }: { readonly number: number }) => {
     rows = number;
+  };
+  const onBytes = ({ length }: Uint8Array) => {
+    bytes += length;
   };
   return whileShown(
     () => ({ doing, rows, bytes, sizeBytes }),
     session,
-    () => untilStopped(checkRows(watched, count), session.host.signal),
+    () => untilStopped(checkRows(file, onRow, onBytes), session.host.signal),
   );
 }

@@ -69,34 +69,35 @@ const namedMax = 1000;
  * Reads the file to its end.
  *
  * @param onRow called with the rows of the shard, good and bad ones
+ * @param onBytes called with every byte as it is on disk
  * @throws {Failure} as `RowsFile.blocks` and `RowsFile.checkNames`; not for bad rows
  */
-export async function checkRows(file: RowsFile, onRow?: (row: Row | BadRow) => void): Promise<Check> {
+export async function checkRows(
+  file: RowsFile,
+  onRow?: (row: Row | BadRow) => void,
+  onBytes?: (bytes: Uint8Array) => void,
+): Promise<Check> {
   const hash = createHash('sha256');
   const bad: BadRow[] = [];
-  const all = { rows: 0, bad: 0 };
-  const own = { rows: 0, bad: 0 };
-  const count = (row: Row | BadRow, counts: typeof all) => {
-    counts.rows += 1;
-    if (row.problem !== undefined) counts.bad += 1;
+  let [rows, badCount, ofShard, badOfShard] = [0, 0, 0, 0];
+  const take = (row: Row | BadRow) => {
+    const isOfShard = file.isOfShard(row.number);
+    rows += 1;
+    if (isOfShard) ofShard += 1;
+    if (row.problem !== undefined) {
+      badCount += 1;
+      if (isOfShard) badOfShard += 1;
+      if (bad.length < namedMax) bad.push(row);
+    }
+    if (isOfShard) onRow?.(row);
   };
-  const look = (row: Row | BadRow) => {
-    count(row, all);
-    if (row.problem !== undefined && bad.length < namedMax) bad.push(row);
-    if (!file.isOfShard(row.number)) return;
-    count(row, own);
-    onRow?.(row);
-  };
-  for await (const block of file.blocks({ onContent: (bytes) => hash.update(bytes), everyShard: true })) {
-    for (const row of block) look(row);
+  for await (const block of file.blocks({ onContent: (bytes) => hash.update(bytes), onBytes, everyShard: true })) {
+    for (const row of block) take(row);
   }
   file.checkNames();
   return {
-    rows: all.rows,
-    ofShard: own.rows,
+    ...{ rows, ofShard, badCount, badOfShard },
     bad: await placed(file, bad),
-    badCount: all.bad,
-    badOfShard: own.bad,
     sizeBytes: file.input.sizeBytes,
     sha256: hash.digest('hex'),
     notices: file.notices(),
