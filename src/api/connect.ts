@@ -1,39 +1,49 @@
-/** Opens sockets for both transports: direct or through a proxy, plain or over TLS. */
+/** Opens sockets for both transports: directly or through a proxy, with or without TLS. */
 import type { Socket } from 'node:net';
 import { createHider } from '../core/hide.ts';
 import { isLoopbackAddress } from '../core/loopback.ts';
-import { afterReading, ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
+import { AttemptDeadlines } from './deadlines.ts';
+import { afterReading, ConnectDeadline, hostOf, openSocket } from './socket.ts';
 import type { TlsTrust } from './tls.ts';
 import { type ApiRequest, notLocal } from './transport.ts';
 
-export interface Destination {
+export interface ConnectionOptions {
+  /** With the version segment: `https://host/v1.0`. */
   readonly base: URL;
-  /** With user name and password where it needs them. */
+  /** With user name and password, if it needs them. */
   readonly proxy?: URL | undefined;
   readonly trust?: TlsTrust | undefined;
   /** Fail if the host name resolves to another machine. */
   readonly isLocal?: boolean;
+  readonly token: string;
+  /** Sent with every request; by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The time limit of a connection, including TLS and proxy, in milliseconds (default 10 s; limits-1). */
+  readonly connectMs?: number;
+  readonly monotonicMs?: () => number;
 }
 
 /**
- * Opens a socket on which a request can be written; fails if the server sends data first.
- *
- * @param connectMs the time limit, including TLS and proxy
+ * Creates a function that opens sockets, and fails if the server sends data first. TLS, which takes 20 ms to load, and
+ * proxy support are loaded only where needed.
  */
-export type Connector = (connectMs: number, signal: AbortSignal) => Promise<Socket>;
-
-/** TLS and proxy support are loaded only where needed: TLS takes 20 ms. */
-export async function createConnector({ base, proxy, trust, isLocal = false }: Destination): Promise<Connector> {
+export async function createConnector({
+  base,
+  proxy,
+  trust,
+  isLocal = false,
+}: Pick<ConnectionOptions, 'base' | 'proxy' | 'trust' | 'isLocal'>): Promise<
+  (connectMs: number, signal: AbortSignal) => Promise<Socket>
+> {
   const isSecure = base.protocol === 'https:';
-  const target = { host: hostOf(base), port: portOf(base) };
-  const tunnel = proxy === undefined ? undefined : (await import('./tunnel.ts')).tunnelThrough(proxy, trust);
-  const secure = isSecure ? await (await import('./tls.ts')).createTlsConnector(target.host, trust) : undefined;
+  const openTunnel = proxy === undefined ? undefined : (await import('./tunnel.ts')).createTunnel(proxy, trust);
+  const startTls = isSecure ? (await import('./tls.ts')).createTlsConnector(hostOf(base), trust) : undefined;
   return async (connectMs, signal) => {
     const deadline = new ConnectDeadline(connectMs, signal);
     try {
-      const socket = await (tunnel?.(target, deadline) ?? openSocket(target, deadline));
+      const socket = await (openTunnel?.(base, deadline) ?? openSocket(base, deadline));
       if (isLocal) checkLocal(socket);
-      const ready = await (secure?.(socket, deadline) ?? socket);
+      const ready = await (startTls?.(socket, deadline) ?? socket);
       await afterReading();
       return checkSilent(ready);
     } finally {
@@ -60,43 +70,22 @@ function checkSilent(socket: Socket): Socket {
   );
 }
 
-export interface ConnectionOptions extends Destination {
-  /** The address with its version segment: `https://host/v1.0`, with or without a slash at its end. */
-  readonly base: URL;
-  readonly token: string;
-  /** Sent with every request; by lower-case name. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The time limit of a connection, including TLS and proxy, in milliseconds (default 10 s; limits-1). */
-  readonly connectMs?: number;
-  readonly monotonicMs?: () => number;
-}
-
-export interface ConnectionParts {
-  readonly address: string;
-  /** The path of the base URL. */
-  readonly prefix: string;
-  readonly connectMs: number;
-  readonly hide: (text: string) => string;
-}
-
-export function toConnectionParts({ base, token, connectMs = 10_000 }: ConnectionOptions): ConnectionParts {
+/** Creates what both transports need; `prefix` is the path of the base URL. */
+export async function prepareTransport(options: ConnectionOptions) {
+  const { base, token, connectMs = 10_000 } = options;
   const prefix = base.pathname.replace(/\/$/, '');
-  return { address: base.origin + prefix, prefix, connectMs, hide: createHider(token) };
-}
-
-/**
- * Creates the headers of requests, with the token: never put into messages, or into options that Node may print. Without
- * Host and Content-Length, which undici adds.
- */
-export function createHeaders({ token, headers }: ConnectionOptions): (request: ApiRequest) => Record<string, string> {
-  const ours = {
-    authorization: `Bearer ${token}`,
-    ...headers,
-    // requests-2
-    'accept-encoding': 'identity',
+  const connector = await createConnector(options);
+  // requests-2
+  const headers = { authorization: `Bearer ${token}`, ...options.headers, 'accept-encoding': 'identity' };
+  return {
+    address: base.origin + prefix,
+    prefix,
+    hide: createHider(token),
+    deadlines: new AttemptDeadlines(options.monotonicMs),
+    openSocket: (signal: AbortSignal) => connector(connectMs, signal),
+    /** Contains the token: never pass it in options, which Node may print. Spread creates a slower object, by 4 µs. */
+    toHeaders: (request: ApiRequest): Record<string, string> => Object.assign({}, headers, request.headers),
   };
-  // Object.assign, since spread makes a slow object: 4 µs per request.
-  return ({ headers: asked }) => Object.assign({}, ours, asked);
 }
 
 /** The result of an attempt that was stopped before it began. */

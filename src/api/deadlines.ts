@@ -1,164 +1,149 @@
 import { setMaxListeners } from 'node:events';
 import { type AttemptLimits, defaultPhases, type PhaseLimits, type TransportError } from './transport.ts';
 
-/** Ends one attempt that takes too long, or that is not wanted any more. */
-export interface AttemptWatch {
-  /** The request begins to be written: from here on an answer is waited for. */
-  written(): void;
-  /** The headers of the answer, or a piece of its body, have come. */
-  received(): void;
-  /** The attempt has ended: nothing is watched any more. */
-  end(): void;
-}
-
 /**
- * Watches the attempts of one transport: the whole of each, the time to its headers, each pause in its body, and its
- * signal. All of it is real time: a body that drips may keep each pause short, but not the whole.
- *
- * One timer and one listener serve all of them, since three timers and a listener for each cost as much as a fifth of
- * sending one. The timer holds no process: an attempt has a socket, or one on its way, that does.
+ * The time limits of a transport's attempts, in real time. One timer and one signal listener serve all of them: separate
+ * ones cost a fifth of a request. The timer is unreferenced, since the socket of an attempt keeps the process alive.
  */
-export class AttemptWatches {
-  /** Not a Set: each table that one outgrows keeps the attempts in it from being collected early. */
-  readonly #watched: (WatchedAttempt | undefined)[] = [];
+export class AttemptDeadlines {
+  /** Not a Set: each table that a growing Set replaces keeps its attempts from being collected early. */
+  readonly #attempts: (AttemptDeadline | undefined)[] = [];
   readonly #free: number[] = [];
-  readonly #heard = new WeakSet<AbortSignal>();
+  readonly #signals = new WeakSet<AbortSignal>();
   readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
-  #dueAtMs = Number.POSITIVE_INFINITY;
+  #timerAtMs = Number.POSITIVE_INFINITY;
 
-  /** @param nowMs milliseconds of monotonic time */
+  /** @param nowMs monotonic time in milliseconds */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
-  /** Begins to watch one attempt. `fail` is called once, with the first limit exceeded. */
-  watch(limits: AttemptLimits, fail: (fault: TransportError) => void): AttemptWatch {
-    const place = this.#free.pop() ?? this.#watched.length;
-    const watched = new WatchedAttempt(limits, fail, this, place);
-    this.#watched[place] = watched;
-    this.#hear(limits.signal);
-    this.due(watched.begin(this.#nowMs()));
-    return watched;
+  /** Starts the limits of one attempt. Calls `fail` once, for the first one exceeded, or when the signal aborts. */
+  start(limits: AttemptLimits, fail: (error: TransportError) => void): AttemptDeadline {
+    const index = this.#free.pop() ?? this.#attempts.length;
+    const attempt = new AttemptDeadline(limits, fail, this, index);
+    this.#attempts[index] = attempt;
+    this.#listen(limits.signal);
+    this.schedule(attempt.nextMs);
+    return attempt;
   }
 
-  /** Sees to it that the limits are looked at when this moment has come. */
-  due(atMs: number): void {
-    // Mostly the one before is sooner: limits are as long for each attempt, and this one began later.
-    if (atMs >= this.#dueAtMs) return;
-    this.#dueAtMs = atMs;
+  /** Checks the limits at this time at the latest. */
+  schedule(atMs: number): void {
+    if (atMs >= this.#timerAtMs) return;
+    this.#timerAtMs = atMs;
     clearTimeout(this.#timer);
-    // A moment that passes meanwhile is no negative delay, of which Node 21 and later would warn on stderr.
+    // Node 21 and later warn about a negative delay.
     const delayMs = Math.max(0, Math.min(atMs - this.#nowMs(), 2 ** 31 - 1));
-    this.#timer = setTimeout(() => this.#look(), delayMs).unref();
+    this.#timer = setTimeout(() => this.#check(), delayMs).unref();
   }
 
   now(): number {
     return this.#nowMs();
   }
 
-  forget(watched: WatchedAttempt): void {
-    if (this.#watched[watched.place] !== watched) return;
-    this.#watched[watched.place] = undefined;
-    this.#free.push(watched.place);
+  remove(attempt: AttemptDeadline): void {
+    if (this.#attempts[attempt.index] !== attempt) return;
+    this.#attempts[attempt.index] = undefined;
+    this.#free.push(attempt.index);
   }
 
-  /** A process that was stopped, or asleep, finds responses in its sockets: they are read before anything is late. */
-  #look(): void {
+  /** After a suspension, responses may be waiting in the sockets, which are read before immediates run. */
+  #check(): void {
     const nowMs = this.#nowMs();
-    // Timers come before sockets in a turn of the event loop, and immediates after both.
     setImmediate(() => this.#failLate(nowMs));
   }
 
   #failLate(nowMs: number): void {
-    this.#dueAtMs = Number.POSITIVE_INFINITY;
-    for (const watched of [...this.#watched]) {
-      if (watched === undefined) continue;
-      const fault = watched.faultAt(nowMs);
-      if (fault === undefined) this.due(watched.dueAtMs());
-      else watched.fail(fault);
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    for (const attempt of [...this.#attempts]) {
+      if (attempt === undefined) continue;
+      const error = attempt.errorAt(nowMs);
+      if (error === undefined) this.schedule(attempt.nextMs);
+      else attempt.fail(error);
     }
   }
 
-  #hear(signal: AbortSignal): void {
-    if (this.#heard.has(signal)) return;
-    this.#heard.add(signal);
-    // However many transports listen: Node would take more than ten for a leak, and say so.
+  #listen(signal: AbortSignal): void {
+    if (this.#signals.has(signal)) return;
+    this.#signals.add(signal);
+    // Node warns about more than ten listeners; each transport adds one.
     setMaxListeners(0, signal);
     const stop = () => {
-      for (const watched of [...this.#watched]) {
-        if (watched?.signal === signal) watched.fail({ kind: 'stopped', reason: 'stopped', cause: signal.reason });
+      for (const attempt of [...this.#attempts]) {
+        if (attempt?.signal === signal) attempt.fail({ kind: 'stopped', reason: 'stopped', cause: signal.reason });
       }
     };
     signal.addEventListener('abort', stop, { once: true });
   }
 }
 
-/** One attempt: the moments by which its parts must have come. */
-class WatchedAttempt implements AttemptWatch {
+/** The limits of one attempt: as a whole, for the response headers, and between two chunks of the body. */
+export class AttemptDeadline {
   readonly signal: AbortSignal;
-  readonly place: number;
-  readonly #limits: AttemptLimits;
+  readonly index: number;
+  readonly #timeoutMs: number;
   readonly #phases: PhaseLimits;
-  readonly #fail: (fault: TransportError) => void;
-  readonly #watches: AttemptWatches;
-  #wholeAtMs = 0;
+  readonly #fail: (error: TransportError) => void;
+  readonly #deadlines: AttemptDeadlines;
+  readonly #endAtMs: number;
   #headersAtMs = Number.POSITIVE_INFINITY;
-  #pieceAtMs = Number.POSITIVE_INFINITY;
+  #chunkAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(limits: AttemptLimits, fail: (fault: TransportError) => void, watches: AttemptWatches, place: number) {
-    this.signal = limits.signal;
-    this.place = place;
-    this.#limits = limits;
-    this.#phases = limits.phases ?? defaultPhases(limits.timeoutMs);
+  constructor(
+    { signal, timeoutMs, phases = defaultPhases(timeoutMs) }: AttemptLimits,
+    fail: (error: TransportError) => void,
+    deadlines: AttemptDeadlines,
+    index: number,
+  ) {
+    this.signal = signal;
+    this.index = index;
+    this.#timeoutMs = timeoutMs;
+    this.#phases = phases;
     this.#fail = fail;
-    this.#watches = watches;
+    this.#deadlines = deadlines;
+    this.#endAtMs = deadlines.now() + timeoutMs;
   }
 
-  begin(nowMs: number): number {
-    this.#wholeAtMs = nowMs + this.#limits.timeoutMs;
-    return this.#wholeAtMs;
-  }
-
+  /** Call when the first byte of the request is written. */
   written(): void {
-    const { timeoutMs } = this.#limits;
     const { headersMs } = this.#phases;
-    if (headersMs >= timeoutMs) return;
-    this.#headersAtMs = this.#watches.now() + headersMs;
-    this.#watches.due(this.#headersAtMs);
+    if (headersMs >= this.#timeoutMs) return;
+    this.#headersAtMs = this.#deadlines.now() + headersMs;
+    this.#deadlines.schedule(this.#headersAtMs);
   }
 
+  /** Call for the response headers and for each chunk of the body. */
   received(): void {
-    const { timeoutMs } = this.#limits;
     const { idleMs } = this.#phases;
     this.#headersAtMs = Number.POSITIVE_INFINITY;
-    if (idleMs >= timeoutMs) return;
-    this.#pieceAtMs = this.#watches.now() + idleMs;
-    this.#watches.due(this.#pieceAtMs);
+    if (idleMs >= this.#timeoutMs) return;
+    this.#chunkAtMs = this.#deadlines.now() + idleMs;
+    this.#deadlines.schedule(this.#chunkAtMs);
   }
 
   end(): void {
-    this.#watches.forget(this);
+    this.#deadlines.remove(this);
   }
 
-  dueAtMs(): number {
-    return Math.min(this.#wholeAtMs, this.#headersAtMs, this.#pieceAtMs);
+  get nextMs(): number {
+    return Math.min(this.#endAtMs, this.#headersAtMs, this.#chunkAtMs);
   }
 
-  faultAt(nowMs: number): TransportError | undefined {
-    const { timeoutMs } = this.#limits;
+  errorAt(nowMs: number): TransportError | undefined {
     const { headersMs, idleMs } = this.#phases;
-    if (nowMs >= this.#pieceAtMs) return late('the response stalled: no data', idleMs);
-    if (nowMs >= this.#headersAtMs) return late('no response', headersMs);
-    return nowMs >= this.#wholeAtMs ? late('no complete response', timeoutMs) : undefined;
+    if (nowMs >= this.#chunkAtMs) return timeoutError('the response stalled: no data', idleMs);
+    if (nowMs >= this.#headersAtMs) return timeoutError('no response', headersMs);
+    return nowMs >= this.#endAtMs ? timeoutError('no complete response', this.#timeoutMs) : undefined;
   }
 
-  fail(fault: TransportError): void {
+  fail(error: TransportError): void {
     this.end();
-    this.#fail(fault);
+    this.#fail(error);
   }
 }
 
-function late(what: string, ms: number): TransportError {
-  return { kind: 'timeout', reason: `${what} within ${ms / 1000} s` };
+function timeoutError(problem: string, ms: number): TransportError {
+  return { kind: 'timeout', reason: `${problem} within ${ms / 1000} s` };
 }

@@ -1,41 +1,42 @@
-/** One request on a connection, for both transports: its limits, the body of its response, and its one result. */
-import type { AttemptWatch, AttemptWatches } from './deadlines.ts';
+/** One request on a connection, for both transports: its time limits, the body of its response, and its result. */
+import type { AttemptDeadline, AttemptDeadlines } from './deadlines.ts';
 import {
   type Attempt,
   type AttemptLimits,
   errorBytesMax,
+  isSuccess,
   type Method,
   type ResponseConnection,
   type ResponseHead,
   responseBytesMax,
   type ServiceResponse,
   type TransportError,
+  tooLarge,
 } from './transport.ts';
 
-/** What an exchange needs, whichever transport carries it. */
-export interface ExchangeParts {
+export interface ExchangeOptions {
   readonly method: Method;
-  readonly watches: AttemptWatches;
+  readonly deadlines: AttemptDeadlines;
   readonly limits: AttemptLimits;
   readonly resolve: (attempt: Attempt) => void;
 }
 
 export abstract class Exchange {
   readonly #method: Method;
-  readonly #watch: AttemptWatch;
+  readonly #deadline: AttemptDeadline;
   readonly #resolve: (attempt: Attempt) => void;
   #body: ResponseBody | undefined;
   #hasEnded = false;
 
-  constructor({ method, watches, limits, resolve }: ExchangeParts) {
+  constructor({ method, deadlines, limits, resolve }: ExchangeOptions) {
     this.#method = method;
     this.#resolve = resolve;
-    this.#watch = watches.watch(limits, (error) => this.fail(error));
+    this.#deadline = deadlines.start(limits, (error) => this.fail(error));
   }
 
   protected abstract readonly wasSent: boolean;
   protected abstract readonly connection: ResponseConnection;
-  /** Gives the connection back, or closes it where it must not carry another request (limits-2). */
+  /** Returns the connection for reuse, or closes it if another request must not use it (limits-2). */
   protected abstract release(isReusable: boolean): void;
 
   protected get hasEnded(): boolean {
@@ -46,21 +47,20 @@ export abstract class Exchange {
     return this.#body?.head;
   }
 
-  /** The request begins to be written. */
   protected written(): void {
-    this.#watch.written();
+    this.#deadline.written();
   }
 
   protected begin(head: ResponseHead): void {
     this.#body = new ResponseBody(head);
-    this.#watch.received();
+    this.#deadline.received();
     if (this.#method !== 'HEAD' && this.#body.isDeclaredTooLarge) this.fail(tooLarge);
   }
 
-  protected add(piece: Uint8Array): void {
+  protected add(chunk: Uint8Array): void {
     if (this.#hasEnded || this.#body === undefined) return;
-    this.#watch.received();
-    const state = this.#body.add(piece);
+    this.#deadline.received();
+    const state = this.#body.add(chunk);
     if (state === 'too-large') this.fail(tooLarge);
     else if (state === 'enough') this.#end({ response: this.#body.response(this.connection) }, false);
   }
@@ -77,39 +77,37 @@ export abstract class Exchange {
   #end(attempt: Attempt, isReusable: boolean): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#watch.end();
+    this.#deadline.end();
     this.release(isReusable);
     this.#resolve(attempt);
   }
 }
 
-const tooLarge: TransportError = { kind: 'too-large', reason: 'the response is larger than 8 MiB' };
-
 /** The body of a 2xx up to 8 MiB; of any other response the first 64 KiB, which hold the error to show (responses-1). */
 export class ResponseBody {
   readonly head: ResponseHead;
-  readonly #isGood: boolean;
+  readonly #isSuccess: boolean;
   #first: Uint8Array | undefined;
   #more: Uint8Array[] | undefined;
   #sizeBytes = 0;
 
   constructor(head: ResponseHead) {
     this.head = head;
-    this.#isGood = head.status >= 200 && head.status < 300;
+    this.#isSuccess = isSuccess(head);
   }
 
   get isDeclaredTooLarge(): boolean {
-    return this.#isGood && Number(this.head.headers['content-length'] ?? 0) > responseBytesMax;
+    return this.#isSuccess && Number(this.head.headers['content-length'] ?? 0) > responseBytesMax;
   }
 
-  add(piece: Uint8Array): 'more' | 'enough' | 'too-large' {
-    this.#sizeBytes += piece.length;
-    if (this.#isGood && this.#sizeBytes > responseBytesMax) return 'too-large';
-    // Most bodies are one piece.
-    if (this.#first === undefined) this.#first = piece;
-    else if (this.#more === undefined) this.#more = [piece];
-    else this.#more.push(piece);
-    return this.#isGood || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
+  add(chunk: Uint8Array): 'more' | 'enough' | 'too-large' {
+    this.#sizeBytes += chunk.length;
+    if (this.#isSuccess && this.#sizeBytes > responseBytesMax) return 'too-large';
+    // Most bodies are one chunk: no array for those.
+    if (this.#first === undefined) this.#first = chunk;
+    else if (this.#more === undefined) this.#more = [chunk];
+    else this.#more.push(chunk);
+    return this.#isSuccess || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
   }
 
   response(connection: ResponseConnection): ServiceResponse {

@@ -1,16 +1,9 @@
 /** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
 import { isHtml, parseServiceError } from './response.ts';
-import {
-  type Attempt,
-  isRead,
-  type Method,
-  type ServiceResponse,
-  type TransportError,
-  type TransportErrorKind,
-} from './transport.ts';
+import { type Attempt, isRead, type Method, type ServiceResponse, type TransportError } from './transport.ts';
 
-/** The purpose of a request, for messages. */
+/** For messages. */
 export interface Purpose {
   /** `create an item in list "tasks" of site "home"` */
   readonly task: string;
@@ -18,21 +11,21 @@ export interface Purpose {
   readonly target: string;
   /** Where the target is, if it is one of several: `list "tasks" of site "home"`. */
   readonly place?: string | undefined;
-  /** The item's id, where the request names one. */
+  /** The item's id. */
   readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface RequestContext extends Purpose {
-  /** Where the request went: `https://host/v1.0`. */
+  /** `https://host/v1.0` */
   readonly address: string;
   readonly method: Method;
-  /** Removes the token, which the service may have repeated. */
+  /** Removes the token from a string. */
   readonly hide?: ((text: string) => string) | undefined;
 }
 
 /** codes-1; any other status is `refused`. */
-const kinds: Readonly<Record<number, FailureKind>> = {
+const failureKinds: Readonly<Record<number, FailureKind>> = {
   401: 'credentials',
   403: 'credentials',
   404: 'not-found',
@@ -55,68 +48,67 @@ const kinds: Readonly<Record<number, FailureKind>> = {
  *
  * @param times the number of attempts
  */
-export function toFailure(asked: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
-  if (outcome === 'unknown' && !isRead(asked.method)) return inDoubt(asked, { attempt, times });
-  if (attempt.error) return transportFailure(asked, attempt.error, { outcome, times });
-  return refusal(asked, attempt.response, { outcome, times });
+export function toFailure(context: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
+  if (outcome === 'unknown' && !isRead(context.method)) return inDoubt(context, { attempt, times });
+  if (attempt.error) return transportFailure(context, attempt.error, outcome, times);
+  return refusal(context, attempt.response, outcome, times);
 }
 
 /** The failure for a 2xx to a read with an unusable body. */
-export function unusableResponse(asked: RequestContext, response: ServiceResponse, reason: string): Failure {
-  return createFailure(asked, 'refused', `cannot ${asked.task}: ${whyUnusable(response, reason)}`, {
-    hint: `check that ${asked.address} is the URL of the list service`,
+export function unusableResponse(context: RequestContext, response: ServiceResponse, reason: string): Failure {
+  return createFailure(context, 'refused', `cannot ${context.task}: ${whyUnusable(response, reason)}`, {
+    hint: `check that ${context.address} is the URL of the list service`,
     status: response.status,
     outcome: 'unknown',
-    requestId: parseServiceError(response, asked.hide).requestId,
+    requestId: parseServiceError(response, context.hide).requestId,
   });
 }
 
 /** The failure for a Retry-After beyond --max-wait. */
 export function tooLongToWait(
-  asked: RequestContext,
+  context: RequestContext,
   response: ServiceResponse,
   { waitMs, maxWaitMs }: { readonly waitMs: number; readonly maxWaitMs: number },
 ): Failure {
   const wait = `the service asks to wait ${secondsText(waitMs)}, longer than --max-wait (${secondsText(maxWaitMs)})`;
-  return createFailure(asked, 'unavailable', `cannot ${asked.task} (${quoteOf(asked, response)}): ${wait}`, {
+  return createFailure(context, 'unavailable', `cannot ${context.task} (${quoteOf(context, response)}): ${wait}`, {
     hint: 'retry later, or pass a longer --max-wait',
     outcome: 'refused',
-    ...detailsOf(asked, response),
+    ...detailsOf(context, response),
   });
 }
 
-/** The attempt that leaves a write in doubt. */
 export interface Doubt {
   readonly attempt: Attempt;
-  /** Why the body of the 2xx is unusable. */
+  /** The reason why the body of the 2xx is unusable. */
   readonly unusable?: string | undefined;
   readonly times: number;
-  /** Whether the service may have forgotten the key by now. */
+  /** The service may have forgotten the key. */
   readonly isKeyOld?: boolean;
 }
 
 /** A write that may or may not have been applied (outcomes-1). */
-export function inDoubt(asked: RequestContext, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
-  const { method, idempotencyKey: key } = asked;
+export function inDoubt(context: RequestContext, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
+  const { method, idempotencyKey: key } = context;
   const { response } = attempt;
-  const reason = unusable !== undefined && response ? whyUnusable(response, unusable) : reasonOf(asked, attempt);
+  const reason = unusable !== undefined && response ? whyUnusable(response, unusable) : reasonOf(context, attempt);
   const isStored = method === 'POST' && unusable !== undefined && response !== undefined && !isHtml(response);
   const doubt = isStored
-    ? `in doubt: the service accepted the request to ${asked.task} (HTTP ${response.status}), but the id is unknown`
-    : `in doubt: cannot confirm the request to ${asked.task}`;
-  return createFailure(asked, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
-    hint: method === 'POST' ? createAgain(isKeyOld ? undefined : key) : 'it is safe to run the same command again',
+    ? `in doubt: the service accepted the request to ${context.task} (HTTP ${response.status}), but the id is unknown`
+    : `in doubt: cannot confirm the request to ${context.task}`;
+  return createFailure(context, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
+    hint: method === 'POST' ? createHint(isKeyOld ? undefined : key) : 'it is safe to run the same command again',
     outcome: 'unknown',
     idempotencyKey: key,
-    ...detailsOf(asked, response),
+    ...detailsOf(context, response),
   });
 }
 
-function createAgain(key: string | undefined): string {
-  const look = 'check whether the item exists before creating it again';
+function createHint(key: string | undefined): string {
+  const check = 'check whether the item exists before creating it again';
   return key === undefined
-    ? look
-    : `${look}\nif the service honors idempotency keys, retry with --idempotency-key ${key}`;
+    ? check
+    : `${check}\nif the service honors idempotency keys, retry with --idempotency-key ${key}`;
 }
 
 /** `2.5 s` */
@@ -124,21 +116,16 @@ export function secondsText(ms: number): string {
   return `${Number((ms / 1000).toFixed(ms < 10_000 ? 1 : 0))} s`;
 }
 
-interface Tried {
-  readonly outcome: Outcome;
-  readonly times: number;
-}
-
-function transportFailure(asked: RequestContext, fault: TransportError, { outcome, times }: Tried): Failure {
-  const { task, address } = asked;
-  const { kind, reason, cause } = fault;
+function transportFailure(context: RequestContext, error: TransportError, outcome: Outcome, times: number): Failure {
+  const { task, address } = context;
+  const { kind, reason, cause } = error;
   const tried = timesText(times);
   if (kind === 'unusable' || kind === 'too-large') {
-    return createFailure(asked, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
+    return createFailure(context, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
   }
   if (kind === 'not-local') {
     const hint = 'nothing was sent; use https or another host name, or pass --allow-http to send the token unencrypted';
-    return createFailure(asked, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
+    return createFailure(context, 'usage', `cannot ${task}: ${address} is not on this machine: ${reason}`, {
       hint,
       outcome,
       cause,
@@ -146,22 +133,25 @@ function transportFailure(asked: RequestContext, fault: TransportError, { outcom
   }
   const verb = outcome === 'not-sent' ? 'is unreachable' : 'sent no complete response';
   const message = `cannot ${task}: ${address} ${verb} (${reason}${tried})`;
-  return createFailure(asked, 'unreachable', message, { hint: faultHints[kind] ?? checkNetwork, outcome, cause });
+  const hint =
+    kind === 'untrusted'
+      ? 'nothing was sent; check the URL; for a private certificate authority, pass --ca-file FILE'
+      : 'check the URL and the network, then retry';
+  return createFailure(context, 'unreachable', message, { hint, outcome, cause });
 }
 
-const checkNetwork = 'check the URL and the network, then retry';
-const faultHints: Readonly<Partial<Record<TransportErrorKind, string>>> = {
-  untrusted: 'nothing was sent; check the URL; for a private certificate authority, pass --ca-file FILE',
-};
-
-function refusal(asked: RequestContext, response: ServiceResponse, { outcome, times }: Tried): Failure {
-  const kind = kinds[response.status] ?? 'refused';
-  const quoted = `${quoteOf(asked, response)}${timesText(times)}`;
+function refusal(context: RequestContext, response: ServiceResponse, outcome: Outcome, times: number): Failure {
+  const kind = failureKinds[response.status] ?? 'refused';
+  const quoted = `${quoteOf(context, response)}${timesText(times)}`;
   const message =
-    kind === 'not-found' && asked.method !== 'POST'
-      ? `${asked.target} was not found (${quoted})`
-      : `cannot ${asked.task} (${quoted}${redirectOf(response)})`;
-  return createFailure(asked, kind, message, { hint: hintFor(kind, response), outcome, ...detailsOf(asked, response) });
+    kind === 'not-found' && context.method !== 'POST'
+      ? `${context.target} was not found (${quoted})`
+      : `cannot ${context.task} (${quoted}${redirectOf(response)})`;
+  return createFailure(context, kind, message, {
+    hint: hintFor(kind, response),
+    outcome,
+    ...detailsOf(context, response),
+  });
 }
 
 /** The status with the service's own text, else its reason phrase. */
@@ -197,8 +187,8 @@ function redirectOf({ status, headers }: ServiceResponse): string {
   return `, to ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')}`;
 }
 
-function reasonOf(asked: RequestContext, { response, error }: Attempt): string {
-  return error ? error.reason : quoteOf(asked, response) + redirectOf(response);
+function reasonOf(context: RequestContext, { response, error }: Attempt): string {
+  return error ? error.reason : quoteOf(context, response) + redirectOf(response);
 }
 
 function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefined): FailureDetails {
@@ -207,10 +197,10 @@ function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefin
   return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId };
 }
 
-/** Limits in UTF-16 units: a service's headers and error codes may be of any length. */
-const lengths = { message: 4000, detail: 500 } as const;
+/** In UTF-16 units: headers and error codes may have any length. */
+const lengthMax = { message: 4000, detail: 500 } as const;
 
-/** A failure without the token and of limited length. */
+/** Creates a failure without the token and of limited length. */
 function createFailure(
   { hide = (text) => text, id }: RequestContext,
   kind: FailureKind,
@@ -218,9 +208,9 @@ function createFailure(
   details: FailureDetails,
 ): Failure {
   const { hint, serviceCode, requestId } = details;
-  // Hidden before it is truncated: half a token is a leak.
-  const hidden = (text: string | undefined) => text && hide(text).slice(0, lengths.detail);
+  // Before it is truncated, which could cut the token in half.
+  const hidden = (text: string | undefined) => text && hide(text).slice(0, lengthMax.detail);
   const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
   const about = id === undefined ? undefined : { id };
-  return new Failure(kind, hide(message).slice(0, lengths.message), { ...details, ...texts, about });
+  return new Failure(kind, hide(message).slice(0, lengthMax.message), { ...details, ...texts, about });
 }

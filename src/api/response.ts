@@ -2,19 +2,19 @@
 import { isUtf8 } from 'node:buffer';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
-import { type Attempt, errorBytesMax, responseBytesMax, type ServiceResponse } from './transport.ts';
-
-/** The content of an error response; not yet cleaned for printing. */
-export interface ServiceError {
-  readonly text: string | undefined;
-  readonly code: string | undefined;
-  readonly requestId: string | undefined;
-}
+import {
+  type Attempt,
+  errorBytesMax,
+  isSuccess,
+  responseBytesMax,
+  type ServiceResponse,
+  tooLarge,
+} from './transport.ts';
 
 /**
- * Reads the body as JSON.
+ * Parses the body as JSON.
  *
- * @throws {SyntaxError} with a reason for people, when it is not JSON in UTF-8
+ * @throws {SyntaxError} with a reason for the message, as all functions here
  */
 export function parseResponseJson(response: ServiceResponse): JsonValue {
   if (response.unreadable !== undefined) throw new SyntaxError(response.unreadable);
@@ -22,7 +22,7 @@ export function parseResponseJson(response: ServiceResponse): JsonValue {
   try {
     return parseJson(text);
   } catch (error) {
-    // Newer Nodes quote a piece of the text, which may be anything: a piece of the token too.
+    // Newer versions of Node quote the text, which may contain the token.
     const reason = (error instanceof SyntaxError ? error.message : String(error)).replace(/, (\.\.\.)?".*$/s, '');
     throw new SyntaxError(`the response is not valid JSON (${reason})`, { cause: error });
   }
@@ -42,15 +42,13 @@ export function isJson(response: ServiceResponse): boolean {
 export class ForeignResponse extends SyntaxError {}
 
 /**
- * Reads the body as an item.
+ * Parses the body as an item.
  *
- * @param ref the item that was requested
- * @throws {SyntaxError} with a reason for people, when there is no item in it
- * @throws {ForeignResponse} when its id is not that of `ref`
+ * @throws {ForeignResponse} if its id is not that of `ref`, the requested item
  */
 export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
   const members = readMembers(response);
-  const id = idOf(members['id']);
+  const id = parseId(members['id']);
   if (id === undefined) throw new SyntaxError('the response has no "id"');
   if (ref !== undefined && id !== ref.id) {
     throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
@@ -58,32 +56,24 @@ export function parseItem(response: ServiceResponse, ref?: { readonly id: string
   return itemFrom(members, id, response);
 }
 
-/**
- * Reads the response to an update: the item, of which the id may be missing.
- *
- * @throws {SyntaxError} as `itemOf`, and when it has neither id nor fields, or an error
- */
+/** Parses the response to an update: the item, with or without its id. */
 export function parseUpdatedItem(response: ServiceResponse, ref: { readonly id: string }): Item {
   const members = readMembers(response);
-  refuseError(members);
-  if (idOf(members['id']) !== undefined) return parseItem(response, ref);
+  checkNoError(members);
+  if (parseId(members['id']) !== undefined) return parseItem(response, ref);
   if (!isObject(members['fields'])) throw new SyntaxError('the response has neither "id" nor "fields"');
   return itemFrom(members, ref.id, response);
 }
 
-/**
- * Reads the response to a deletion: empty, or any JSON that names no error.
- *
- * @throws {SyntaxError} with a reason for people
- */
+/** Checks the response to a deletion: empty, or any JSON without an error. */
 export function checkDeleted(response: ServiceResponse): void {
   if (response.body.length === 0) return;
   const value = parseResponseJson(response);
-  if (isObject(value)) refuseError(value);
+  if (isObject(value)) checkNoError(value);
 }
 
 /** Some services report an error with status 200. */
-function refuseError(members: JsonObject): void {
+function checkNoError(members: JsonObject): void {
   const error = members['error'];
   if (error !== undefined && error !== null && error !== false) throw new SyntaxError('the response has an "error"');
 }
@@ -98,20 +88,20 @@ function itemFrom(members: JsonObject, id: string, response: ServiceResponse): I
   };
 }
 
-/** An item of which only the id is known. */
+/** Creates an item without fields, for an empty response. */
 export function bareItem(id: string, etag?: string): Item {
   return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
 }
 
 /**
- * Reads the error of a response (responses-3); without JSON, the first line of the body.
+ * Parses an error response (responses-3). Its texts are not safe to print yet.
  *
  * @param hide removes the token, before the text is truncated
  */
 export function parseServiceError(
   response: ServiceResponse,
   hide: (text: string) => string = (text) => text,
-): ServiceError {
+): { readonly text: string | undefined; readonly code: string | undefined; readonly requestId: string | undefined } {
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
   const body = membersOrNothing(response);
   if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, requestId };
@@ -132,13 +122,13 @@ function membersOrNothing(response: ServiceResponse): JsonObject | undefined {
   try {
     return readMembers(response);
   } catch {
-    // Not JSON: then its first line is all there is to show.
+    // The first line of the body is shown instead.
     return undefined;
   }
 }
 
 function textOf({ body }: ServiceResponse): string {
-  // Strict: a replacement character must never be taken for what was stored.
+  // Decoding would replace invalid bytes, and change what is stored.
   if (!isUtf8(body)) throw new SyntaxError('the response is not UTF-8');
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
@@ -150,13 +140,13 @@ function firstLineOf(response: ServiceResponse, hide: (text: string) => string):
   return line === '' ? undefined : line.slice(0, 500);
 }
 
-/** An HTML page: a login, a gateway's error, a captive portal. */
+/** An HTML page comes from a login, a gateway or a captive portal. */
 export function isHtml({ headers }: Pick<ServiceResponse, 'headers'>): boolean {
   return /html/i.test(headers['content-type'] ?? '');
 }
 
-/** The digits of a number are the id (responses-2). */
-function idOf(value: JsonValue | undefined): string | undefined {
+/** responses-2 */
+function parseId(value: JsonValue | undefined): string | undefined {
   if (typeof value === 'number') return String(value);
   if (value instanceof NumberToken) return value.digits;
   return isText(value) ? value : undefined;
@@ -175,41 +165,29 @@ export function isUncompressed({ response }: Attempt): boolean {
   return response?.headers['content-encoding'] === undefined;
 }
 
-/**
- * Decodes the body: one gzip coding, up to 8 MiB, though none was requested (requests-2). Any other coding and damaged
- * data leave a response without a body.
- */
+/** Decodes a gzip body, up to 8 MiB (requests-2). Other codings and damaged data make it `unreadable`. */
 export async function decodeAttempt(attempt: Attempt): Promise<Attempt> {
   const { response } = attempt;
   const coding = response?.headers['content-encoding']?.trim().toLowerCase();
   if (!response || !coding || coding === 'identity' || response.body.length === 0) return attempt;
   const decoded = /^(x-)?gzip$/.test(coding) ? await gunzipped(response) : 'unsupported content encoding';
-  if (decoded === 'too-large' && isGood(response)) {
+  if (decoded === 'too-large' && isSuccess(response)) {
     const head = { status: response.status, headers: response.headers };
-    return { error: { kind: 'too-large', reason: 'the response is larger than 8 MiB' }, wasSent: true, head };
+    return { error: tooLarge, wasSent: true, head };
   }
-  if (typeof decoded !== 'string') return { response: { ...response, headers: plain(response), body: decoded } };
+  const { 'content-encoding': _, ...headers } = response.headers;
+  if (typeof decoded !== 'string') return { response: { ...response, headers, body: decoded } };
   const unreadable = `cannot read the response: ${decoded}`;
-  return { response: { ...response, headers: plain(response), body: new Uint8Array(), unreadable } };
-}
-
-function plain({ headers }: ServiceResponse): ServiceResponse['headers'] {
-  const { 'content-encoding': _, ...rest } = headers;
-  return rest;
+  return { response: { ...response, headers, body: new Uint8Array(), unreadable } };
 }
 
 async function gunzipped(response: ServiceResponse): Promise<Uint8Array | string> {
-  // Only here: no request asks for a coding.
   const { gunzip } = await import('node:zlib');
-  const maxOutputLength = isGood(response) ? responseBytesMax : errorBytesMax;
+  const maxOutputLength = isSuccess(response) ? responseBytesMax : errorBytesMax;
   return new Promise((resolve) => {
     gunzip(response.body, { maxOutputLength }, (error: NodeJS.ErrnoException | null, decoded) => {
       if (error === null) resolve(decoded);
       else resolve(error.code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'its compressed data is truncated or damaged');
     });
   });
-}
-
-function isGood({ status }: ServiceResponse): boolean {
-  return status >= 200 && status < 300;
 }

@@ -1,57 +1,49 @@
-/** TCP connections, and the time that they may take. */
+/** TCP connections and their time limit. */
 import { connect, type Socket } from 'node:net';
 
-/** A host and a port, as a socket wants them. */
-export interface SocketTarget {
-  readonly host: string;
-  readonly port: number;
+export function openSocket(url: URL, deadline: ConnectDeadline): Promise<Socket> {
+  const address = { host: hostOf(url), port: portOf(url) };
+  return deadline.until(
+    connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }),
+    'connect',
+  );
 }
 
-/** Opens a TCP connection. */
-export function openSocket({ host, port }: SocketTarget, deadline: ConnectDeadline): Promise<Socket> {
-  const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
-  return deadline.until(socket, 'connect');
-}
-
-/**
- * Resolves once the sockets have been read: what had come by now has been told. The first immediate may run before the
- * next look at them, the second one runs after.
- */
+/** Resolves after pending data has been read: the second immediate runs after the next poll of the sockets. */
 export function afterReading(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(() => setImmediate(resolve));
   });
 }
 
-/** The host of a URL, as a socket wants it: a URL keeps the brackets of an IPv6 address. */
+/** The host for a socket: without the brackets that a URL has around an IPv6 address. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** The port of an http or https URL. */
 export function portOf({ port, protocol }: URL): number {
   if (port !== '') return Number(port);
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** The time that one connection has to come about, through all of its steps. */
+/** The time limit of one connection, across TCP, proxy and TLS. */
 export class ConnectDeadline {
   readonly #signal: AbortSignal;
   readonly #timer: NodeJS.Timeout;
-  readonly #stop = () => this.#end(this.#signal.reason);
-  /** Ends the step under way. */
+  readonly #stop = () => this.#expire(this.#signal.reason);
+  /** Fails the current step. */
   #fail: (error: unknown) => void = () => {};
-  #over: { readonly error: unknown } | undefined;
+  #expired: { readonly error: unknown } | undefined;
 
   constructor(connectMs: number, signal: AbortSignal) {
     this.#signal = signal;
-    const late = () => this.#end(new Error(`no connection within ${connectMs / 1000} s`));
-    this.#timer = setTimeout(late, connectMs);
+    const expire = () => this.#expire(new Error(`no connection within ${connectMs / 1000} s`));
+    this.#timer = setTimeout(expire, connectMs);
     if (signal.aborted) this.#stop();
     else signal.addEventListener('abort', this.#stop, { once: true });
   }
 
-  /** Resolves with the socket once it has emitted the event; rejects, and destroys it, when it fails or is late. */
+  /** Resolves once the socket emits the event; destroys it and rejects if it fails or the time is up. */
   until(socket: Socket, event: string): Promise<Socket> {
     return new Promise((resolve, reject) => {
       const fail = (error: unknown) => {
@@ -66,22 +58,21 @@ export class ConnectDeadline {
       };
       const closed = () => fail(Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' }));
       this.#fail = fail;
-      // It stays: errors after this step must not crash the process.
+      // Never removed: errors after this step must not crash the process.
       socket.on('error', fail);
       socket.once('close', closed);
       socket.once(event, done);
-      if (this.#over) fail(this.#over.error);
+      if (this.#expired) fail(this.#expired.error);
     });
   }
 
-  /** It came about, or it did not: nothing is waited for any more. */
   end(): void {
     clearTimeout(this.#timer);
     this.#signal.removeEventListener('abort', this.#stop);
   }
 
-  #end(error: unknown): void {
-    this.#over = { error };
+  #expire(error: unknown): void {
+    this.#expired = { error };
     this.#fail(error);
   }
 }

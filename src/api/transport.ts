@@ -1,6 +1,5 @@
 /** Requests, responses and transport errors as plain data: below the retry logic, above the transports. */
 
-/** An HTTP method, in capitals. */
 export type Method = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Safe methods (RFC 9110, section 9.2.1): a lost response has changed nothing. */
@@ -8,10 +7,9 @@ export function isRead(method: Method): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 }
 
-/** One HTTP request, relative to the base address. */
 export interface ApiRequest {
   readonly method: Method;
-  /** Relative to the base address, with a leading `/`; ids are percent-encoded. */
+  /** Relative to the base URL, with a leading `/`; ids are percent-encoded. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
@@ -27,7 +25,7 @@ export interface ResponseHead {
   readonly isEarly?: boolean;
 }
 
-/** A complete response; of an error, the first 64 KiB of the body. */
+/** A complete response; the body of an error is cut at 64 KiB. */
 export interface ServiceResponse extends ResponseHead {
   readonly body: Uint8Array;
   /** Why the body cannot be decoded; it is empty then. */
@@ -36,27 +34,17 @@ export interface ServiceResponse extends ResponseHead {
 }
 
 export interface ResponseConnection {
-  /** Closes the connection, so that no further request uses it. */
+  /** Closes it, so that no further request uses it. */
   drop(): void;
 }
 
-/**
- * `unreachable`: no connection. `untrusted`: TLS verification failed. `not-local`: a local name resolved to another
- * machine. `lost`: the connection broke. `unusable`: the response is not HTTP. `stopped`: canceled.
- */
-export type TransportErrorKind =
-  | 'unreachable'
-  | 'untrusted'
-  | 'not-local'
-  | 'timeout'
-  | 'lost'
-  | 'unusable'
-  | 'too-large'
-  | 'stopped';
-
-/** Why there is no complete response. */
+/** The cause of a missing or incomplete response. */
 export interface TransportError {
-  readonly kind: TransportErrorKind;
+  /**
+   * `unreachable`: no connection. `untrusted`: TLS verification failed. `not-local`: a local name resolved to another
+   * machine. `lost`: the connection broke. `unusable`: the response is not HTTP. `stopped`: canceled.
+   */
+  readonly kind: 'unreachable' | 'untrusted' | 'not-local' | 'timeout' | 'lost' | 'unusable' | 'too-large' | 'stopped';
   /** `connection refused` */
   readonly reason: string;
   readonly cause?: unknown;
@@ -68,24 +56,22 @@ export type Attempt =
   | {
       readonly response?: undefined;
       readonly error: TransportError;
-      /** Whether a byte of the request may have been written; if not, it had no effect. */
+      /** A byte of the request may have been written; if not, it had no effect. */
       readonly wasSent: boolean;
-      /** The response head, if it arrived before the error. */
       readonly head?: ResponseHead | undefined;
     };
 
-/** Limits of one attempt. */
 export interface AttemptLimits {
   /** From connecting to the last byte of the response, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Use a new connection: the previous one gave an unusable response. */
+  /** Use a new connection: the previous response was unusable. */
   readonly isFresh?: boolean;
   /** Defaults to `defaultPhases`. */
   readonly phases?: PhaseLimits | undefined;
 }
 
-/** Limits of the parts of an attempt, in milliseconds of real time. */
+/** Limits of the parts of an attempt, in milliseconds. */
 export interface PhaseLimits {
   /** From the request to the end of the response headers. */
   readonly headersMs: number;
@@ -98,7 +84,7 @@ export function defaultPhases(timeoutMs: number): PhaseLimits {
   return { headersMs: Math.max(60_000, timeoutMs / 2), idleMs: Math.max(30_000, timeoutMs / 4) };
 }
 
-/** Sends requests to one address. */
+/** Sends requests to one service. */
 export interface Transport {
   /** The base URL for messages, without user info or query. */
   readonly address: string;
@@ -110,13 +96,19 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** Larger responses are rejected while they are received (responses-1). */
+/** The limit of a response body (responses-1). */
 export const responseBytesMax = 8 * 1024 * 1024;
 
-/** How much of an error response is read (responses-1). */
+/** The limit of the body of an error response (responses-1). */
 export const errorBytesMax = 64 * 1024;
 
-/** Our own error code: a loopback name resolves to another machine. */
+export const tooLarge: TransportError = { kind: 'too-large', reason: 'the response is larger than 8 MiB' };
+
+export function isSuccess({ status }: Pick<ResponseHead, 'status'>): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** An error code of our own: a loopback name resolves to another machine. */
 export const notLocal = 'ERR_NOT_LOCAL';
 
 const oldTls = 'the server does not support TLS 1.2 or later';
@@ -156,39 +148,35 @@ const reasons: Readonly<Record<string, string>> = {
 /** OpenSSL's messages for data that is not TLS; they depend on the bytes and on its version. */
 const notTls = /wrong version number|packet length too long|http request|unexpected message/;
 
-/** Parser errors of Node and undici, which use the same parser. */
+/** Errors of the parser that Node and undici share. */
 const parserCodes = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/;
 
 /** Converts an error of the socket or the parser. */
 export function toTransportError(error: unknown, wasSent: boolean): TransportError {
-  // Several addresses were tried, each with its own error.
+  // Node tried several addresses, each with its own error.
   if (error instanceof AggregateError && error.errors.length > 0) return toTransportError(error.errors[0], wasSent);
-  const cause: TlsError = error instanceof Error ? error : new Error(String(error));
+  const cause: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
   const { name, message } = cause;
   const code = codeOf(cause);
   // undici's parser errors have a name and no code.
-  const isOfParser = parserCodes.test(code) || name === 'HTTPParserError';
-  if (isOfParser && /EOF/.test(code + message)) return { kind: 'lost', reason: reasons['UND_ERR_SOCKET'] ?? '', cause };
-  if (isOfParser) return notHttp(error);
+  const isParserError = parserCodes.test(code) || name === 'HTTPParserError';
+  if (isParserError && /EOF/.test(code + message))
+    return { kind: 'lost', reason: reasons['UND_ERR_SOCKET'] ?? '', cause };
+  if (isParserError) return notHttp(error);
   // undici's errors for unrequested responses, an unexpected 100, and a 101.
   if (/^bad (response|upgrade)$/.test(message) || code === 'ERR_ASSERTION')
     return { kind: 'unusable', reason: unexpectedResponse, cause };
   return { kind: wasSent ? 'lost' : kindBeforeSending(code), reason: reasonOf(cause), cause };
 }
 
-/** OpenSSL's text is in `reason`: the message also has file names and pointers. */
-interface TlsError extends NodeJS.ErrnoException {
-  readonly library?: string;
-  readonly reason?: string;
-}
-
-/** A DOMException, such as that of an aborted wait, has a number as its code. */
-function codeOf({ code }: { readonly code?: unknown }): string {
+/** The code of a DOMException is a number. */
+function codeOf({ code }: NodeJS.ErrnoException): string {
   return typeof code === 'string' ? code : '';
 }
 
-function reasonOf(cause: TlsError): string {
-  const { message, library, reason } = cause;
+function reasonOf(cause: Error): string {
+  // OpenSSL's text is in `reason`: the message also has file names and pointers.
+  const { message, library, reason }: Error & { readonly library?: string; readonly reason?: string } = cause;
   if (notTls.test(message)) return 'the server does not use TLS; this may be an http port';
   const code = codeOf(cause);
   const text = library === undefined ? message || code : `TLS failed: ${reason ?? code}`;
@@ -196,7 +184,7 @@ function reasonOf(cause: TlsError): string {
   return reasons[code.replace('SSL/TLS_ALERT', 'SSLV3_ALERT')] ?? text;
 }
 
-function kindBeforeSending(code: string): TransportErrorKind {
+function kindBeforeSending(code: string): TransportError['kind'] {
   if (code === notLocal) return 'not-local';
   return /CERT|^ERR_(TLS|SSL)|^UNABLE_TO|^EPROTO$/.test(code) ? 'untrusted' : 'unreachable';
 }

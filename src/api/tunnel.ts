@@ -1,25 +1,24 @@
 /** Tunnels through a proxy (RFC 9110, section 9.3.6), which sees only the host and port. */
-import { type IncomingMessage, request } from 'node:http';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ConnectDeadline, hostOf, openSocket, portOf, type SocketTarget } from './socket.ts';
-import type { TlsConnector, TlsTrust } from './tls.ts';
+import { type ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
+import type { createTlsConnector, TlsTrust } from './tls.ts';
 
-/** Opens a tunnel: a socket on which the target answers. */
-export type Tunnel = (target: SocketTarget, deadline: ConnectDeadline) => Promise<Socket>;
-
-/** Makes what opens tunnels through a proxy, over TLS where its address says so; its user name and password go to it alone, and in no message. */
-export function tunnelThrough(proxy: URL, trust: TlsTrust | undefined): Tunnel {
+/** Creates a function that opens tunnels to a URL. No error contains the proxy's user name or password. */
+export function createTunnel(
+  proxy: URL,
+  trust: TlsTrust | undefined,
+): (target: URL, deadline: ConnectDeadline) => Promise<Socket> {
   const credentials = Buffer.from(`${decoded(proxy.username)}:${decoded(proxy.password)}`).toString('base64');
   const authorization = proxy.username + proxy.password === '' ? undefined : `Basic ${credentials}`;
-  const address = { host: hostOf(proxy), port: portOf(proxy) };
-  let secure: Promise<TlsConnector> | undefined;
+  let startTls: Promise<ReturnType<typeof createTlsConnector>> | undefined;
   return async (target, deadline) => {
     let socket: Socket;
     try {
-      socket = await openSocket(address, deadline);
+      socket = await openSocket(proxy, deadline);
       if (proxy.protocol === 'https:') {
-        secure ??= import('./tls.ts').then(({ createTlsConnector }) => createTlsConnector(address.host, trust));
-        socket = await (await secure)(socket, deadline);
+        startTls ??= import('./tls.ts').then((tls) => tls.createTlsConnector(hostOf(proxy), trust));
+        socket = await (await startTls)(socket, deadline);
       }
     } catch (error) {
       throw proxyError(proxy, error instanceof Error ? error.message : String(error));
@@ -28,51 +27,42 @@ export function tunnelThrough(proxy: URL, trust: TlsTrust | undefined): Tunnel {
   };
 }
 
-interface TunnelOptions {
-  readonly proxy: URL;
-  readonly authorization: string | undefined;
-  readonly deadline: ConnectDeadline;
-}
-
-async function openTunnel(socket: Socket, target: SocketTarget, options: TunnelOptions): Promise<Socket> {
-  const { proxy, authorization, deadline } = options;
-  const authority = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
-  const asked = request({
-    method: 'CONNECT',
-    path: authority,
-    createConnection: () => socket,
-    setHost: false,
-  });
-  asked.setHeader('host', authority);
-  // Not among the options: NODE_DEBUG prints those.
-  if (authorization !== undefined) asked.setHeader('proxy-authorization', authorization);
+async function openTunnel(
+  socket: Socket,
+  target: URL,
+  { proxy, authorization, deadline }: { proxy: URL; authorization: string | undefined; deadline: ConnectDeadline },
+): Promise<Socket> {
+  const authority = `${target.hostname}:${portOf(target)}`;
+  const request = httpRequest({ method: 'CONNECT', path: authority, createConnection: () => socket, setHost: false });
+  request.setHeader('host', authority);
+  // Not in the options, which NODE_DEBUG prints.
+  if (authorization !== undefined) request.setHeader('proxy-authorization', authorization);
   let refusal: Error | undefined;
-  const closed = () => socket.destroy();
-  asked.on('error', (error) => {
+  const close = () => socket.destroy();
+  request.on('error', (error) => {
     refusal ??= proxyError(proxy, error.message);
-    closed();
+    close();
   });
-  asked.on('connect', ({ statusCode = 0 }: IncomingMessage, _, head: Buffer) => {
-    const isOpen = statusCode >= 200 && statusCode < 300 && head.length === 0;
-    if (isOpen) return socket.emit(tunnelled);
+  request.on('connect', ({ statusCode = 0 }: IncomingMessage, _, head: Buffer) => {
+    if (statusCode >= 200 && statusCode < 300 && head.length === 0) return socket.emit(tunnelOpened);
     refusal = proxyError(proxy, refusalReason(statusCode, head.length > 0));
-    return closed();
+    return close();
   });
-  asked.on('response', () => closed());
-  asked.end();
+  request.on('response', close);
+  request.end();
   try {
-    return await deadline.until(socket, tunnelled);
+    return await deadline.until(socket, tunnelOpened);
   } catch (error) {
     throw refusal ?? error;
   }
 }
 
-/** Ours, on the socket: the proxy has let us through. */
-const tunnelled = 'listctl:tunnelled';
+/** Emitted on the socket once the proxy has accepted the request. */
+const tunnelOpened = 'listctl:tunnel';
 
-function refusalReason(status: number, hasMore: boolean): string {
+function refusalReason(status: number, hasData: boolean): string {
   if (status === 407) return 'proxy authentication required (407)';
-  return status < 300 && hasMore ? 'the server sent data before the request' : `HTTP ${status}`;
+  return status < 300 && hasData ? 'the server sent data before the request' : `HTTP ${status}`;
 }
 
 function proxyError(proxy: URL, reason: string): Error {

@@ -1,21 +1,10 @@
-/**
- * The transport for many: undici's `dispatch` sends three times as many requests a second as `node:http`. To be loaded
- * late, where many are to be sent. The door to undici: only what is needed of it is bundled, and its own retry is not.
- */
+/** The transport for bulk runs: undici sends three times as many requests per second as `node:http` (bulk-6). */
 import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
-import {
-  type ConnectionOptions,
-  type Connector,
-  createConnector,
-  createHeaders,
-  stoppedBefore,
-  toConnectionParts,
-} from './connect.ts';
-import { AttemptWatches } from './deadlines.ts';
-import { Exchange, type ExchangeParts } from './exchange.ts';
+import { type ConnectionOptions, prepareTransport, stoppedBefore } from './connect.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
 import {
   type ApiRequest,
   type Attempt,
@@ -26,30 +15,27 @@ import {
   toTransportError,
 } from './transport.ts';
 
-/** A transport over HTTP/1.1 through undici: a socket for each request under way, kept a moment for the next one. */
+/** Creates a transport over HTTP/1.1: one socket for each concurrent request, kept briefly for the next one. */
 export async function undiciTransport(options: ConnectionOptions): Promise<Transport> {
-  const { address, prefix, connectMs, hide } = toConnectionParts(options);
-  const connections = new Connections(options.base.origin, await createConnector(options), connectMs);
-  const watches = new AttemptWatches(options.monotonicMs);
-  const headersFor = createHeaders(options);
+  const { address, prefix, hide, deadlines, openSocket, toHeaders } = await prepareTransport(options);
+  const pool = new ConnectionPool(options.base.origin, openSocket);
   const send = (request: ApiRequest, limits: AttemptLimits): Promise<Attempt> => {
     if (limits.signal.aborted) return Promise.resolve(stoppedBefore(limits.signal));
     return new Promise((resolve) => {
       const { method, body = null } = request;
-      const connection = connections.take(limits.isFresh === true);
-      const exchange = new UndiciExchange(connections, connection, { method, watches, limits, resolve });
-      connection.client.dispatch({ method, path: prefix + request.path, headers: headersFor(request), body }, exchange);
+      const connection = pool.acquire(limits.isFresh === true);
+      const exchange = new UndiciExchange(pool, connection, { method, deadlines, limits, resolve });
+      connection.client.dispatch({ method, path: prefix + request.path, headers: toHeaders(request), body }, exchange);
     });
   };
-  return { address, hide, send, close: () => connections.close() };
+  return { address, hide, send, close: () => pool.close() };
 }
 
-/** A client, which holds one socket at a time. */
+/** An undici client, which has one socket at a time. */
 class Connection implements ResponseConnection {
   readonly client: Client;
   #socket: Socket | undefined;
 
-  /** @param open opens a socket to the origin */
   constructor(origin: string, open: () => Promise<Socket>) {
     const connect: Client.Options['connect'] = (_, settle) => {
       open().then(
@@ -63,7 +49,7 @@ class Connection implements ResponseConnection {
     this.client = new Client(origin, { ...clientOptions, connect });
   }
 
-  /** Whether a part of the request has not been taken by the system yet. */
+  /** Whether a part of the request is still buffered. */
   get isWriting(): boolean {
     return (this.#socket?.writableLength ?? 0) > 0;
   }
@@ -73,35 +59,32 @@ class Connection implements ResponseConnection {
   }
 }
 
-/**
- * A client for each request under way; each holds one socket. undici's own pool would do, but cannot be told to drop the
- * socket on which trouble came.
- */
-class Connections {
+/** One client for each concurrent request. undici's own pool cannot close the socket of a broken response. */
+class ConnectionPool {
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #closing = new AbortController();
-  readonly #make: () => Connection;
+  readonly #create: () => Connection;
 
-  constructor(origin: string, connector: Connector, connectMs: number) {
+  constructor(origin: string, openSocket: (signal: AbortSignal) => Promise<Socket>) {
     setMaxListeners(0, this.#closing.signal);
-    this.#make = () => new Connection(origin, () => connector(connectMs, this.#closing.signal));
+    this.#create = () => new Connection(origin, () => openSocket(this.#closing.signal));
   }
 
-  /** The client that was used last, so that the others' sockets may fall idle; or a new one. */
-  take(isFresh: boolean): Connection {
+  /** Returns the connection that was used last, so that the others can time out; or a new one. */
+  acquire(isFresh: boolean): Connection {
     let connection = isFresh ? undefined : this.#idle.pop();
     while (connection?.client.destroyed) {
       this.#all.delete(connection);
       connection = this.#idle.pop();
     }
-    connection ??= this.#make();
+    connection ??= this.#create();
     this.#all.add(connection);
     return connection;
   }
 
-  /** A connection that is not reusable is closed (limits-2). */
-  giveBack(connection: Connection, isReusable: boolean): void {
+  /** Closes a connection that is not reusable (limits-2). */
+  release(connection: Connection, isReusable: boolean): void {
     if (isReusable && !connection.client.destroyed) {
       this.#idle.push(connection);
       return;
@@ -117,27 +100,27 @@ class Connections {
 }
 
 const clientOptions: Client.Options = {
-  // Newer undicis enable HTTP/2; one failure model is enough. No pipelining, so that no request waits behind another.
+  // limits-4; newer versions enable HTTP/2.
   allowH2: false,
   pipelining: 1,
-  // Servers close theirs after 5 s. What a server says of its own may shorten this, not lengthen it.
+  // limits-2; a server's own hint may shorten this.
   keepAliveTimeout: 4000,
   keepAliveMaxTimeout: 4000,
   keepAliveTimeoutThreshold: 500,
   maxHeaderSize: 16 * 1024,
-  // Ours watch each attempt: undici's run in steps of half a second.
+  // AttemptDeadlines is used instead: undici's timers have a resolution of half a second.
   headersTimeout: 0,
   bodyTimeout: 0,
 };
 
 class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
   protected readonly connection: Connection;
-  readonly #connections: Connections;
+  readonly #pool: ConnectionPool;
   #controller: Dispatcher.DispatchController | undefined;
 
-  constructor(connections: Connections, connection: Connection, parts: ExchangeParts) {
-    super(parts);
-    this.#connections = connections;
+  constructor(pool: ConnectionPool, connection: Connection, options: ExchangeOptions) {
+    super(options);
+    this.#pool = pool;
     this.connection = connection;
   }
 
@@ -145,7 +128,7 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
     return this.#controller !== undefined;
   }
 
-  /** undici calls this before the first byte is written; a request that ended in the queue is not sent. */
+  /** Called before the first byte is written. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.hasEnded) {
       controller.abort(ended);
@@ -161,8 +144,8 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
     this.begin({ status, statusText, headers: joinHeaders(headers), isEarly });
   }
 
-  onResponseData(_: unknown, piece: Buffer): void {
-    this.add(piece);
+  onResponseData(_: unknown, chunk: Buffer): void {
+    this.add(chunk);
   }
 
   onResponseEnd(): void {
@@ -176,13 +159,13 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
       this.complete();
       return;
     }
-    // undici reports a broken head that announces a length the same way.
+    // undici reports a broken head with a Content-Length the same way.
     const isBrokenHead = this.head === undefined && isLengthMismatch;
     this.fail(isBrokenHead ? notHttp(error) : toTransportError(error, this.wasSent));
   }
 
   protected release(isReusable: boolean): void {
-    this.#connections.giveBack(this.connection, isReusable);
+    this.#pool.release(this.connection, isReusable);
     this.#controller?.abort(ended);
   }
 }
@@ -191,7 +174,7 @@ const ended = new Error('the attempt has ended');
 
 type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Headers by lower-case name, repeated ones joined. Mostly none is, and the object that undici made will do. */
+/** Joins repeated headers; without any, undici's own object is used. */
 function joinHeaders(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
   if (!hasLists(headers)) return headers as Readonly<Record<string, string | undefined>>;
   return Object.fromEntries(

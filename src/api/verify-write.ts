@@ -1,50 +1,47 @@
-/** Reads that prove what became of a write that may have happened. */
+/** Reads that prove whether a write in doubt was applied. */
 import { checkId, type Fields, holdsFields, type Item, type ItemRef, type ListRef } from '../core/item.ts';
 import { getRequest } from './requests.ts';
 import { parseItem } from './response.ts';
-import type { ApiRequest, ResponseHead, ServiceResponse } from './transport.ts';
+import { type ApiRequest, isSuccess, type ResponseHead, type ServiceResponse } from './transport.ts';
 
-/** How one read can prove that a write was applied. */
+/** One read that can prove that a write was applied. */
 export interface WriteCheck<T> {
-  /**
-   * The read, where this head of an answer to the write leads to one.
-   *
-   * @param address where requests go: an address elsewhere proves nothing
-   */
+  /** Returns the read, if this response to the write allows one. A `Location` outside of `address` proves nothing. */
   readonly findRead: (head: ResponseHead, address: string) => VerifyingRead<T> | undefined;
-  /** Whether an item that does not show it proves that the write was not applied. */
+  /** Whether a different item proves that the write was not applied. */
   readonly mayDisprove: boolean;
 }
 
-/** A read, and what its answer shows. */
 export interface VerifyingRead<T> {
   readonly request: ApiRequest;
-  /** What the write would have given, if this answer shows that it was applied. Throws a SyntaxError for what is no answer to the read. */
+  /** Returns the result of the write if it was applied. Throws a SyntaxError for an unusable response. */
   readonly read: (response: ServiceResponse) => T | undefined;
 }
 
-/**
- * A create whose 2xx has no usable body: its `Location`, if that is one item of the same list, leads to the item; and
- * with the fields that were sent it is the one.
- *
- * @param given ids that belong to other items
- */
-export function createCheck(list: ListRef, fields: Fields, given?: { add(id: string): boolean }): WriteCheck<Item> {
+/** The ids that the creates of one run returned. */
+export interface GivenIds {
+  /** Adds an id; returns false if it was there already. */
+  add(id: string): boolean;
+}
+
+/** For a create whose 2xx has an unusable body: reads the item of its `Location` (responses-5). */
+export function createCheck(list: ListRef, fields: Fields, given?: GivenIds): WriteCheck<Item> {
   return {
-    findRead: ({ status, headers }, address) => {
-      const id = status >= 200 && status < 300 ? idIn(headers['location'], address, list) : undefined;
+    findRead: (head, address) => {
+      const id = isSuccess(head) ? parseLocation(head.headers['location'], address, list) : undefined;
       if (id === undefined) return undefined;
       const { request, read } = readBack({ ...list, id }, fields);
-      return { request, read: (response) => unlessGiven(read(response), given) };
+      const readNew = (response: ServiceResponse) => {
+        const item = read(response);
+        return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
+      };
+      return { request, read: readNew };
     },
     mayDisprove: false,
   };
 }
 
-/**
- * An update that only an unchanged item takes, and that was refused (412) after an attempt whose outcome is unknown:
- * where the item has the fields that were sent, that attempt was the change.
- */
+/** For a conditional update that was refused (412) after an attempt in doubt: that attempt may have changed the item. */
 export function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
   return {
     findRead: ({ status }) => (status === 412 ? readBack(ref, fields) : undefined),
@@ -52,13 +49,12 @@ export function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
   };
 }
 
-/** The id in a `Location` (RFC 9110, section 10.2.2) that is exactly one segment below the list's items. */
-function idIn(location: string | undefined, address: string, list: ListRef): string | undefined {
+/** The id in a `Location` (RFC 9110, section 10.2.2) of exactly one item of the list. */
+function parseLocation(location: string | undefined, address: string, list: ListRef): string | undefined {
   if (location === undefined) return undefined;
-  // The path of any item of the list, cut before its id.
   const items = address + getRequest({ ...list, id: 'x' }).path.slice(0, -1);
   try {
-    // It counts from the address of the request, which ends before the slash.
+    // Relative to the URL of the request, which has no slash at its end.
     const { href } = new URL(location, items.slice(0, -1));
     const base = new URL(items).href;
     const segment = href.startsWith(base) ? href.slice(base.length) : '';
@@ -69,11 +65,7 @@ function idIn(location: string | undefined, address: string, list: ListRef): str
   }
 }
 
-function unlessGiven(item: Item | undefined, given: { add(id: string): boolean } | undefined): Item | undefined {
-  return item === undefined || given === undefined || given.add(item.id) ? item : undefined;
-}
-
-/** A read of an item, which shows a write if the item has these fields. */
+/** Reads an item; a write of these fields was applied if the item has them. */
 function readBack(ref: ItemRef, fields: Fields): VerifyingRead<Item> {
   const read = (response: ServiceResponse) => {
     const item = parseItem(response, ref);

@@ -94,7 +94,7 @@ async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Contex
       outcome: 'not-sent',
     });
   }
-  return caFile === undefined ? undefined : (await import('./tls.ts')).trustWith(caFile, host);
+  return caFile === undefined ? undefined : (await import('../api/tls.ts')).readTrust(caFile, host);
 }
 
 /**

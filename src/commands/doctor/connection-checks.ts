@@ -5,13 +5,12 @@ import type { TLSSocket } from 'node:tls';
 import { createConnector } from '../../api/connect.ts';
 import { findProxy, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
-import type { TlsTrust } from '../../api/tls.ts';
+import { readTrust, type TlsTrust } from '../../api/tls.ts';
 import { toTransportError } from '../../api/transport.ts';
 import { connect } from '../../cli/connect.ts';
 import type { Context } from '../../cli/context.ts';
 import { globalFlags } from '../../cli/flags.ts';
 import { probe } from '../../cli/probe.ts';
-import { trustWith } from '../../cli/tls.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
 import { listNames } from '../../core/text.ts';
@@ -96,7 +95,7 @@ function checkAuthorities(
   if (file === undefined) {
     return { result: { status: 'ok', value, source: extra ? 'NODE_EXTRA_CA_CERTS' : 'the default' } };
   }
-  const trust = trustWith(file.value, context.host);
+  const trust = readTrust(file.value, context.host);
   return { result: { status: 'ok', value: `${value}, ${file.value}`, source: file.source }, trust };
 }
 

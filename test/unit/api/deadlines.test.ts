@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
-import { AttemptWatches } from '../../../src/api/deadlines.ts';
+import { AttemptDeadlines } from '../../../src/api/deadlines.ts';
 
 test('a limit that passes while it is set is no negative delay, of which Node would warn on stderr', async () => {
   // Each look at the clock is a second later than the one before.
@@ -11,7 +11,7 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
   };
   const delays = vi.spyOn(globalThis, 'setTimeout');
   const error = new Promise((resolve) => {
-    new AttemptWatches(clock).watch({ timeoutMs: 10, signal: new AbortController().signal }, resolve);
+    new AttemptDeadlines(clock).start({ timeoutMs: 10, signal: new AbortController().signal }, resolve);
   });
   // It holds no process.
   const held = setInterval(() => {}, 1000);
@@ -24,10 +24,10 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
 
 test('what came while the process was stopped is read before its attempt is late', async () => {
   const fail = vi.fn();
-  const watch = new AttemptWatches().watch({ timeoutMs: 20, signal: new AbortController().signal }, fail);
+  const deadline = new AttemptDeadlines().start({ timeoutMs: 20, signal: new AbortController().signal }, fail);
   const { port1, port2 } = new MessageChannel();
   // Read where sockets are.
-  port1.on('message', () => watch.end());
+  port1.on('message', () => deadline.end());
 
   port2.postMessage('the response');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);

@@ -65,7 +65,7 @@ test('whatever the header holds, the wait is a number: never too early, never un
       (...drawn) => {
         const [header, attempt, random] = drawn;
         const askedMs = asked({ 'retry-after': header });
-        const ms = delayMs({ attempt: attempt + 1, isThrottled: true, askedMs }, () => random);
+        const ms = delayMs(attempt + 1, { wasThrottled: true, requestedMs: askedMs }, () => random);
 
         expect(Number.isSafeInteger(ms)).toBe(true);
         expect(ms).toBeGreaterThanOrEqual(100);

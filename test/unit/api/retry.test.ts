@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defaultRetries, delayMs, isRetryable, toOutcome } from '../../../src/api/outcome.ts';
-import type { Attempt, Method, TransportErrorKind } from '../../../src/api/transport.ts';
+import type { Attempt, Method, TransportError } from '../../../src/api/transport.ts';
 
 const answered = (status: number, headers = {}): Attempt => ({ response: { status, headers, body: new Uint8Array() } });
-const failed = (kind: TransportErrorKind, wasSent = true): Attempt => ({ error: { kind, reason: kind }, wasSent });
+const failed = (kind: TransportError['kind'], wasSent = true): Attempt => ({ error: { kind, reason: kind }, wasSent });
 
 const early408: Attempt = { response: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
 
@@ -59,8 +59,8 @@ test('without a word of the user there are five attempts in all, and no wait of 
 });
 
 describe('the wait', () => {
-  const bounds = (isThrottled: boolean, random: () => number) =>
-    [1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => delayMs({ attempt, isThrottled, askedMs: undefined }, random));
+  const bounds = (wasThrottled: boolean, random: () => number) =>
+    [1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => delayMs(attempt, { wasThrottled, requestedMs: undefined }, random));
 
   test('is somewhere below a bound that doubles, to 20 s, and at least 100 ms', () => {
     expect(bounds(false, () => 1)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 20_000, 20_000]);
@@ -70,7 +70,8 @@ describe('the wait', () => {
   });
 
   test('is what the service asks for, and up to a tenth or a second more', () => {
-    const wait = (askedMs: number, random: () => number) => delayMs({ attempt: 4, isThrottled: true, askedMs }, random);
+    const wait = (askedMs: number, random: () => number) =>
+      delayMs(4, { wasThrottled: true, requestedMs: askedMs }, random);
 
     expect([wait(2000, () => 0), wait(2000, () => 1)]).toEqual([2000, 2200]);
     expect([wait(60_000, () => 0), wait(60_000, () => 1)]).toEqual([60_000, 61_000]);
