@@ -1,21 +1,17 @@
 /** From a command line to an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
-import type { Context } from './cli/context.ts';
+import type { Context } from './cli/command.ts';
 import { exitCodeOf, exitCodes, Stopped } from './core/errors.ts';
 import { endProcess, type Host, hostFromProcess } from './core/host.ts';
 import { reportError, runProgram } from './program.ts';
 
-/** The front door: runs listctl in the real process, and ends it with the right status. */
+/** Runs listctl in the real process, and ends it. */
 export async function run(process: NodeJS.Process): Promise<void> {
   const host = await hostFromProcess(process);
   endProcess(process, await main(process.argv.slice(2), host), host);
 }
 
-/**
- * Runs one command line and gives its exit code. Never rejects: a failure is printed on stderr.
- *
- * May be called more than once in a process; it leaves nothing behind but what the command did.
- */
+/** Runs one command line and returns its exit code. Never rejects, and may be called several times in a process. */
 export async function main(
   argv: readonly string[],
   host: Host,
@@ -27,7 +23,7 @@ export async function main(
   const context: Context = { host, words: argv, version, ending, errors, ...more };
   try {
     if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
-      // Needs no command tree: scripts ask for it, and it shows what a start costs.
+      // Without the command tree: scripts ask for it.
       await host.stdout.write(`${version}\n`);
     } else {
       await runProgram(context);
@@ -38,13 +34,12 @@ export async function main(
   }
 }
 
-/** The last catch: what the command ended in is reported, and gives the exit code. */
 async function exitCodeFor(error: unknown, context: Context): Promise<number> {
   const exit = exitCodeOf(error, context.host.signal);
   try {
     if (!(error instanceof Stopped)) await reportError(error, exit, context);
   } catch {
-    // stderr cannot take it either: the status is all that is left to say it with.
+    // stderr is not writable either; the exit code remains.
   }
   return exit;
 }

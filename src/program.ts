@@ -1,7 +1,6 @@
 /** The command tree, in the order of `--help`: a command is added here. */
 import { Command, CommanderError } from 'commander';
-import { addCommands, type CommandSpec, type NewProgram, type SetUp, type Shown } from './cli/command.ts';
-import type { Context } from './cli/context.ts';
+import { addCommands, type CommandSpec, type Context, type NewProgram, type SetUp, type Shown } from './cli/command.ts';
 import { Failure } from './core/errors.ts';
 
 /**
@@ -16,7 +15,7 @@ export async function runProgram(context: Context): Promise<void> {
     await program.parseAsync(context.words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Thrown by --help, --version and a group without a verb, too.
+    // commander throws for --help, --version and a group without a verb, too.
     if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
   if (shown.page === undefined && shown.text === '') return;
@@ -25,7 +24,7 @@ export async function runProgram(context: Context): Promise<void> {
   await showPage(text, context.words, context.host);
 }
 
-/** Prints the error that a command line ended in; `exit` is the exit code of the process. */
+/** Prints the error of a command line; `exit` is the exit code of the process. */
 export async function reportError(error: unknown, exit: number, context: Context): Promise<void> {
   const { reportBug, reportFailure } = await import('./cli/report.ts');
   return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
@@ -41,11 +40,11 @@ function createProgram(context: Context, shown: Shown): Command {
     .exitOverride()
     .configureOutput({
       ...{ writeOut: write, writeErr: write, outputError: () => {} },
-      // Not asked of Node's streams, which take 3 ms to open.
+      // Without these commander asks Node's streams, which take 3 ms to open.
       ...{ getOutHelpWidth: noWidth, getErrHelpWidth: noWidth, getOutHasColors: noColors, getErrHasColors: noColors },
     })
     .configureHelp({
-      // The page is formatted later, by a module that other command lines do not load.
+      // The page is formatted later, by a module that is loaded for help only.
       formatHelp: (command) => {
         shown.page = command;
         return '';
@@ -107,7 +106,7 @@ function late(name: string, summary: string, load: () => Promise<SetUp>, group =
   return { name, summary, heading: `${group} commands`, setUp };
 }
 
-/** Commands that describe commands, and so need the whole program. */
+/** Commands that describe commands: they create the whole program. */
 function commandsOnCommands(context: Context, shown: Shown): readonly CommandSpec[] {
   const newProgram: NewProgram = (words) => createProgram({ ...context, words }, shown);
   return [

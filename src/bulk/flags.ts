@@ -1,14 +1,15 @@
 /** The flags of bulk runs: their declaration and parsing. */
 import type { Command } from 'commander';
 import { collect } from '../cli/field-flags.ts';
-import { choiceOption, perSecond, rateExpected } from '../cli/flags.ts';
-import { addMaxDeleteOption, type MaxDeleteFlag, readMaxDelete } from '../cli/guards.ts';
+import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
+import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { parseNames } from '../settings/setting.ts';
 
 /** The flags as typed. */
-export interface BulkFlags extends MaxDeleteFlag {
+export interface BulkFlags {
+  readonly maxDelete?: string;
   readonly inputFormat?: string;
   readonly delimiter?: string;
   readonly encoding?: string;
@@ -210,7 +211,7 @@ function seconds(flag: string, text: string): number {
 }
 
 function parseRate(text: string): number {
-  const value = perSecond(text);
+  const value = parseRatePerSecond(text);
   if (value !== undefined) return value;
   throw new Failure('usage', `invalid --rate "${text}": expected ${rateExpected}`);
 }

@@ -1,4 +1,4 @@
-/** The client of a command: opened when it is needed. */
+/** Opens the clients of a command when they are needed. */
 import { type AttemptReport, type Client, type ClientOptions, createClient } from '../api/client.ts';
 import { type ItemsApi, itemsApi } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
@@ -6,85 +6,77 @@ import type { Transport } from '../api/transport.ts';
 import { type Address, addressText, findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
+import type { Context } from './command.ts';
 import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
-import type { Context } from './context.ts';
 import { globalFlags, type Switches } from './flags.ts';
-import { guarded, type Protection } from './guards.ts';
+import { guardWrites, type WriteGuard } from './guards.ts';
 import { isJsonWanted, type Messages, writeTrace } from './report.ts';
-import { refuseDenied } from './run-settings.ts';
+import { checkReadable } from './run-settings.ts';
 
-/** How a command reaches the service. */
+/** The service, for a command. */
 export interface ServiceAccess {
-  /**
-   * Opens a client.
-   *
-   * @param kind `one` for a few requests, which starts at once; `many` for bulk runs
-   * @param more overrides the settings
-   */
-  client(kind?: 'one' | 'many', more?: Partial<ClientOptions>): Promise<Client>;
-  /** The requests on items, over a client for a few. */
+  /** Opens a client: `one` starts faster, `many` is for bulk runs. */
+  client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
   api(): Promise<ItemsApi>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /**
-   * Asks once before anything is written through a protected profile.
+   * Asks once before a write through a protected profile.
    *
-   * @param place the target: `list "tasks" of site "home"`
-   * @throws {Failure} usage, when it is not confirmed
+   * @param place `list "tasks" of site "home"`
+   * @throws {Failure} usage, if it is not confirmed
    */
   confirmWrites(place: string): Promise<void>;
   /** For commands that open a transport themselves. */
-  connecting(): ConnectOptions;
+  connectOptions(): ConnectOptions;
 }
 
-/** What a connection depends on. */
 interface ServiceOptions {
   readonly address: () => Address;
   readonly sources: Sources;
   readonly context: Context;
   readonly messages: Pick<Messages, 'say' | 'notice'>;
   readonly typed: Switches;
-  readonly connecting: () => ConnectOptions;
-  readonly protection: Protection;
-  /** The transports that were opened, for the caller to close. */
+  readonly connectOptions: () => ConnectOptions;
+  readonly guard: WriteGuard;
+  /** Receives the transports that were opened, for the caller to close. */
   readonly opened: Transport[];
 }
 
-/** Opens clients; writes pass the protection of the profile. */
 export function serviceAccess(options: ServiceOptions): ServiceAccess {
-  const { address, sources, context, connecting, opened, protection } = options;
+  const { address, sources, context, connectOptions, opened, guard } = options;
   let token: Promise<Token | undefined> | undefined;
-  const client: ServiceAccess['client'] = async (kind = 'one', more = {}) => {
+  const client: ServiceAccess['client'] = async (kind = 'one', overrides = {}) => {
     const at = address();
-    // Once for all clients: a token command may ask for a passphrase, and a pipe can be read once.
+    // Only once: a token command may ask for a passphrase, and a pipe can be read once.
     const findOnce = () => (token ??= tokenFor(at, options));
-    const transport = await connect(at, findOnce, context, kind === 'one' ? connecting() : { ...connecting(), kind });
+    const kindOption = kind === 'one' ? {} : { kind };
+    const transport = await connect(at, findOnce, context, { ...connectOptions(), ...kindOption });
     opened.push(transport);
-    const wanted = clientOptions(at, transport, kind, options);
-    return guarded(createClient(transport, { ...wanted, ...more }), protection);
+    const settings = clientOptions(at, transport, kind, options);
+    return guardWrites(createClient(transport, { ...settings, ...overrides }), guard);
   };
   return {
     client,
     api: async () => itemsApi(await client()),
     retryPolicy: (kind) => retryPolicy(sources, kind),
-    confirmWrites: (place) => protection(`${place} at ${addressText(address())}`),
-    connecting,
+    confirmWrites: (place) => guard(`${place} at ${addressText(address())}`),
+    connectOptions,
   };
 }
 
-/** A longer wait of a single command is announced on a terminal. */
+/** A single command announces a longer wait, on a terminal. */
 const silentWaitMs = 2000;
 
 async function tokenFor(address: Address, options: ServiceOptions): Promise<Token | undefined> {
   const { sources, context, messages, typed } = options;
   const found = await findToken(address, sources, tokenCommandRunner(context.host, isJsonWanted(context)));
-  if (found === undefined) refuseDenied(sources);
+  if (found === undefined) checkReadable(sources);
   if (found?.warning !== undefined) await messages.say(found.warning);
   if (typed.verbosity > 0 && found)
     await messages.say(`to ${addressText(address)}, with the token from ${found.source}`);
   return found;
 }
 
-/** The limits of retries. For bulk runs, a service may ask for a longer wait. */
 function retryPolicy(sources: Sources, kind: 'one' | 'many'): RetryPolicy {
   const { retries, maxWaitMs } = defaultRetries;
   return {
@@ -108,7 +100,7 @@ function clientOptions(
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),
-    // The progress of a bulk run shows its waits.
+    // A bulk run shows its waits in its progress.
     onAttempt: kind === 'many' && typed.verbosity === 0 ? undefined : (report) => watch(report, transport, options),
   };
 }

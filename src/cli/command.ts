@@ -1,6 +1,21 @@
 import type { Command } from 'commander';
-import type { Context } from './context.ts';
+import type { Ending } from '../core/errors.ts';
+import type { Host } from '../core/host.ts';
 import { addGlobalFlags, type GlobalFlagName } from './flags.ts';
+
+/** What every command receives. */
+export interface Context {
+  readonly host: Host;
+  /** The command line, without the program's name. */
+  readonly words: readonly string[];
+  readonly version: string;
+  /** Overrides the transport of commands that do not choose one, in tests. */
+  readonly transport?: 'one' | 'many';
+  /** How the command ends, unless it fails. */
+  readonly ending: { is: Ending };
+  /** The format of errors; `asJson` is undefined until the command line has been parsed. */
+  readonly errors: { asJson: boolean | undefined; color: 'auto' | 'always' | 'never' };
+}
 
 /** A command: its name and summary, and the function that declares the rest. */
 export interface CommandSpec {
@@ -10,18 +25,17 @@ export interface CommandSpec {
   readonly summary: string;
   /** The heading above it on the page of its group. */
   readonly heading?: string;
-  /** Left out of help and suggestions. */
   readonly isHidden?: boolean;
   readonly setUp: SetUp;
 }
 
-/** Declares arguments, flags and action; called only for the command that was typed, so it may load what it needs. */
+/** Declares arguments, flags and action. Called only for the command that was typed, so it may import what it needs. */
 export type SetUp = (command: Command, context: Context) => void | Promise<void>;
 
-/** Builds the program again for other words: for commands that describe commands. */
+/** Creates the program again for other words, for commands that describe commands. */
 export type NewProgram = (words: readonly string[]) => Command;
 
-/** What a command line asks to be shown: a text, or the page of a command. */
+/** The text to print, or the command whose help page to print. */
 export interface Shown {
   text: string;
   page: Command | undefined;
@@ -40,27 +54,23 @@ export function commandPath(command: Command): readonly string[] {
   return command.parent === null ? [command.name()] : [...commandPath(command.parent), command.name()];
 }
 
-/** What the help of a declared command adds to its flags; undefined for a group. */
+/** The help notes of a declared command; undefined for a group. */
 export function helpNotes(command: Command): HelpNotes | undefined {
   return notes.get(command);
 }
 
 /**
- * Makes a command a group. If the next word names a subcommand, only that one is added: a start pays for the command
- * that was typed. If a flag comes first, or the word is unknown, all are added, with the global flags.
+ * Adds the subcommands of a group: only the one that the next word names, to start fast. If a flag comes first, or the
+ * word is unknown, all are added, with the global flags.
  */
 export function addCommands(group: Command, context: Context, specs: readonly CommandSpec[]): void {
   const depth = group.parent === null ? 0 : 1;
   const words = context.words.slice(0, depth + 1);
   const isPlain = words.length > depth && words.every((word) => !word.startsWith('-'));
-  if (!isPlain) addGlobalFlags(group, context);
-  const named = specs.filter((spec) => isPlain && namesOf(spec).includes(words[depth] ?? ''));
+  if (!isPlain) addGlobalFlags(group, context.version);
+  const named = specs.filter(({ name, aliases = [] }) => isPlain && [name, ...aliases].includes(words[depth] ?? ''));
   for (const spec of named.length > 0 ? named : specs) addCommand(group, context, spec);
   group.helpCommand(false).hook('preSubcommand', (_, command) => setUps.get(command)?.());
-}
-
-function namesOf({ name, aliases = [] }: CommandSpec): readonly string[] {
-  return [name, ...aliases];
 }
 
 function addCommand(group: Command, context: Context, spec: CommandSpec): void {
@@ -73,27 +83,26 @@ function addCommand(group: Command, context: Context, spec: CommandSpec): void {
   setUps.set(command, async () => {
     setUps.delete(command);
     await spec.setUp(command, context);
-    // A group has added its own; a hidden command takes none.
-    if (command.commands.length === 0 && !spec.isHidden) addGlobalFlags(command, context);
+    // A group has added them already.
+    if (command.commands.length === 0 && !spec.isHidden) addGlobalFlags(command, context.version);
   });
 }
 
-/** What help shows beside the flags of a command. */
+/** What help shows in addition to the flags of a command. */
 export interface HelpNotes {
   /** Command lines that can be run, without the prompt. */
   readonly examples: readonly string[];
-  /** The global flags on its page: those that are often typed with it. */
+  /** The global flags to list (default: output). */
   readonly globalFlags?: readonly GlobalFlagName[];
-  /** Exit codes that mean something special for this command. */
+  /** Exit codes with a special meaning for this command. */
   readonly exitCodes?: Readonly<Record<number, string>>;
-  /** Further exit codes, in their general meaning; 0, 1, 2, 10, 70 and those of signals need not be named. */
+  /** Further exit codes, without 0, 1, 2, 10, 70 and those of signals. */
   readonly exits?: readonly number[];
 }
 
-/** What a command that sends requests can end in. */
+/** The exit codes of commands that send requests. */
 export const serviceExits = [3, 4, 5, 6, 7] as const;
 
-/** Sets the examples and the exit codes of a command. */
 export function addHelpNotes(command: Command, { globalFlags = ['output'], ...more }: HelpNotes): void {
   notes.set(command, { globalFlags, ...more });
 }

@@ -1,4 +1,4 @@
-/** The way to a service: its address and a token in, a transport out. */
+/** Opens the transport to a service. */
 import type { TlsTrust } from '../api/tls.ts';
 import type { Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
@@ -6,29 +6,25 @@ import type { Host } from '../core/host.ts';
 import { isLoopback } from '../core/loopback.ts';
 import type { Address } from '../settings/setting.ts';
 import type { RunTokenCommand, Token } from '../settings/token.ts';
-import type { Context } from './context.ts';
+import type { Context } from './command.ts';
 import { noticesInto, writeNotice } from './report.ts';
 
-/** How a transport is made. */
 export interface ConnectOptions {
-  /** What it is for: `one` request, or a few, which starts at once; or `many`, which is fast. */
+  /** `one` starts faster, `many` is for bulk runs. */
   readonly kind?: 'one' | 'many';
-  /** More authorities to trust over TLS: a file in PEM. */
+  /** `--ca-file` */
   readonly caFile?: string | undefined;
-  /** The profile that was named on the command line, for a hint. */
+  /** `--profile`, for a hint. */
   readonly profile?: string | undefined;
-  /** No certificate is verified. */
+  /** `--insecure-tls` */
   readonly isInsecure?: boolean;
-  /** The token may go through a network in clear. */
-  readonly allowsHttp?: boolean;
+  readonly allowHttp?: boolean;
 }
 
 /**
- * Opens a transport to an address.
+ * Opens a transport to an address. The built-in service needs no token, so `findToken` is not called for it.
  *
- * @param findToken asked only where a token is needed: the built-in service takes none
- * @throws {Failure} credentials, when there is no token, or the environment says that nobody is verified; usage, when
- *   the proxy or the authorities that are named cannot be; and as `findToken`
+ * @throws {Failure} credentials, without a token, or if TLS verification is off; usage, for an invalid proxy or CA file
  */
 export async function connect(
   address: Address,
@@ -47,8 +43,8 @@ export async function connect(
   const proxy = mayHaveProxy ? (await import('../api/proxy.ts')).findProxy(base, host.env) : undefined;
   const isSecure = base.protocol === 'https:';
   const trust = isSecure || proxy?.protocol === 'https:' ? await findTrust(options, context) : undefined;
-  // By its name it may go in clear, and past a proxy: then it must be this machine.
-  const isLocal = isLoopback(base) && ((!isSecure && !options.allowsHttp) || Boolean(mayHaveProxy));
+  // A loopback name is allowed plain http, and no proxy: it must resolve to this machine (docs/decisions.md, secrets-3).
+  const isLocal = isLoopback(base) && ((!isSecure && !options.allowHttp) || Boolean(mayHaveProxy));
   const token = await findToken();
   if (token === undefined) throw noToken(options.profile);
   const open = async ({ value }: Token) => {
@@ -60,25 +56,22 @@ export async function connect(
       : (await import('../api/http.ts')).httpTransport(connection);
   };
   const opened = await open(token);
-  return token.renew === undefined ? opened : renewing(opened, token, open);
+  return token.renew === undefined ? opened : renewToken(opened, token, open);
 }
 
-/** Whether undici's parser can run: not with `--jitless`, nor where a process may have little address space. */
+/** Whether undici's parser can run: not with `--jitless`, nor with little address space, of which it reserves gigabytes. */
 function hasWebAssembly(): boolean {
-  const { WebAssembly: wasm } = globalThis as MaybeWasm;
+  const { WebAssembly: wasm } = globalThis as {
+    readonly WebAssembly?: { readonly Memory: new (pages: { readonly initial: number }) => object };
+  };
   try {
     return wasm !== undefined && new wasm.Memory({ initial: 1 }) instanceof wasm.Memory;
   } catch {
-    // It reserves gigabytes of addresses, whatever it needs.
     return false;
   }
 }
 
-interface MaybeWasm {
-  readonly WebAssembly?: { readonly Memory: new (pages: { readonly initial: number }) => object };
-}
-
-/** Whom to trust over TLS: undefined for whom Node trusts. */
+/** Undefined for Node's defaults. */
 async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Context): Promise<TlsTrust | undefined> {
   const { host } = context;
   if (isInsecure) {
@@ -97,45 +90,36 @@ async function findTrust({ caFile, isInsecure }: ConnectOptions, context: Contex
   return caFile === undefined ? undefined : (await import('../api/tls.ts')).readTrust(caFile, host);
 }
 
-/**
- * The failure for a command that needs a token and has none.
- *
- * @param profile the one that `--profile` names: a token that is stored without it is another one's
- */
+/** The failure for a missing token. */
 export function noToken(profile: string | undefined): Failure {
   const login = profile === undefined ? 'listctl auth login' : `listctl auth login -p ${profile}`;
-  return new Failure('credentials', 'no token', {
-    hint: `set LISTCTL_TOKEN or run ${login}`,
-  });
+  return new Failure('credentials', 'no token', { hint: `set LISTCTL_TOKEN or run ${login}` });
 }
 
-/** Runs token commands, and shows what they say on stderr. */
+/** Creates a function that runs token commands, and prints their stderr. */
 export function tokenCommandRunner(host: Host, isJsonWanted: boolean): RunTokenCommand {
   const { clock, env, killGroup, platform, signal } = host;
   const stderr = isJsonWanted ? noticesInto(host.stderr) : host.stderr;
-  const its = { clock, env, killGroup, platform, signal, stderr };
-  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, its);
+  const commandHost = { clock, env, killGroup, platform, signal, stderr };
+  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, commandHost);
 }
 
 /** A token and the transport that sends it. */
 interface Credential {
   readonly token: Token;
   readonly transport: Transport;
-  /** Whether another token may follow once this is refused: the service accepted it before, or it is the first. */
+  /** The service accepted it before, or it is the first: it may be replaced once it is refused. */
   mayExpire: boolean;
   /** Settles once the token has been read again. */
   renewed?: Promise<void>;
 }
 
-/**
- * Reads the token again when the service refuses (401) the first one, or one that it accepted before, and sends the
- * request again: it was refused, so it had no effect. A request is sent again once, and no token twice.
- */
-function renewing(first: Transport, token: Token, open: (token: Token) => Promise<Transport>): Transport {
+/** Reads the token again when it is refused (401), and resends the request once. No token is used twice. */
+function renewToken(first: Transport, token: Token, open: (token: Token) => Promise<Transport>): Transport {
   const all: [Credential, ...Credential[]] = [{ token, transport: first, mayExpire: true }];
   const newest = () => all.at(-1) ?? all[0];
   const renew = async (refused: Token) => {
-    // A command that fails now has given its reason on stderr; what the service said is the response.
+    // A token command that fails has printed the reason; the result is the 401.
     const fresh = await refused.renew?.().catch(() => undefined);
     if (fresh === undefined || all.some((known) => known.token.value === fresh.value)) return;
     all.push({ token: fresh, transport: await open(fresh), mayExpire: false });

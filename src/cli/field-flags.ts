@@ -1,4 +1,4 @@
-/** The flags that make fields: words in, checked fields out. */
+/** The flags for fields: `--field`, `--fields` and `--unset`. */
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Failure } from '../core/errors.ts';
@@ -8,14 +8,12 @@ import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from
 import { readJsonFile, readTextFile } from './file-args.ts';
 import type { Session } from './session.ts';
 
-/** The field flags as they were typed. */
 export interface FieldFlags {
   readonly field?: readonly string[];
   readonly fields?: string;
   readonly unset?: readonly string[];
 }
 
-/** Declares `--field` and `--fields`. */
 export function addFieldOptions(command: Command): void {
   command
     .option(
@@ -26,15 +24,15 @@ export function addFieldOptions(command: Command): void {
     .option('--fields <file>', 'fields as JSON ("-" = stdin); -f overrides');
 }
 
-/** Adds one more value to those of a flag that may be repeated. */
+/** Collects the values of a repeatable flag, for commander. */
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
 /**
- * Puts the fields together: those of `--fields`, then `--field` and `--unset` over them.
+ * Reads the fields of `--fields`, overridden by `--field` and `--unset`.
  *
- * @throws {Failure} as `readMembers`; usage, when there is no field at all
+ * @throws {Failure} usage, if there are none, or a flag is invalid
  */
 export async function readFields(flags: FieldFlags, session: Session): Promise<Fields> {
   const merged = await readCommonFields(flags, session);
@@ -42,20 +40,16 @@ export async function readFields(flags: FieldFlags, session: Session): Promise<F
   throw new Failure('usage', 'no fields given', { hint: 'pass at least one, e.g. --field Title="Buy milk"' });
 }
 
-/**
- * As `readFields`, but there need not be any: they are laid over those of each row.
- *
- * @throws {Failure} as `readMembers`
- */
+/** The same for bulk runs, where they override the fields of each row: there may be none. */
 export async function readCommonFields(flags: FieldFlags, session: Session): Promise<Fields> {
   const base = flags.fields === undefined ? {} : await readFieldsFile(flags.fields, session);
   return objectFrom([...Object.entries(base), ...Object.entries(await readMembers(flags, session))]);
 }
 
 /**
- * Reads the pairs of `--field` and the keys of `--unset`.
+ * Reads the values of `--field` and the keys of `--unset`.
  *
- * @throws {Failure} usage, naming the flag that is malformed, the key that is set twice or the file that cannot be used
+ * @throws {Failure} usage, for an invalid flag, a key that is set twice, or an unusable file
  */
 export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, session: Session): Promise<JsonObject> {
   const members = new Map<string, JsonValue>();
@@ -64,18 +58,17 @@ export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, se
     members.set(key, value);
   };
   for (const text of flags.field ?? []) {
-    const { key, operator, value } = splitField(text);
-    put(key, await readValue(key, operator, value, session));
+    const field = splitField(text);
+    put(field.key, await readValue(field, session));
   }
   for (const key of flags.unset ?? []) put(key, null);
   return objectFrom(members);
 }
 
-/** Longest first: what stands before the first `=` decides, so the value may be anything. */
+/** Longest first: the operator ends with the first `=`, so that the value may contain any of them. */
 const operators = [':@=', ':=', '@=', '='] as const;
-type Operator = (typeof operators)[number];
 
-function splitField(text: string): { key: string; operator: Operator; value: string } {
+function splitField(text: string) {
   const head = text.slice(0, text.indexOf('=') + 1);
   const operator = operators.find((each) => head.endsWith(each));
   if (operator === undefined || operator === head) {
@@ -84,7 +77,7 @@ function splitField(text: string): { key: string; operator: Operator; value: str
     });
   }
   const key = head.slice(0, -operator.length);
-  // Node has already replaced what was not UTF-8 in an argument, so what was meant is lost.
+  // Node has replaced invalid UTF-8, so the value is lost.
   if (text.includes('\uFFFD')) {
     throw new Failure('usage', `invalid --field "${key}": the value is not UTF-8`, {
       hint: `put the value in a file and pass ${key}@=FILE`,
@@ -93,25 +86,22 @@ function splitField(text: string): { key: string; operator: Operator; value: str
   return { key, operator, value: text.slice(head.length) };
 }
 
-async function readValue(key: string, operator: Operator, value: string, session: Session): Promise<JsonValue> {
+async function readValue(
+  { key, operator, value }: ReturnType<typeof splitField>,
+  { host, messages }: Session,
+): Promise<JsonValue> {
   switch (operator) {
     case '=':
-      if (
-        value.startsWith('@') &&
-        session.host.stderr.isTTY &&
-        existsSync(absolutePath(value.slice(1), session.host))
-      ) {
-        await session.messages.notice(
-          `note: ${key} is the string "${value}"; pass ${key}@=${value.slice(1)} to read the file`,
-        );
+      if (value.startsWith('@') && host.stderr.isTTY && existsSync(absolutePath(value.slice(1), host))) {
+        await messages.notice(`note: ${key} is the string "${value}"; pass ${key}@=${value.slice(1)} to read the file`);
       }
       return value;
     case ':=':
       return parseTyped(key, value);
     case '@=':
-      return readTextFile(value, session.host);
+      return readTextFile(value, host);
     case ':@=':
-      return readJsonFile(value, session.host);
+      return readJsonFile(value, host);
   }
 }
 
@@ -127,7 +117,7 @@ function parseTyped(key: string, text: string): JsonValue {
   }
 }
 
-/** An item is taken by its fields, so that what `items get` prints can be given to `items create`. */
+/** Accepts a whole item too, so that the output of `items get` can be passed to `items create`. */
 async function readFieldsFile(file: string, session: Session): Promise<Fields> {
   const value = await readJsonFile(file, session.host);
   if (!isObject(value)) {

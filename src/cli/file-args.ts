@@ -1,15 +1,11 @@
-/** Files that are named on the command line: `-` is stdin. */
+/** Reads the files of the command line: `-` is stdin. */
 import { isUtf8 } from 'node:buffer';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, firstBadByte, readAtMost, tooLarge, unreadable } from '../core/files.ts';
 import type { Host, Input } from '../core/host.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
 
-/**
- * Reads a file as text, exactly as it is.
- *
- * @throws {Failure} usage, when it is not UTF-8 or stdin is a terminal; local-file, when it cannot be read
- */
+/** @throws {Failure} usage, if it is not UTF-8 or stdin is a terminal; local-file, if it cannot be read */
 export async function readTextFile(file: string, host: Host): Promise<string> {
   const bytes = await readBinaryFile(file, host);
   if (isUtf8(bytes)) return bytes.toString();
@@ -18,11 +14,6 @@ export async function readTextFile(file: string, host: Host): Promise<string> {
   });
 }
 
-/**
- * Reads a file as one JSON value, digits kept.
- *
- * @throws {Failure} usage, when it is not JSON, or as `readTextFile`
- */
 export async function readJsonFile(file: string, host: Host): Promise<JsonValue> {
   const text = await readTextFile(file, host);
   try {
@@ -36,8 +27,8 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
   }
 }
 
-/** More than any service takes as one item or one request, and few enough to be held in memory. */
-const bytesMax = 67_108_864;
+/** Larger than any item or request, and small enough for memory. */
+const bytesMax = 64 * 1024 * 1024;
 
 function readBytes(file: string, host: Host): Buffer {
   try {
@@ -47,23 +38,14 @@ function readBytes(file: string, host: Host): Buffer {
   }
 }
 
-/**
- * Reads a file as the bytes that it is.
- *
- * @throws {Failure} as `readTextFile`, but for what is in it
- */
 export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
   return file === '-' ? readStdin(host) : readBytes(file, host);
 }
 
-/** The inputs that were read to their end: a second reader would take an empty text for what was piped in. */
+/** The inputs that were read to their end. */
 const taken = new WeakSet<Input>();
 
-/**
- * Says that standard input is read from now on.
- *
- * @throws {Failure} usage, when something else has read it
- */
+/** Claims stdin; throws if something else has read it, since a second reader would get an empty input. */
 export function takeStdin({ stdin }: Host): void {
   if (taken.has(stdin)) {
     throw new Failure('usage', 'standard input can only be read once', {

@@ -9,20 +9,14 @@ import {
   parseOneOf,
   parseSeconds,
 } from '../settings/setting.ts';
-import type { Context } from './context.ts';
 
-/** A flag that every command understands: help, completion, doctor, man pages and the reference derive from it. */
-export type GlobalFlag = FlagName & FlagFacts;
-
-interface FlagName {
+/** A flag of every command: help, completion, doctor, man pages and the reference derive from it. */
+export interface GlobalFlag {
   /** `-s, --site <id>` */
   readonly flags: string;
   /** `--site` */
   readonly flag: string;
   readonly text: string;
-}
-
-interface FlagFacts {
   readonly default?: string;
   readonly choices?: readonly string[];
   /** The environment variable of the setting. */
@@ -30,11 +24,16 @@ interface FlagFacts {
   /** Variables of other programs with the same effect. */
   readonly otherVariables?: readonly string[];
   readonly parse?: (text: string) => unknown;
+  /** Parses the flag, if it allows more than the setting. */
   readonly parseTyped?: (text: string) => unknown;
 }
 
-function define<T extends FlagFacts>(flags: string, text: string, facts: T): FlagName & T {
-  return { ...facts, flags, flag: flags.slice(flags.indexOf('--')).split(' ', 1)[0] ?? '', text };
+function define<T extends Partial<GlobalFlag>>(
+  flags: string,
+  text: string,
+  more: T,
+): Pick<GlobalFlag, 'flags' | 'flag' | 'text'> & T {
+  return { ...more, flags, flag: flags.slice(flags.indexOf('--')).split(' ', 1)[0] ?? '', text };
 }
 
 const asTyped = (text: string) => text;
@@ -113,19 +112,19 @@ const other = {
   noPager: define('--no-pager', 'do not pipe help into a pager', {}),
 };
 
-/** By the name that commander gives the flag, in the order of help. */
+/** By commander's name for the flag, in the order of help. */
 export const globalFlags = { ...service, ...output, ...other };
 
 export type GlobalFlagName = keyof typeof globalFlags;
 
-/** The same, by their headings in help. */
+/** By their headings in help. */
 export const flagGroups: Readonly<Record<string, Readonly<Record<string, GlobalFlag>>>> = {
   Service: service,
   Output: output,
   Other: other,
 };
 
-/** The text of a flag with its choices and its default. */
+/** The help text of a flag, with its choices and default. */
 export function describeFlag({
   text,
   choices,
@@ -135,13 +134,12 @@ export function describeFlag({
   return `${text}${listed}${fallback === undefined ? '' : ` (default ${fallback})`}`;
 }
 
-/** How often: a whole number. */
 function parseRetries(text: string): number {
   if (/^\d{1,3}$/.test(text)) return Number(text);
   throw new InvalidValue('expected a whole number up to 999', text);
 }
 
-/** A flag that takes one of a few words. */
+/** Creates an option that takes one of a few values. */
 export function choiceOption(flags: string, text: string, choices: readonly string[], fallback?: string): Option {
   const option = new Option(flags, describeFlag({ text, choices, ...(fallback && { default: fallback }) }));
   option.argChoices = [...choices];
@@ -149,18 +147,18 @@ export function choiceOption(flags: string, text: string, choices: readonly stri
 }
 
 /** Declares the global flags on a command, the program itself included. */
-export function addGlobalFlags(command: Command, context: Context): void {
+export function addGlobalFlags(command: Command, version: string): void {
   for (const [group, flags] of Object.entries(flagGroups)) {
     for (const each of Object.values(flags)) {
       const option = new Option(each.flags, describeFlag(each)).helpGroup(`${group}:`);
-      // Repeated, it means more.
+      // Counts: -vv.
       if (each === globalFlags.verbose) option.argParser((_, count: number | undefined) => (count ?? 0) + 1);
       command.addOption(option);
     }
   }
-  command.optionsGroup('Other:').version(context.version, '-V, --version', 'print the version');
+  command.optionsGroup('Other:').version(version, '-V, --version', 'print the version');
   command.addHelpOption(new Option('-h, --help', 'show this help').helpGroup('Other:'));
-  // Aliases for a value of another flag: the last one typed wins.
+  // Aliases for a value of another flag; the last one typed wins.
   const alias = (event: string, name: string, value: string) =>
     command.on(`option:${event}`, () => command.setOptionValueWithSource(name, value, 'cli'));
   alias('json', 'output', 'json');
@@ -168,7 +166,7 @@ export function addGlobalFlags(command: Command, context: Context): void {
   alias('no-color', 'color', 'never');
 }
 
-/** The flags without a value, where they were typed. */
+/** The flags without a value that were typed. */
 export interface Switches {
   readonly allowHttp: boolean;
   readonly isCsvSafe: boolean;
@@ -179,7 +177,7 @@ export interface Switches {
   readonly verbosity: number;
 }
 
-/** What was typed, by long flag: for each option the place nearest the verb wins. */
+/** The values that were typed, by long flag; the one nearest the verb wins. */
 export function flagTexts(command: Command): FlagTexts {
   const texts: Record<string, string | undefined> = {};
   for (const [name, { flag }] of Object.entries(globalFlags)) {
@@ -189,7 +187,6 @@ export function flagTexts(command: Command): FlagTexts {
   return texts;
 }
 
-/** The switches that were typed anywhere between the program's name and the verb. */
 export function switches(command: Command): Switches {
   const isQuiet = nearest(command, 'quiet') === true;
   const verbosity = nearest(command, 'verbose');
@@ -205,17 +202,17 @@ export function switches(command: Command): Switches {
 
 function nearest(command: Command, name: string): unknown {
   for (let at: Command | null = command; at !== null; at = at.parent) {
-    // Without a source it is a default: `--no-input` makes `input` true where it was not typed.
+    // Otherwise it is a default: commander sets `input` to true for `--no-input`.
     if (at.getOptionValueSource(name) === 'cli') return at.getOptionValue(name);
   }
   return undefined;
 }
 
-/** What a rate looks like, for messages. */
+/** For messages about an invalid rate. */
 export const rateExpected = 'requests a second or a minute, such as 10, 10/s or 600/m';
 
-/** Requests a second, of what was typed: `10`, `10/s`, `600/m`; undefined where it is no rate above 0. */
-export function perSecond(text: string): number | undefined {
+/** Parses `10`, `10/s` or `600/m` as requests per second; undefined if it is not a rate above 0. */
+export function parseRatePerSecond(text: string): number | undefined {
   const { count = '', unit = 's' } = /^(?<count>\d+(\.\d+)?)(\/(?<unit>[sm]))?$/.exec(text)?.groups ?? {};
   const value = Number(count) / (unit === 'm' ? 60 : 1);
   return value > 0 ? value : undefined;

@@ -1,101 +1,80 @@
-/** Protected profiles: what is written through one must be meant (cli.md, "auth, profile, api, serve, doctor"). */
+/** Guards against unintended writes: protected profiles (docs/decisions.md, secrets-5) and `--max-delete`. */
 import type { Command } from 'commander';
-import type { Client, Operation } from '../api/client.ts';
+import type { Client } from '../api/client.ts';
 import { isRead } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
+import { findValue } from '../settings/setting.ts';
 import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts';
-import type { Asker } from './prompts.ts';
+import { globalFlags } from './flags.ts';
+import type { PromptContext } from './prompts.ts';
 
-/** Who may let a write pass. */
-export interface Confirming {
-  readonly mayPrompt: () => boolean;
-  /** The profile that `--confirm` names. */
-  readonly confirmed: string | undefined;
-}
+/** Allows writes to a target, or throws. */
+export type WriteGuard = (target: string) => Promise<void>;
 
-/** Lets writes to a target pass, or throws; where nothing is protected, at once. */
-export type Protection = (target: string) => Promise<void>;
-
-/** The protection of this run: asks before the first write, and the others wait for the one answer. */
-export function lazyProtection(sources: Sources, confirming: Confirming, asker: Asker): Protection {
-  let answered: Promise<void> | undefined;
+/** Creates the guard of this run: asks before the first write, and the other writes wait for that answer. */
+export function createWriteGuard(sources: Sources, mayPrompt: () => boolean, context: PromptContext): WriteGuard {
+  let confirmed: Promise<void> | undefined;
   return async (target) => {
-    const profile = protectingProfile(sources);
+    const profile = protectedProfile(sources);
     if (profile === undefined) return;
-    answered ??= confirmWrite(profile, target, confirming, asker);
-    await answered;
+    confirmed ??= confirmWrite(profile.name, target, findValue(globalFlags.confirm, sources), mayPrompt, context);
+    await confirmed;
   };
 }
 
-/** The protected profile that requests of this run go through, if there is one. */
-function protectingProfile(sources: Sources): ChosenProfile | undefined {
+function protectedProfile(sources: Sources): ChosenProfile | undefined {
   const profile = sources.profile();
   if (profile?.values['protected'] !== true) return undefined;
   return profile.isNamed || isFor(profile, sources) ? profile : undefined;
 }
 
-/** A wire on which every request that is no read passes the protection first. */
-export function guarded(client: Client, protection: Protection): Client {
-  const pass = async <T>({ request, purpose }: Operation<T>) => {
-    if (isRead(request.method)) return;
-    const { place, target } = purpose();
-    await protection(`${place ?? target} at ${client.address}`);
-  };
+/** Wraps a client so that every write passes the guard first. */
+export function guardWrites(client: Client, guard: WriteGuard): Client {
   return {
     ...client,
-    send: async (question) => {
-      await pass(question);
-      return client.send(question);
+    send: async (operation) => {
+      if (!isRead(operation.request.method)) {
+        const { place, target } = operation.purpose();
+        await guard(`${place ?? target} at ${client.address}`);
+      }
+      return client.send(operation);
     },
   };
 }
 
-/** @throws {Failure} usage, when nobody confirms the write */
+/** @throws {Failure} usage, if the write is not confirmed */
 async function confirmWrite(
-  { name }: ChosenProfile,
+  profile: string,
   target: string,
-  { mayPrompt, confirmed }: Confirming,
-  asker: Asker,
+  typed: string | undefined,
+  mayPrompt: () => boolean,
+  context: PromptContext,
 ): Promise<void> {
-  if (confirmed === name) return;
-  const hint = `pass --confirm ${name} to write to it; nothing was sent`;
-  if (confirmed !== undefined) {
-    throw new Failure('usage', `--confirm ${confirmed} does not match profile ${name}`, { hint });
+  if (typed === profile) return;
+  const hint = `pass --confirm ${profile} to write to it; nothing was sent`;
+  if (typed !== undefined) {
+    throw new Failure('usage', `--confirm ${typed} does not match profile ${profile}`, { hint });
   }
-  const question = `Write to ${target} through the protected profile ${name}?`;
-  const isAsked = mayPrompt();
-  if (isAsked && (await (await import('./prompts.ts')).confirm(question, asker))) return;
-  const reason = isAsked ? 'not confirmed' : `cannot write to ${target}: profile ${name} is protected`;
-  throw new Failure('usage', reason, { hint });
+  const question = `Write to ${target} through the protected profile ${profile}?`;
+  if (!mayPrompt()) {
+    throw new Failure('usage', `cannot write to ${target}: profile ${profile} is protected`, { hint });
+  }
+  if (await (await import('./prompts.ts')).confirm(question, context)) return;
+  throw new Failure('usage', 'not confirmed', { hint });
 }
 
-/** The flag as it was typed. */
-export interface MaxDeleteFlag {
-  readonly maxDelete?: string;
-}
-
-/** Declares `--max-delete`. */
 export function addMaxDeleteOption(command: Command): void {
   command.option('--max-delete <n>', 'delete nothing if more than n items would be deleted');
 }
 
-/**
- * Parses `--max-delete`.
- *
- * @returns undefined where it was not passed
- * @throws {Failure} usage
- */
-export function readMaxDelete({ maxDelete: text }: MaxDeleteFlag): number | undefined {
+/** Parses `--max-delete`; undefined if it was not passed. */
+export function readMaxDelete({ maxDelete: text }: { readonly maxDelete?: string }): number | undefined {
   if (text === undefined || /^\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text);
   throw new Failure('usage', `invalid --max-delete "${text}": expected a whole number from 0 to 999999999`);
 }
 
-/**
- * Refuses to delete more items than `--max-delete` allows.
- *
- * @throws {Failure} usage
- */
+/** Refuses to delete more items than `--max-delete` allows. */
 export function checkMaxDelete(count: number, max: number | undefined): void {
   if (max === undefined || count <= max) return;
   throw new Failure('usage', `cannot delete ${countOf(count, 'item')}: --max-delete allows ${countText(max)}`, {

@@ -10,81 +10,70 @@ import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
-import { commandPath } from './command.ts';
+import { type Context, commandPath } from './command.ts';
 import { globalFlags } from './flags.ts';
-import { type ColorChoice, screenOf } from './report.ts';
+import { screenOf } from './report.ts';
 import type { RunSettings } from './run-settings.ts';
 
-/** How a command prints its results. */
 export interface CommandOutput {
   readonly hasQuery: boolean;
   /** The format of --output, else the default for a terminal or a pipe. */
   format(isSeveral: boolean): PrintFormat;
   /**
-   * Reserves stdout for something else than results: unless a format was chosen, none are printed.
+   * Reserves stdout for the output of a flag; no results are printed then.
    *
-   * @param flag the flag that writes there
-   * @param needsResults whether the command is useless without its results
-   * @throws {Failure} usage, when results are to be printed there as well
+   * @param needsResults the command is useless without its results
+   * @throws {Failure} usage, if results were requested as well
    */
   claimStdout(flag: string, needsResults: boolean): void;
   screen(): Promise<Screen>;
   /**
-   * Prints the results of `work`. Call it before anything is sent: an invalid query or format is found first.
+   * Prints the results of `work`. Call it before anything is sent, since it rejects an invalid query or format.
    *
    * @param isSeveral prints a list, even of one result
-   * @param done the past tense of a write, `created`: if a result cannot be printed, the failure says that it was done
-   * @param takeAway clears a progress display before anything is printed
+   * @param done the past tense of a write, `created`: a failure to print says that it was done
+   * @param clear removes a progress display before anything is printed
    */
   printing<T>(
     view: View<T>,
     isSeveral: boolean,
     work: (print: Print<T>) => Promise<void>,
     done?: string,
-    takeAway?: () => void,
+    clear?: () => void,
   ): Promise<void>;
 }
 
 export function commandOutput(
-  { sources, color, csvSafe }: { readonly sources: Sources; readonly color: ColorChoice; readonly csvSafe: boolean },
+  { sources, color, csvSafe }: { sources: Sources; color: Context['errors']['color']; csvSafe: boolean },
   host: Host,
   command: Command,
 ): CommandOutput {
   const output = findValue(globalFlags.output, sources);
   const query = findValue(globalFlags.query, sources);
   const columns = findValue(globalFlags.columns, sources);
-  const stdoutUse = useOfStdout(output, query !== undefined, host, command);
+  const stdoutUse = createStdoutUse(output, query !== undefined, host, command);
   return {
     hasQuery: query !== undefined,
     ...stdoutUse,
     screen: () => screenOf(host.stdout, color, host),
-    printing: async (view, isSeveral, work, done, takeAway) => {
+    printing: async (view, isSeveral, work, done, clear) => {
       const screen = await screenOf(host.stdout, color, host);
       const options = { isSeveral, screen, query, columns, csvSafe, isJsonExplicit: output === 'json' };
-      const beside = takeAway && host.stdout.isTTY ? wholeLines(host.stdout, takeAway) : undefined;
+      const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
       try {
-        const printer = await openPrinter(
-          view,
-          { ...options, format: stdoutUse.format(isSeveral) },
-          beside ?? host.stdout,
-        );
+        const format = stdoutUse.format(isSeveral);
+        const printer = await openPrinter(view, { ...options, format }, lines ?? host.stdout);
         await printResults(printer, view, work, done);
       } finally {
-        await beside?.flush();
+        await lines?.flush();
       }
     },
   };
 }
 
-/** Prints one result; undefined where nothing has to be waited for. */
+/** Prints one result; returns undefined if there is nothing to wait for. */
 export type Print<T> = (value: T) => Promise<void> | undefined;
 
-/**
- * Prints results as `work` comes upon them, and ends the printer however that goes.
- *
- * @param done what the service did to each, where it was a write: `created`
- * @throws {Failure} what cannot be printed; where it was done, with the outcome applied and what was done in its message
- */
 async function printResults<T>(
   printer: Printer<T>,
   view: View<T>,
@@ -109,7 +98,7 @@ async function printResults<T>(
   }
 }
 
-/** The ids of what was printed, as many as a message has room for: there may be a million. */
+/** The first ids that were printed, for a message: there may be a million. */
 class FirstIds {
   readonly known: string[] = [];
   count = 0;
@@ -122,7 +111,7 @@ class FirstIds {
     if (this.known.length < 10) this.known.push(id);
   }
 
-  /** The id, where there is one. */
+  /** The id, if there is exactly one. */
   get only(): string | undefined {
     return this.#knownCount === 1 ? this.known[0] : undefined;
   }
@@ -136,7 +125,7 @@ class FirstIds {
   }
 }
 
-/** What was done is never reported as if it were not: a script that tried again would do it twice. */
+/** A script that retried a write because of its output would do it twice. */
 function notPrinted({ message, kind, details }: Failure, done: string, ids: FirstIds): Failure {
   return new Failure(
     kind === 'refused' ? 'local-file' : kind,
@@ -150,15 +139,14 @@ function notPrinted({ message, kind, details }: Failure, done: string, ids: Firs
   );
 }
 
-/** Without `--output`: a table for a person, and JSON for a program, of what the service gave. */
+/** The format without `--output`: JSON for items off a terminal, else pretty. */
 function defaultFormat({ stdout }: Host, command: Command, isSeveral: boolean): PrintFormat {
   const isOfService = commandPath(command).some((name) => name === 'items' || name === 'api');
   if (stdout.isTTY || !isOfService) return 'pretty';
   return isSeveral ? 'jsonl' : 'json';
 }
 
-/** What is printed on stdout: results, unless something else claims it. */
-function useOfStdout(
+function createStdoutUse(
   output: PrintFormat | undefined,
   hasQuery: boolean,
   host: Host,
@@ -182,7 +170,7 @@ function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {
   });
 }
 
-/** Shows requests that are not sent. */
+/** Prints requests instead of sending them. */
 export function showDryRun(
   requests: readonly ApiRequest[],
   { output, settings }: { readonly output: CommandOutput; readonly settings: Pick<RunSettings, 'address'> },
@@ -190,18 +178,17 @@ export function showDryRun(
   return output.printing(requestView, requests.length > 1, async (print) => {
     for (const { method, path, headers, body } of requests) {
       const url = settings.address() + path;
-      await print({ method, url, headers, ...(body === undefined ? {} : { body: bodyOf(body) }) });
+      await print({ method, url, headers, ...(body === undefined ? {} : { body: parseBody(body) }) });
     }
   });
 }
 
-/** The body as JSON, else as text. */
-function bodyOf(body: string | Uint8Array): JsonValue {
+/** The body as JSON; that of `api` may be any text. */
+function parseBody(body: string | Uint8Array): JsonValue {
   const text = Buffer.from(body).toString();
   try {
     return parseJson(text);
   } catch {
-    // A body of the user's own, for `api`: it may be anything.
     return text;
   }
 }

@@ -1,4 +1,4 @@
-/** What goes to stderr, and how it looks there: text for a person; JSON lines, and nothing else, where JSON was asked for. */
+/** Messages on stderr: text, or JSON lines with --output json. */
 import { exitCodes, type Failure } from '../core/errors.ts';
 import type { Host, Output } from '../core/host.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -7,18 +7,10 @@ import { failureJson, failureText, jsonLine } from '../output/failure.ts';
 import { loadStyle, type Screen } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
-import type { Context } from './context.ts';
+import type { Context } from './command.ts';
 import { globalFlags } from './flags.ts';
 
-/**
- * Whether errors are wanted as JSON, as far as the bare words and the settings tell: a command line that does not parse
- * has no options yet. What follows `-f` is a value, whatever it looks like.
- */
-function asksForJson(words: readonly string[], host: Host): boolean {
-  const format = typedFormat(words) ?? settingOf(words, host);
-  return format === 'json' || format === 'jsonl';
-}
-
+/** The value of --output in a command line that was not parsed. The word after `-f` is always a value. */
 function typedFormat(words: readonly string[]): string | undefined {
   let format: string | undefined;
   for (let at = 0; at < words.length && words[at] !== '--'; at += 1) {
@@ -32,30 +24,25 @@ function typedFormat(words: readonly string[]): string | undefined {
   return format;
 }
 
-function settingOf(words: readonly string[], host: Host): string | undefined {
-  const named = words.findIndex((word) => word === '-p' || word === '--profile');
+function formatSetting(words: readonly string[], host: Host): string | undefined {
+  const profileAt = words.findIndex((word) => word === '-p' || word === '--profile');
   try {
-    const sources = openSources({ '--profile': named === -1 ? undefined : words[named + 1] }, host, false);
+    const sources = openSources({ '--profile': profileAt === -1 ? undefined : words[profileAt + 1] }, host, false);
     return findValue(globalFlags.output, sources);
   } catch {
-    // Settings that cannot be read have a failure of their own; this one is about something else.
+    // Unreadable settings are reported elsewhere.
     return undefined;
   }
 }
 
-/** When to use colors. */
-export type ColorChoice = 'auto' | 'always' | 'never';
-
-/** Whether stderr is JSON lines. */
+/** Whether messages are JSON lines. */
 export function isJsonWanted({ errors, words, host }: Context): boolean {
-  return errors.asJson ?? asksForJson(words, host);
+  if (errors.asJson !== undefined) return errors.asJson;
+  const format = typedFormat(words) ?? formatSetting(words, host);
+  return format === 'json' || format === 'jsonl';
 }
 
-/**
- * Prints a failure on stderr.
- *
- * @param exit the status that the process ends with, where the failure is the last one
- */
+/** Prints a failure, with the exit code if the command ends with it. */
 export async function reportFailure(failure: Failure, context: Context, exit?: number): Promise<void> {
   const { host, errors } = context;
   if (isJsonWanted(context)) return host.stderr.write(failureJson(failure, exit));
@@ -63,7 +50,7 @@ export async function reportFailure(failure: Failure, context: Context, exit?: n
   await host.stderr.write(failureText(failure, style));
 }
 
-/** Prints an error that nobody foresaw, with what is needed to fix it. */
+/** Prints an unexpected error, with its stack. */
 export async function reportBug(error: unknown, context: Context): Promise<void> {
   const { host, version } = context;
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -75,15 +62,14 @@ export async function reportBug(error: unknown, context: Context): Promise<void>
   await host.stderr.write(`listctl: ${message}\n${lines}\n`);
 }
 
-/** Prints one line on stderr that is not a failure: `{"notice": …}`, or the line itself, printable. */
+/** Prints a line that is not a failure: `{"notice": …}` as JSON. */
 export function writeNotice(text: string, context: Context): Promise<void> {
   const { stderr } = context.host;
-  // Who reads JSON knows which program it comes from.
   if (isJsonWanted(context)) return stderr.write(jsonLine('notice', text.replace(/^listctl: /, '')));
   return stderr.write(`${printable(text)}\n`);
 }
 
-/** An output that takes the lines of another program, and prints a notice for each. */
+/** Wraps an output so that each line of another program becomes a notice. */
 export function noticesInto(stderr: Output): Pick<Output, 'isTTY' | 'write'> {
   return {
     isTTY: stderr.isTTY,
@@ -94,18 +80,7 @@ export function noticesInto(stderr: Output): Pick<Output, 'isTTY' | 'write'> {
   };
 }
 
-/** Prints what a run did on stderr: `{"summary": …}`, or the lines, which are printable. */
-async function writeSummary(
-  object: JsonObject,
-  lines: () => Promise<readonly string[]>,
-  context: Context,
-): Promise<void> {
-  const { stderr } = context.host;
-  if (isJsonWanted(context)) await stderr.write(jsonLine('summary', object));
-  else for (const line of await lines()) await stderr.write(`${line}\n`);
-}
-
-/** Prints lines about the connection on stderr, each with its newline and printable: `{"trace": …}` for each, or as they are. */
+/** Prints the lines of a trace, which are printable and end with a newline: each as `{"trace": …}` as JSON. */
 export function writeTrace(lines: string, context: Context): Promise<void> {
   const { stderr } = context.host;
   if (!isJsonWanted(context)) return stderr.write(lines);
@@ -113,13 +88,13 @@ export function writeTrace(lines: string, context: Context): Promise<void> {
   return stderr.write(texts.map((text) => jsonLine('trace', text)).join(''));
 }
 
-/** What the text for a stream is made for. */
-export async function screenOf(output: Output, color: ColorChoice, host: Host): Promise<Screen> {
+/** The width and the style of an output. */
+export async function screenOf(output: Output, color: Context['errors']['color'], host: Host): Promise<Screen> {
   return { columns: output.columns, style: await loadStyle(colorLevel(output, color, host)) };
 }
 
-/** 0 for none, 1 for the 16 colors that every terminal has (no-color.org, force-color.org). */
-function colorLevel({ isTTY }: Output, color: ColorChoice, { env }: Host): 0 | 1 {
+/** 0 for no colors, 1 for 16 (no-color.org, force-color.org). */
+function colorLevel({ isTTY }: Output, color: Context['errors']['color'], { env }: Host): 0 | 1 {
   if (color !== 'auto') return color === 'always' ? 1 : 0;
   const forced = env['FORCE_COLOR'];
   if (forced) return forced === '0' || forced === 'false' ? 0 : 1;
@@ -129,24 +104,18 @@ function colorLevel({ isTTY }: Output, color: ColorChoice, { env }: Host): 0 | 1
 /** Messages on stderr. */
 export interface Messages {
   readonly isQuiet: boolean;
-  /** Whether stderr is JSON lines. */
   readonly isJsonWanted: boolean;
   errorScreen(): Promise<Screen>;
-  /** Prints a failure; the command continues. */
+  /** Prints a failure, and the command continues. */
   report(failure: Failure): Promise<void>;
-  /** Prints a line for a person; silent with --quiet and off a terminal. */
+  /** Prints a line on a terminal, unless --quiet. */
   notice(text: string): Promise<void>;
-  /** Prints a line that scripts need too; silent with --quiet only. */
+  /** Prints a line, unless --quiet. */
   say(text: string): Promise<void>;
-  /**
-   * Prints the summary of a run; silent with --quiet.
-   *
-   * @param lines the same for a person, printable
-   */
+  /** Prints the summary of a run, unless --quiet: the object as JSON, or the lines, which must be printable. */
   summarize(object: JsonObject, lines: () => Promise<readonly string[]>): Promise<void>;
 }
 
-/** Makes the messages of a command. */
 export function commandMessages(context: Context, isQuiet: boolean): Messages {
   const { host } = context;
   const say = async (text: string) => {
@@ -162,7 +131,9 @@ export function commandMessages(context: Context, isQuiet: boolean): Messages {
       if (host.stderr.isTTY) await say(text);
     },
     summarize: async (object, lines) => {
-      if (!isQuiet) await writeSummary(object, lines, context);
+      if (isQuiet) return;
+      if (isJsonWanted(context)) await host.stderr.write(jsonLine('summary', object));
+      else for (const line of await lines()) await host.stderr.write(`${line}\n`);
     },
   };
 }

@@ -6,9 +6,9 @@ import type { Host } from '../core/host.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import { type ServiceAccess, serviceAccess } from './client.ts';
-import type { Context } from './context.ts';
+import type { Context } from './command.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
-import { lazyProtection } from './guards.ts';
+import { createWriteGuard } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
 import { commandMessages, type Messages } from './report.ts';
 import { addressFinder, type RunSettings, runSettings } from './run-settings.ts';
@@ -20,32 +20,24 @@ export interface Session {
   readonly service: ServiceAccess;
   readonly output: CommandOutput;
   readonly messages: Messages;
-  readonly prompts: Prompts;
-  readonly command: RunningCommand;
+  readonly prompts: {
+    /** On a terminal, unless --no-input or CI. */
+    mayPrompt(): boolean;
+    /** --no-input or CI. */
+    readonly isUnattended: boolean;
+  };
+  readonly command: {
+    /** Without the program's name. */
+    readonly words: readonly string[];
+    readonly version: string;
+    /** Sets the exit code for pending changes. */
+    endWithChanges(): void;
+    /** Runs `work` at the end, before the failure is reported; it receives the error, if any, and the exit code. */
+    atEnd(work: EndWork): void;
+  };
 }
 
-/** Whether questions may be asked. */
-export interface Prompts {
-  /** On a terminal, unless --no-input or CI. */
-  mayPrompt(): boolean;
-  /** --no-input or CI: nothing is asked, and nothing is assumed that would be asked on a terminal. */
-  readonly isUnattended: boolean;
-}
-
-/** The command line, and how it ends. */
-export interface RunningCommand {
-  /** Without the program's name. */
-  readonly words: readonly string[];
-  readonly version: string;
-  /** Sets the exit code for pending changes. */
-  endWithChanges(): void;
-  /**
-   * Runs `work` at the end of the command, before its failure is reported.
-   *
-   * @param work receives the error, if the command failed, and the exit code
-   */
-  atEnd(work: (error: unknown, exit: number) => Promise<void>): void;
-}
+type EndWork = (error: unknown, exit: number) => Promise<void>;
 
 /**
  * Runs a command with a session, and closes what it opened. With `mayCreateProfile` the profile of `--profile` need not
@@ -58,13 +50,13 @@ export async function withSession(
   { mayCreateProfile = false }: { readonly mayCreateProfile?: boolean } = {},
 ): Promise<void> {
   const opened: Transport[] = [];
-  const endings: Ending[] = [];
+  const endWork: EndWork[] = [];
   const end = async (error: unknown) => {
     const exit = error === undefined ? exitCodes[context.ending.is] : exitCodeOf(error, context.host.signal);
-    for (const ending of endings) await ending(error, exit);
+    for (const each of endWork) await each(error, exit);
   };
   try {
-    await work(openSession(context, command, { opened, endings, mayCreateProfile }));
+    await work(openSession(context, command, { opened, endWork, mayCreateProfile }));
   } catch (error) {
     await end(error).catch(() => {});
     throw error;
@@ -74,20 +66,10 @@ export async function withSession(
   await end(undefined);
 }
 
-type Ending = Parameters<RunningCommand['atEnd']>[0];
-
-interface OpeningSession {
-  /** To be closed at the end. */
-  readonly opened: Transport[];
-  /** To be run at the end. */
-  readonly endings: Ending[];
-  readonly mayCreateProfile: boolean;
-}
-
 function openSession(
   context: Context,
   command: Command,
-  { opened, endings, mayCreateProfile }: OpeningSession,
+  { opened, endWork, mayCreateProfile }: { opened: Transport[]; endWork: EndWork[]; mayCreateProfile: boolean },
 ): Session {
   const { host } = context;
   const sources = openSources(flagTexts(command), host, mayCreateProfile);
@@ -96,19 +78,18 @@ function openSession(
   const color = findValue(globalFlags.color, sources) ?? 'auto';
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
-  const allowsHttp = () => typed.allowHttp || findValue(globalFlags.allowHttp, sources) === true;
-  const address = addressFinder(sources, allowsHttp);
+  const allowHttp = () => typed.allowHttp || findValue(globalFlags.allowHttp, sources) === true;
+  const address = addressFinder(sources, allowHttp);
   const isUnattended = !typed.mayPrompt || isCi(host);
   const prompts = { isUnattended, mayPrompt: () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY };
   const messages = commandMessages(context, typed.isQuiet);
-  const confirming = { mayPrompt: prompts.mayPrompt, confirmed: findValue(globalFlags.confirm, sources) };
   const service = serviceAccess({
     ...{ address, sources, context, typed, opened, messages },
-    protection: lazyProtection(sources, confirming, { host, messages }),
-    connecting: () => ({
+    guard: createWriteGuard(sources, prompts.mayPrompt, { host, messages }),
+    connectOptions: () => ({
       caFile: findValue(globalFlags.caFile, sources),
       isInsecure: typed.isInsecure,
-      allowsHttp: allowsHttp(),
+      allowHttp: allowHttp(),
       profile: sources.flags['--profile'],
     }),
   });
@@ -122,7 +103,7 @@ function openSession(
       endWithChanges: () => {
         context.ending.is = 'changes';
       },
-      atEnd: (ending) => void endings.push(ending),
+      atEnd: (work) => void endWork.push(work),
     },
   };
 }

@@ -1,84 +1,70 @@
 import { statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
 import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
+import { countOf } from '../core/text.ts';
 import { addressSetting, findValue } from '../settings/setting.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import type { Session } from './session.ts';
 
-/**
- * When a token says that it expires, in milliseconds since the Unix epoch; undefined where it does not say. That is
- * the `exp` of a JWT (RFC 7519, section 4.1.4). Nothing is verified, so it is for telling people, and decides nothing.
- */
-export function expiryOf(token: string): number | undefined {
+/** The `exp` of a JWT (RFC 7519, section 4.1.4) in milliseconds since the Unix epoch. Not verified: for messages only. */
+export function parseTokenExpiry(token: string): number | undefined {
   const [, payload, signature, ...more] = token.split('.');
   if (payload === undefined || signature === undefined || more.length > 0 || token.length > 65_536) return undefined;
-  const claims = parsed(Buffer.from(payload, 'base64url').toString());
+  const claims = parseClaims(Buffer.from(payload, 'base64url').toString());
   const exp = isObject(claims) && Object.hasOwn(claims, 'exp') ? claims['exp'] : undefined;
   const seconds = exp instanceof NumberToken ? Number(exp.digits) : exp;
   if (typeof seconds !== 'number') return undefined;
   const ms = seconds * 1000;
-  // What is no time that a Date can hold says nothing.
+  // The range of Date.
   return Math.abs(ms) <= 8.64e15 ? ms : undefined;
 }
 
-/** A time for people, and how far it is from now: `2026-11-20 12:00 UTC (2 hours ago)`. */
-export function momentText(ms: number, nowMs: number): string {
+/** `2026-11-20 12:00 UTC (2 hours ago)` */
+export function formatExpiry(ms: number, nowMs: number): string {
   const at = new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
-  const far = spanText(Math.abs(ms - nowMs));
-  return `${at} UTC (${ms > nowMs ? `in ${far}` : `${far} ago`})`;
+  const distance = formatDuration(Math.abs(ms - nowMs));
+  return `${at} UTC (${ms > nowMs ? `in ${distance}` : `${distance} ago`})`;
 }
 
-function spanText(ms: number): string {
+function formatDuration(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
-  if (minutes < 60) return counted(minutes, 'minute');
+  if (minutes < 60) return countOf(minutes, 'minute');
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? counted(hours, 'hour') : counted(Math.floor(hours / 24), 'day');
+  return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-function parsed(text: string): JsonValue | undefined {
+function parseClaims(text: string): JsonValue | undefined {
   try {
     return parseJson(text);
   } catch {
-    // A token of another kind: nothing is known of it.
+    // Not a JWT.
     return undefined;
   }
 }
 
-/**
- * Says so on stderr, in one line, where the token of this run is known to have expired: before many rows are begun. No
- * token command is run for that, which would run twice, and no pipe read, which can be read once; what is wrong with
- * the token otherwise, whoever sends says.
- */
+/** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
 export async function warnOfExpiry(session: Session): Promise<void> {
-  const {
-    host,
-    messages: { say },
-  } = session;
-  const token = await tokenAtHand(session);
-  const expiresAtMs = token && expiryOf(token.value);
-  const nowMs = host.clock.now();
+  const token = await findKnownToken(session);
+  const expiresAtMs = token && parseTokenExpiry(token.value);
+  const nowMs = session.host.clock.now();
   if (token === undefined || expiresAtMs === undefined || expiresAtMs > nowMs) return;
-  await say(
-    `listctl: the token from ${token.source} expired at ${momentText(expiresAtMs, nowMs)}; the service may refuse it`,
+  await session.messages.say(
+    `listctl: the token from ${token.source} expired at ${formatExpiry(expiresAtMs, nowMs)}; the service may refuse it`,
   );
 }
 
-async function tokenAtHand({ settings: { sources } }: Session): Promise<Token | undefined> {
+async function findKnownToken({ settings: { sources } }: Session): Promise<Token | undefined> {
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
   if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   try {
     const address = findValue(addressSetting, sources);
-    return address?.kind === 'local' ? undefined : await findToken(address, sources, notRun);
+    return address?.kind === 'local' ? undefined : await findToken(address, sources, refuseToRun);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
   }
 }
 
-async function notRun(_: string, name: string): Promise<string> {
+async function refuseToRun(_: string, name: string): Promise<string> {
   throw new Failure('credentials', `${name} is not run`);
 }

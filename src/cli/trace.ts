@@ -1,60 +1,58 @@
-/** What -v and -vv show of the wire. To be loaded where one of them was typed. */
+/** The output of -v and -vv. */
 import type { AttemptReport } from '../api/client.ts';
 import { secondsText } from '../api/failures.ts';
-import type { ApiRequest, Attempt, ServiceResponse } from '../api/transport.ts';
+import type { ApiRequest, Attempt, ResponseHead } from '../api/transport.ts';
 import { printable } from '../core/text.ts';
 
-/** Of a body so many characters are shown. */
+/** The characters of a body that are shown. */
 const bodyLengthMax = 16 * 1024;
 
-/** Takes the token out of a text. */
-type Hide = (text: string) => string;
-
 /**
- * One attempt in lines for stderr: what was asked, what came of it, how long that took, and what follows; with
- * `isFull` the headers and bodies too. Safe for a terminal; the token is `***`.
+ * The lines for one attempt, safe to print; with `isFull` the headers and bodies too.
  *
- * @param hide takes the token out of a text
+ * @param hide replaces the token
  */
-export function traceLines(report: AttemptReport, isFull: boolean, hide: Hide): string {
+export function traceLines(report: AttemptReport, isFull: boolean, hide: (text: string) => string): string {
   const { request, attempt, tookMs } = report;
-  const line = `${request.method} ${request.path}: ${endOf(attempt)} in ${Math.round(tookMs)} ms${followUp(report)}`;
-  const lines = isFull ? [...requestLines(request, hide), ...answerLines(attempt, hide), line] : [line];
+  const line = `${request.method} ${request.path}: ${resultText(attempt)} in ${Math.round(tookMs)} ms${nextStep(report)}`;
+  const lines = isFull ? [...requestLines(request, hide), ...responseLines(attempt, hide), line] : [line];
   return lines.map((each) => `${printable(hide(each))}\n`).join('');
 }
 
-/** What a wait is for, and how long it is. */
-export function waitText({ attempt, waitMs = 0, number, numberMax }: AttemptReport): string {
-  return `${endOf(attempt)}: retrying in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
+export function waitText(report: AttemptReport): string {
+  return `${resultText(report.attempt)}: ${retryText(report)}`;
 }
 
-function endOf({ response, error }: Attempt): string {
+function resultText({ response, error }: Attempt): string {
   return response ? `HTTP ${response.status}` : error.reason;
 }
 
-function followUp({ attempt, waitMs, number, numberMax, outcome }: AttemptReport): string {
-  if (waitMs !== undefined) return `; retrying in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
-  if (outcome === 'applied') return typeNote(attempt);
-  return `; ${outcome}, not retried`;
+function retryText({ waitMs = 0, number, numberMax }: AttemptReport): string {
+  return `retrying in ${secondsText(waitMs)} (attempt ${number + 1} of ${numberMax})`;
 }
 
-function requestLines({ method, path, headers, body }: ApiRequest, hide: Hide): string[] {
+function nextStep(report: AttemptReport): string {
+  if (report.waitMs !== undefined) return `; ${retryText(report)}`;
+  return report.outcome === 'applied' ? typeNote(report.attempt) : `; ${report.outcome}, not retried`;
+}
+
+function requestLines({ method, path, headers, body }: ApiRequest, hide: (text: string) => string): string[] {
   const named = headerLines('>', headers);
   return [`> ${method} ${path}`, '> authorization: Bearer ***', ...named, ...bodyLines('>', body, hide)];
 }
 
-/** Headers whose values give access to something: a cookie, the key of an API. */
+/** Headers whose values are secrets: a cookie, an API key. */
 const secretName =
   /^(set-)?cookie2?$|(^|[-_])(auth|authorization|token|secret|key|apikey|password|credentials?|session)s?$/i;
 
-function headerLines(mark: string, headers: ServiceResponse['headers']): string[] {
+function headerLines(mark: string, headers: ResponseHead['headers']): string[] {
   return Object.entries(headers).map(([name, value]) => {
     const isSecret = secretName.test(name) && name !== 'idempotency-key';
     return `${mark} ${name}: ${isSecret ? '***' : value}`;
   });
 }
 
-function answerLines(attempt: Attempt, hide: Hide): string[] {
+function responseLines(attempt: Attempt, hide: (text: string) => string): string[] {
   const head = attempt.response ?? attempt.head;
   if (head === undefined) return [];
   return [
@@ -64,8 +62,8 @@ function answerLines(attempt: Attempt, hide: Hide): string[] {
   ];
 }
 
-/** The token is taken out before the body is cut, because half of it is too much; but not out of many megabytes. */
-function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: Hide): string[] {
+/** Hides the token before the body is cut, which could cut the token in half. */
+function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: (text: string) => string): string[] {
   const whole = Buffer.from(body ?? '').toString();
   if (whole === '') return [];
   const text = hide(whole.slice(0, 2 * bodyLengthMax));
@@ -75,7 +73,7 @@ function bodyLines(mark: string, body: string | Uint8Array | undefined, hide: Hi
   return [mark, ...shown.map((line) => `${mark} ${line}`), ...rest];
 }
 
-/** What an answer calls itself, where that is not JSON. */
+/** The content type, if it is not JSON. */
 function typeNote({ response }: Attempt): string {
   const type = response?.headers['content-type'];
   return response?.body.length && type !== undefined && !/json/i.test(type) ? `; content type ${type}` : '';

@@ -1,111 +1,113 @@
-/** What is wrong with a command line, and what was meant. To be loaded late: it declares commands anew. */
+/** Failures for invalid command lines, with suggestions. Loaded lazily: it declares all commands. */
 import type { Command, CommanderError, Option } from 'commander';
 import { Failure } from '../core/errors.ts';
 import { nearestName } from '../core/text.ts';
 import { commandPath, declare, type NewProgram } from './command.ts';
 
-/** What stands before the word that is to be completed. */
-export interface Place {
-  /** The command that was named last, declared. */
+/** A command line, parsed as far as it goes. */
+export interface ParsedWords {
+  /** The last command that was named, declared. */
   readonly command: Command;
   /** The flag whose value comes next. */
   readonly option: Option | undefined;
-  /** What must come after the command and is no flag. */
   readonly positionals: readonly string[];
-  /** `--` was typed: what begins with - is a value, too. */
+  /** After `--` there are no flags. */
   readonly isAfterDashes: boolean;
 }
 
-/** Reads the words, and declares the commands that they name and no other. */
-export async function placeOf(words: readonly string[], program: Command): Promise<Place> {
+/** Parses words that may be incomplete, and declares only the commands that they name. */
+export async function parseWords(words: readonly string[], program: Command): Promise<ParsedWords> {
   await declare(program);
-  let place: Place = { command: program, option: undefined, positionals: [], isAfterDashes: false };
-  for (const word of words) place = await placeAfter(place, word);
-  return place;
+  let parsed: ParsedWords = { command: program, option: undefined, positionals: [], isAfterDashes: false };
+  for (const word of words) parsed = await parseWord(parsed, word);
+  return parsed;
 }
 
-async function placeAfter(place: Place, word: string): Promise<Place> {
-  const { command, option, positionals, isAfterDashes } = place;
-  if (option?.required) return { ...place, option: undefined };
-  const base = { ...place, option: undefined };
-  if (!isAfterDashes && word === '--') return { ...base, isAfterDashes: true };
-  if (!isAfterDashes && word.startsWith('-') && word !== '-') return { ...base, option: awaiting(word, command) };
-  // A value that may be left out has been given.
-  if (option !== undefined) return base;
-  const below = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
-  if (below === undefined) return { ...base, positionals: [...positionals, word] };
-  await declare(below);
-  return { ...base, command: below };
+async function parseWord(parsed: ParsedWords, word: string): Promise<ParsedWords> {
+  const { command, option, positionals, isAfterDashes } = parsed;
+  const next = { ...parsed, option: undefined };
+  if (option?.required) return next;
+  if (!isAfterDashes && word === '--') return { ...next, isAfterDashes: true };
+  if (!isAfterDashes && word.startsWith('-') && word !== '-') return { ...next, option: findOpenOption(word, command) };
+  // The value of a flag with an optional value.
+  if (option !== undefined) return next;
+  const subcommand = command.commands.find((each) => each.name() === word || each.aliases().includes(word));
+  if (subcommand === undefined) return { ...next, positionals: [...positionals, word] };
+  await declare(subcommand);
+  return { ...next, command: subcommand };
 }
 
-/** The flag in this word whose value is the next word; undefined where it has none, or has it. */
-function awaiting(word: string, command: Command): Option | undefined {
+/** The flag in this word whose value is the next word. */
+function findOpenOption(word: string, command: Command): Option | undefined {
   const takesValue = (option: Option | undefined) => option?.required === true || option?.optional === true;
   if (word.startsWith('--')) {
-    const option = optionOf(word, command);
+    const option = findOption(word, command);
     return takesValue(option) ? option : undefined;
   }
-  // Several in one word: -vp. What stands behind the first that takes a value is its value.
+  // Short flags in one word, such as -vp; the rest of the word is the value of the first that takes one.
   for (let at = 1; at < word.length; at += 1) {
-    const option = optionOf(`-${word.charAt(at)}`, command);
+    const option = findOption(`-${word.charAt(at)}`, command);
     if (takesValue(option)) return at === word.length - 1 ? option : undefined;
   }
   return undefined;
 }
 
-/** The flag of a command by its short or its long form. */
-export function optionOf(flag: string, command: Command): Option | undefined {
+/** Finds an option by its short or long flag. */
+export function findOption(flag: string, command: Command): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
 
-/** commander's words as ours: what is wrong, and what to do about it; of a flag and of arguments, what we know of them. */
+/** Converts an error of commander to a failure with a hint. */
 export async function toUsageFailure(
   words: readonly string[],
   error: Pick<CommanderError, 'message' | 'code'>,
   newProgram: NewProgram,
 ): Promise<Failure> {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
-  // What is asked about is what stands behind `help`; its own flags begin there.
-  const asked = words[0] === 'help' && words[1]?.startsWith('-') === false ? words.slice(1) : words;
-  // As for a help page, on which a command has every flag that it may have.
-  const commandBehind = async (typed: readonly string[]) => (await placeOf(typed, newProgram(['--help']))).command;
-  const command = await commandBehind(asked);
+  // `help items` is about items, but the flags of `help --json` are its own.
+  const typed = words[0] === 'help' && words[1]?.startsWith('-') === false ? words.slice(1) : words;
+  // Like a help page, which has all flags, including those of --from.
+  const findCommand = async (some: readonly string[]) => (await parseWords(some, newProgram(['--help']))).command;
+  const command = await findCommand(typed);
   if (error.code === 'commander.unknownOption') {
-    // Without what stands behind it: that may be a secret.
+    // Without its value, which may be a secret.
     const flag = first.replace(/^unknown option '([^'=]*).*$/s, '$1');
-    const at = asked.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
-    const option = optionOf(flag, command);
+    const at = typed.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+    const option = findOption(flag, command);
     if (option === undefined) return unknownOption(flag, command);
-    const isOfRows = optionOf(flag, (await placeOf(asked, newProgram(asked))).command) === undefined;
-    if (isOfRows) return goesWithFrom(option, pathOf(command));
-    const isEarly = pathOf(await commandBehind(asked.slice(0, at))) !== pathOf(command);
-    return isEarly ? standsBehind(option, pathOf(command)) : takesNoValue(option);
+    const needsFrom = findOption(flag, (await parseWords(typed, newProgram(typed))).command) === undefined;
+    if (needsFrom) return requiresFrom(option, pathOf(command));
+    const isEarly = pathOf(await findCommand(typed.slice(0, at))) !== pathOf(command);
+    return isEarly ? beforeCommand(option, pathOf(command)) : takesNoValue(option);
   }
   if (error.code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(first) ?? [];
-    const meant = await meantCommand(word, command);
-    return new Failure('usage', first, { hint: meant === undefined ? seeHelp(command) : `Did you mean ${meant}?` });
+    const suggested = await suggestCommand(word, command);
+    const hint = suggested === undefined ? seeHelp(command) : `Did you mean ${suggested}?`;
+    return new Failure('usage', first, { hint });
   }
   if (error.code === 'commander.excessArguments') return tooManyArguments(command);
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
   return new Failure('usage', first, { hint });
 }
 
-/** A flag that there is not: what it is a slip of. */
 function unknownOption(flag: string, command: Command): Failure {
-  if (flag === '--token') return unknown(flag, 'set LISTCTL_TOKEN instead: other users can read command lines');
+  const unknown = (hint: string) => new Failure('usage', `unknown option ${flag}`, { hint });
+  if (flag === '--token') return unknown('set LISTCTL_TOKEN instead: other users can read command lines');
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
-  const meant = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
-  if (meant !== undefined) return unknown(flag, `Did you mean --${meant}?`);
+  const suggested = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
+  if (suggested !== undefined) return unknown(`Did you mean --${suggested}?`);
   const mayBeValue = !flag.startsWith('--') && command.registeredArguments.length > 0;
-  return unknown(flag, mayBeValue ? behindDashes : seeHelp(command));
+  return unknown(
+    mayBeValue ? 'put "--" before a value that starts with "-": listctl items get -- -17' : seeHelp(command),
+  );
 }
 
 function tooManyArguments(command: Command): Failure {
   const count = command.registeredArguments.length;
   const takes = count === 0 ? 'no arguments' : count === 1 ? 'one argument' : `${count} arguments`;
   const quoting =
-    optionOf('--field', command) &&
+    findOption('--field', command) &&
     'use -f before each field and quote values that contain spaces: -f Title="Buy milk"';
   return new Failure('usage', `too many arguments: listctl ${pathOf(command)} takes ${takes}`, {
     hint: quoting ?? seeHelp(command),
@@ -116,26 +118,20 @@ function seeHelp(command: Command): string {
   return `${['listctl', pathOf(command)].join(' ').trim()} --help`;
 }
 
-const behindDashes = 'put "--" before a value that starts with "-": listctl items get -- -17';
-
-function unknown(flag: string, hint: string): Failure {
-  return new Failure('usage', `unknown option ${flag}`, { hint });
-}
-
-function standsBehind({ flags }: Option, path: string): Failure {
+function beforeCommand({ flags }: Option, path: string): Failure {
   const long = longOf(flags);
   return new Failure('usage', `${long.split(' ')[0]} must come after the command`, {
     hint: `use: listctl ${path} ${long}`,
   });
 }
 
-/** commander calls `--quiet=true` unknown. */
+/** commander reports `--quiet=true` as unknown. */
 function takesNoValue({ flags }: Option): Failure {
   const long = longOf(flags);
   return new Failure('usage', `${long} takes no value`, { hint: `pass ${long} without a value` });
 }
 
-function goesWithFrom({ flags }: Option, path: string): Failure {
+function requiresFrom({ flags }: Option, path: string): Failure {
   const long = longOf(flags);
   return new Failure('usage', `${long.split(' ')[0]} requires --from`, {
     hint: `use: listctl ${path} --from tasks.csv ${long}`,
@@ -151,7 +147,7 @@ function pathOf(command: Command): string {
   return commandPath(command).slice(1).join(' ');
 }
 
-/** Words that people bring along from other programs, and ours, the likelier first. */
+/** Verbs of other programs, with ours; the likelier first. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'set'],
   new: ['create', 'set'],
@@ -169,31 +165,27 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   remove: ['delete'],
 };
 
-/**
- * What stands in the place of a word that is no command of a group: the word's own place in another group, what we call
- * it here, or the name that it is a slip of. Undefined where nothing is near.
- */
-async function meantCommand(word: string, group: Command): Promise<string | undefined> {
-  const here = named(word, group);
+/** Suggests a command for an unknown word: in this group, in another one, or with a similar name. */
+async function suggestCommand(word: string, group: Command): Promise<string | undefined> {
+  const here = findSynonym(word, group);
   if (here !== undefined) return here;
   if (group.parent === null) {
-    for (const below of group.commands) {
-      await declare(below);
-      const found = named(word, below);
-      if (found !== undefined) return `${below.name()} ${found}`;
+    for (const other of group.commands) {
+      await declare(other);
+      const found = findSynonym(word, other);
+      if (found !== undefined) return `${other.name()} ${found}`;
     }
   }
-  return nearestName(word, namesIn(group));
+  return nearestName(word, visibleNames(group));
 }
 
-function named(word: string, group: Command): string | undefined {
-  const ours = Object.hasOwn(synonyms, word) ? (synonyms[word] ?? []) : [];
-  const theirs = namesIn(group);
-  return [word, ...ours].find((name) => theirs.includes(name));
+function findSynonym(word: string, group: Command): string | undefined {
+  const verbs = Object.hasOwn(synonyms, word) ? (synonyms[word] ?? []) : [];
+  const names = visibleNames(group);
+  return [word, ...verbs].find((name) => names.includes(name));
 }
 
-/** Those that its page shows. */
-function namesIn(group: Command): readonly string[] {
+function visibleNames(group: Command): readonly string[] {
   return group
     .createHelp()
     .visibleCommands(group)

@@ -3,7 +3,7 @@ import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../a
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
-import { idempotencyKeyFor } from '../cli/idempotency-key.ts';
+import { toIdempotencyKey } from '../cli/idempotency-key.ts';
 import { type Print, showDryRun } from '../cli/output.ts';
 import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -60,7 +60,7 @@ async function readRequest(name: string, path: string, flags: ApiFlags, session:
     throw new Failure('usage', `${method} requests cannot have a body`, { hint: 'put the fields in the query' });
   }
   const type = body === undefined ? {} : { 'content-type': 'application/json' };
-  const key = method === 'POST' ? await idempotencyKeyFor(flags.idempotencyKey, session.settings.sendsKeys) : undefined;
+  const key = method === 'POST' ? toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys) : undefined;
   const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
   const headers = { accept: 'application/json', ...type, ...keyed, ...parseHeaders(flags.header ?? []) };
   return { ...request, headers, ...(body === undefined ? {} : { body }) };

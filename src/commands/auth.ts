@@ -107,7 +107,7 @@ async function login(withToken: boolean, session: Session): Promise<void> {
 }
 
 /** The profile that the token is for: that of --profile, else `default` for a typed address, else the current one. */
-function loginTarget({ settings: { sources, allowsHttp }, host }: Session): Omit<Login, 'token'> {
+function loginTarget({ settings: { sources, allowHttp }, host }: Session): Omit<Login, 'token'> {
   const { '--profile': named, '--base-url': typed } = sources.flags;
   const current = typed === undefined ? sources.profile()?.name : undefined;
   const profile = checkProfileName(named ?? current ?? 'default');
@@ -130,7 +130,7 @@ function loginTarget({ settings: { sources, allowsHttp }, host }: Session): Omit
       baseUrl: url,
       ...(site === undefined ? {} : { site }),
       ...(list === undefined ? {} : { list }),
-      ...(allowsHttp || (isKnown && known['allowHttp'] === true) ? { allowHttp: true } : {}),
+      ...(allowHttp || (isKnown && known['allowHttp'] === true) ? { allowHttp: true } : {}),
     },
   };
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import type { Argument, Command, Option } from 'commander';
 import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
-import { optionOf, type Place, placeOf } from '../cli/usage-errors.ts';
+import { findOption, type ParsedWords, parseWords } from '../cli/usage-errors.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
@@ -156,7 +156,7 @@ export function setUpComplete(newProgram: NewProgram): SetUp {
       .action(async () => {
         const [, current = '', ...typed] = words;
         const word = current.replace(/^current=/, '');
-        const place = await placeOf(typed, newProgram(['--help']));
+        const place = await parseWords(typed, newProgram(['--help']));
         const { candidates, files } = await complete(place, word, newProgram, host);
         const lines = candidates
           .filter(({ value }) => value.startsWith(word) && isSafe.test(value))
@@ -180,7 +180,7 @@ interface Completion {
 }
 
 /** @param newProgram for `help`, whose arguments are commands */
-async function complete(place: Place, word: string, newProgram: NewProgram, host: Host): Promise<Completion> {
+async function complete(place: ParsedWords, word: string, newProgram: NewProgram, host: Host): Promise<Completion> {
   const { command, option, positionals, isAfterDashes } = place;
   if (option !== undefined && (option.required || !word.startsWith('-')))
     return optionValues(option, word, command, host);
@@ -196,7 +196,7 @@ async function complete(place: Place, word: string, newProgram: NewProgram, host
 /** Completes a flag, or its value after `=`. */
 function completeFlag(word: string, command: Command, host: Host): Completion {
   const [, flag = '', value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
-  const option = value === undefined ? undefined : optionOf(flag, command);
+  const option = value === undefined ? undefined : findOption(flag, command);
   if (value === undefined || option === undefined) {
     const options: readonly Option[] = command.createHelp().visibleOptions(command);
     return { candidates: options.map(({ long, description }) => ({ value: long ?? '', description })) };
@@ -218,7 +218,7 @@ function optionValues(
 ): Completion {
   // key@=FILE, key:@=FILE
   if (long === '--field') return { candidates: [], files: /^[^=]+@=/.test(word) ? ':files=' : undefined };
-  if (long === '--output') return { candidates: formats(optionOf('--dry-run', command) !== undefined) };
+  if (long === '--output') return { candidates: formats(findOption('--dry-run', command) !== undefined) };
   if (long === '--default-output') return { candidates: formats(false) };
   if (long === '--profile' || long === '--confirm') return { candidates: profiles(host) };
   const flag: GlobalFlag | undefined = Object.values(globalFlags).find((each) => each.flag === long);
@@ -292,7 +292,7 @@ function subcommands(command: Command): readonly Candidate[] {
 }
 
 async function helpTopics(typed: readonly string[], newProgram: NewProgram): Promise<readonly Candidate[]> {
-  const { command, positionals } = await placeOf(typed, newProgram(['--help']));
+  const { command, positionals } = await parseWords(typed, newProgram(['--help']));
   if (positionals.length > 0 || command.commands.length === 0) return [];
   if (typed.length > 0) return subcommands(command);
   const { topics } = await import('./help/topics.ts');

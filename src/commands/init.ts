@@ -1,6 +1,5 @@
-import { addHelpNotes, type SetUp } from '../cli/command.ts';
+import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
 import { connect } from '../cli/connect.ts';
-import type { Context } from '../cli/context.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { probe } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
@@ -49,7 +48,7 @@ async function init(session: Session, context: Context): Promise<void> {
     const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
     const values = {
       ...{ baseUrl: addressText(address), site, list },
-      ...(isOpen && session.settings.allowsHttp ? { allowHttp: true } : {}),
+      ...(isOpen && session.settings.allowHttp ? { allowHttp: true } : {}),
     };
     const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
     await print({ name: profile, isCurrent, values });
@@ -59,7 +58,7 @@ async function init(session: Session, context: Context): Promise<void> {
 /** Asks for everything but the token; Enter keeps the value of the profile or the environment. */
 async function askAll(profile: string, session: Session): Promise<Answers> {
   const {
-    settings: { sources, allowsHttp },
+    settings: { sources, allowHttp },
     host,
   } = session;
   const known = sources.user.profiles().byName.get(profile) ?? {};
@@ -70,7 +69,7 @@ async function askAll(profile: string, session: Session): Promise<Answers> {
     return askText(question, { initial, problem: (answer) => problemWith(answer, check) }, session);
   };
   const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) =>
-    refuseOpenHttp(parseAddress(answer), allowsHttp),
+    refuseOpenHttp(parseAddress(answer), allowHttp),
   );
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));
   const list = await ask('List', 'list', (answer) => checkId(answer, 'list'));
@@ -102,12 +101,12 @@ async function askForWorkingToken(answers: Answers, session: Session, context: C
 async function tryToken(
   token: string | undefined,
   { address, ...list }: Answers,
-  { settings: { sources }, host, service: { connecting } }: Session,
+  { settings: { sources }, host, service: { connectOptions } }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
   const timeoutMs = findSetting(globalFlags.timeout, sources)?.value ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
-  const transport = await connect(address, async () => given, context, connecting());
+  const transport = await connect(address, async () => given, context, connectOptions());
   try {
     return await probe(transport, list, { timeoutMs, signal: host.signal });
   } finally {

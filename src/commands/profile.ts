@@ -229,9 +229,9 @@ const setCommand: CommandSpec = {
 function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
   const {
     host,
-    settings: { sources, allowsHttp },
+    settings: { sources, allowHttp },
   } = session;
-  const values = typedValues(sources.flags, { ...flags, allowHttp: allowsHttp }, host.cwd);
+  const values = typedValues(sources.flags, { ...flags, allowHttp }, host.cwd);
   const removed = (flags.unset ?? []).map(parseUnset);
   if (Object.keys(values).length + removed.length === 0) {
     throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, e.g. --base-url URL' });

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { addHelpNotes, type SetUp } from '../cli/command.ts';
-import type { Context } from '../cli/context.ts';
+import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
 import { readTextFile } from '../cli/file-args.ts';
-import { perSecond, rateExpected } from '../cli/flags.ts';
+import { parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { reportBug, writeNotice } from '../cli/report.ts';
 import { type Session, withSession } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -85,7 +84,7 @@ async function readOptions(flags: ServeFlags, world: Host): Promise<ServeOptions
       hint: 'put a token of at least 32 random letters in a file that only you can read',
     });
   }
-  const throttlePerSecond = throttle === undefined ? undefined : perSecond(throttle);
+  const throttlePerSecond = throttle === undefined ? undefined : parseRatePerSecond(throttle);
   const port = parseNumber('--port', flags.port, wholeNumber, 65_535, 'a port from 0 to 65535');
   const token = await readToken(tokenFile, world);
   const latencyMs = parseNumber('--latency', flags.latency, decimal, 3_600_000, 'milliseconds, at most 3600000');

@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { expiryOf, momentText } from '../../src/cli/token-expiry.ts';
+import { formatExpiry, parseTokenExpiry } from '../../src/cli/token-expiry.ts';
 import type { Finding } from '../../src/commands/doctor/checks.ts';
 import { checkNode } from '../../src/commands/doctor/checks.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
@@ -341,13 +341,13 @@ describe('when a token expires', () => {
     { token: '..', ms: undefined },
     { token: 'opaque', ms: undefined },
   ])('$token: $ms', ({ token, ms }) => {
-    expect(expiryOf(token)).toBe(ms);
+    expect(parseTokenExpiry(token)).toBe(ms);
   });
 
   test('is told as a time and as how far that is', () => {
-    expect(momentText(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
-    expect(momentText(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
-    expect(momentText(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
+    expect(formatExpiry(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
+    expect(formatExpiry(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
+    expect(formatExpiry(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');
   });
 
   test.each([

@@ -7,8 +7,8 @@ import { findProxy, proxyVariable } from '../../api/proxy.ts';
 import { hostOf } from '../../api/socket.ts';
 import { readTrust, type TlsTrust } from '../../api/tls.ts';
 import { toTransportError } from '../../api/transport.ts';
+import type { Context } from '../../cli/command.ts';
 import { connect } from '../../cli/connect.ts';
-import type { Context } from '../../cli/context.ts';
 import { globalFlags } from '../../cli/flags.ts';
 import { probe } from '../../cli/probe.ts';
 import { Failure } from '../../core/errors.ts';
@@ -153,7 +153,7 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   const transport = await connect(address, async () => token, context, {
     isInsecure,
     caFile: findSetting(globalFlags.caFile, sources)?.value,
-    allowsHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
+    allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
   });
   // The probe reads an item that does not exist, so that any list will do.
   const site = findValid(globalFlags.site, sources) ?? 'listctl-doctor';

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { addHelpNotes, type SetUp } from '../../cli/command.ts';
+import { addHelpNotes, type Context, type SetUp } from '../../cli/command.ts';
 import { noToken, tokenCommandRunner } from '../../cli/connect.ts';
-import type { Context } from '../../cli/context.ts';
 import { flagTexts, switches } from '../../cli/flags.ts';
 import { type Session, withSession } from '../../cli/session.ts';
-import { expiryOf, momentText } from '../../cli/token-expiry.ts';
+import { formatExpiry, parseTokenExpiry } from '../../cli/token-expiry.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { openSources } from '../../settings/sources.ts';
@@ -118,15 +117,15 @@ async function* runChecks(
 }
 
 function checkExpiry({ value, source, warning }: Token, nowMs: number): CheckResult {
-  const expiresAtMs = expiryOf(value);
+  const expiresAtMs = parseTokenExpiry(value);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     return {
       status: 'warning',
-      value: `expired at ${momentText(expiresAtMs, nowMs)}`,
+      value: `expired at ${formatExpiry(expiresAtMs, nowMs)}`,
       source,
       hint: 'get a new token, then run listctl auth login',
     };
   }
-  const shown = expiresAtMs === undefined ? 'expiry unknown' : `expires at ${momentText(expiresAtMs, nowMs)}`;
+  const shown = expiresAtMs === undefined ? 'expiry unknown' : `expires at ${formatExpiry(expiresAtMs, nowMs)}`;
   return { status: warning === undefined ? 'ok' : 'warning', value: shown, source, hint: warning };
 }

@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import {
   addHelpNotes,
+  type Context,
   commandPath,
   declare,
   helpNotes,
@@ -8,9 +9,8 @@ import {
   type SetUp,
   type Shown,
 } from '../../cli/command.ts';
-import type { Context } from '../../cli/context.ts';
 import { flagTexts } from '../../cli/flags.ts';
-import { placeOf } from '../../cli/usage-errors.ts';
+import { parseWords } from '../../cli/usage-errors.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
 import { allExitCodes, ownOptions, usageLine } from './page.ts';
@@ -100,7 +100,7 @@ async function describeProgram(typed: readonly string[], newProgram: NewProgram,
 
 /** Shows the page of a command, as `--help` does. */
 async function showPage(typed: readonly string[], newProgram: NewProgram): Promise<void> {
-  const { command, positionals } = await placeOf(typed, newProgram(['--help']));
+  const { command, positionals } = await parseWords(typed, newProgram(['--help']));
   const isUnknown = command.commands.length > 0 && positionals.length > 0;
   if (isUnknown && command.parent === null) throw unknownWord(positionals[0], visibleNames(command), true);
   // Without --help, a group reports its unknown subcommand.

@@ -1,7 +1,7 @@
 import { createRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
-import { idempotencyKeyFor } from '../../cli/idempotency-key.ts';
+import { toIdempotencyKey } from '../../cli/idempotency-key.ts';
 import { type Print, showDryRun } from '../../cli/output.ts';
 import { type Session, withSession } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
@@ -66,7 +66,7 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
 
 async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
   const fields = await readFields(flags, session);
-  const idempotencyKey = await idempotencyKeyFor(flags.idempotencyKey, session.settings.sendsKeys);
+  const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
   return { list: session.settings.list(), fields, idempotencyKey };
 }
 

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ItemsApi } from '../../api/items.ts';
 import type { BulkFlags } from '../../bulk/flags.ts';
 import type { ImportCommand } from '../../bulk/import.ts';
-import type { Context } from '../../cli/context.ts';
+import type { Context } from '../../cli/command.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/field-flags.ts';
 import type { Print } from '../../cli/output.ts';
 import type { Session } from '../../cli/session.ts';
