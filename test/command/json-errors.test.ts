@@ -1,9 +1,10 @@
 /** stderr for programs: where JSON was asked for, each line of it is JSON, and says what it is about. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { create, jsonLines, manyWorld, titles } from './bulk/bulk-world.ts';
+import { test } from './bulk/fixtures.ts';
 import { listService } from './bulk/list-service.ts';
 
 /** The lines of stderr, all of which must be JSON. */
@@ -67,10 +68,7 @@ describe('an error about an item names it', () => {
     expect(linesOf(stderr)).toMatchObject([{ summary: { action: 'apply', exit: 9 } }, { error: { exit: 9 } }]);
   });
 
-  test('by its id, where it was created and could not be printed', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  test('by its id, where it was created and could not be printed', async ({ world }) => {
     const { exitCode, stderr } = await world.run(['items', 'create', '-f', 'Title=a', '--json', '-q', 'abs(id)']);
 
     expect([exitCode, linesOf(stderr)]).toMatchObject([10, [{ error: { exit: 10, outcome: 'applied', id: '1' } }]]);
@@ -80,14 +78,11 @@ describe('an error about an item names it', () => {
 describe('rows that cannot be sent', () => {
   const content = 'Title,Count:number\na,1\nb\nc,three\n';
 
-  test.each([
+  test.for([
     ['-o', 'json'],
     ['--json', '--quiet'],
     ['-o', 'jsonl'],
-  ])('are each a line, with %s %s', async (...flags) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('are each a line, with %s %s', async (flags, { service, world }) => {
     const { exitCode, stderr } = await world.run(create(world.file('a.csv', content), ...flags));
 
     const said = { kind: 'usage', exit: 2, outcome: 'not-sent' };
@@ -113,9 +108,7 @@ describe('rows that cannot be sent', () => {
     ]);
   });
 
-  test('are named with --quiet too, and every one of many', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('are named with --quiet too, and every one of many', async ({ world }) => {
     const file = world.file('a.csv', `Title,Count\n${'a\n'.repeat(30)}`);
 
     const [text, json] = [await world.run(create(file, '--quiet')), await world.run(create(file, '--json'))];
@@ -124,9 +117,7 @@ describe('rows that cannot be sent', () => {
     expect(linesOf(json.stderr)).toHaveLength(31);
   });
 
-  test('of a manifest have their keys', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('of a manifest have their keys', async ({ world }) => {
     world.file('manifest.csv', 'Code,Title\nA,a\nA,b\nB\n');
 
     const { stderr } = await world.run(['apply', 'manifest.csv', '--key', 'Code', '--init', '--yes', '--json']);
@@ -140,9 +131,7 @@ describe('rows that cannot be sent', () => {
 });
 
 describe('what else stderr says is JSON too', () => {
-  test('notices and traces', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('notices and traces', async ({ world }) => {
     const file = world.file('a.csv', 'id,Title\n7,a\n');
 
     const { stderr } = await world.run(create(file, '-v', '-o', 'jsonl'), { terminal: 80 });
@@ -153,9 +142,7 @@ describe('what else stderr says is JSON too', () => {
     expect(lines.at(-1)).toHaveProperty('summary');
   });
 
-  test('what a token command says is a notice', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('what a token command says is a notice', async ({ world }) => {
     const env = { LISTCTL_TOKEN: '', LISTCTL_TOKEN_COMMAND: 'echo renewing >&2; echo test-token' };
 
     const { stderr } = await world.run(['items', 'create', '-f', 'Title=a', '--json'], { env });
@@ -212,9 +199,7 @@ describe('the summary', () => {
     expect(resumed).not.toHaveProperty('error');
   });
 
-  test('is written where nothing could be sent, and with --quiet', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('is written where nothing could be sent, and with --quiet', async ({ world }) => {
     const words = create(world.file('a.csv', 'A,B\n1\n'), '--summary-json', 's.json', '--quiet', '--shard', '1/2');
 
     const { exitCode } = await world.run(words);
@@ -225,9 +210,7 @@ describe('the summary', () => {
     ]);
   });
 
-  test('goes to stdout as -, where no results do', async () => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
+  test('goes to stdout as -, where no results do', async ({ service, world }) => {
     const words = create(world.file('a.csv', titles(2)), '--summary-json', '-');
 
     const refused = await world.run(words);
@@ -237,14 +220,11 @@ describe('the summary', () => {
     expect(JSON.parse(stdout)).toMatchObject({ exit: 0, total: { done: 2 } });
   });
 
-  test.each([
+  test.for([
     { words: ['--summary-json', 'a.csv'], reason: 'a file that is read' },
     { words: ['--summary-json', 's.json', '--dry-run'], reason: 'a dry run' },
     { words: ['--summary-json', 'no-such-directory/s.json'], reason: 'a place that cannot be written', exit: 10 },
-  ])('is refused before anything is sent: $reason', async ({ words, exit = 2 }) => {
-    await using service = await listService();
-    await using world = await manyWorld(service);
-
+  ])('is refused before anything is sent: $reason', async ({ words, exit = 2 }, { service, world }) => {
     const { exitCode } = await world.run(create(world.file('a.csv', titles(2)), ...words));
 
     expect([exitCode, service.requests.length, world.text('a.csv')]).toEqual([exit, 0, titles(2)]);

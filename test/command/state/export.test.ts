@@ -1,7 +1,6 @@
 /** `listctl state export`: the manifest, written back from what the service has. */
-import { expect, test } from 'vitest';
-import { applyWorld } from '../apply/apply-world.ts';
-import { itemService } from '../apply/item-service.ts';
+import { expect } from 'vitest';
+import { test } from '../apply/fixtures.ts';
 
 const [a, b, c] = [
   { Title: 'a', Note: 'x' },
@@ -9,9 +8,10 @@ const [a, b, c] = [
   { Title: 'c', Note: 'z' },
 ];
 
-test('writes a manifest: what the service has now of the fields that the manifest names, without what is gone', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('writes a manifest: what the service has now of the fields that the manifest names, without what is gone', async ({
+  service,
+  world,
+}) => {
   await world.begin(a, b, c);
   await service.change('1', { Note: 'changed', Other: 'of somebody' });
   await service.remove('2');
@@ -33,9 +33,7 @@ items:
 `);
 });
 
-test.each(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a manifest too, ids and all', async (format) => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test.for(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a manifest too, ids and all', async (format, { world }) => {
   await world.begin(a, b);
 
   const { exitCode, stdout } = await world.state('export', '-o', format);
@@ -48,9 +46,7 @@ test.each(['csv', 'tsv', 'jsonl', 'json', 'yaml'])('-o %s is a manifest too, ids
   expect(stdout).toMatch(/^\W*id\b/);
 });
 
-test('has the ids of the items: -o json beside their fields, -o id alone', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('has the ids of the items: -o json beside their fields, -o id alone', async ({ world }) => {
   await world.begin(a, b);
 
   const json = await world.state('export', '-o', 'json');
@@ -63,9 +59,7 @@ test('has the ids of the items: -o json beside their fields, -o id alone', async
   expect(ids.stdout).toBe('1\n2\n');
 });
 
-test('leaves out an item that is another one by now, and says so', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('leaves out an item that is another one by now, and says so', async ({ service, world }) => {
   await world.begin(a, b);
   await service.change('1', { Title: 'payroll' });
 
@@ -74,9 +68,7 @@ test('leaves out an item that is another one by now, and says so', async () => {
   expect([stdout, stderr]).toEqual(['2\n', '1 of 2 items are omitted: missing, in doubt or replaced\n']);
 });
 
-test('a field that somebody cleared is null', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('a field that somebody cleared is null', async ({ service, world }) => {
   await world.begin(a);
   await service.change('1', { Note: null });
 
@@ -85,7 +77,7 @@ test('a field that somebody cleared is null', async () => {
   expect(JSON.parse(stdout)).toEqual({ id: '1', fields: { Title: 'a', Note: null } });
 });
 
-test('texts that YAML would take for something else come back as they were', async () => {
+test('texts that YAML would take for something else come back as they were', async ({ world }) => {
   const texts = [
     'yes',
     'null',
@@ -102,8 +94,6 @@ test('texts that YAML would take for something else come back as they were', asy
     '@x',
     '2026-11-20',
   ];
-  await using service = await itemService();
-  await using world = await applyWorld(service);
   const items = texts.map((Note, at) => ({ Title: `t${at}`, Note }));
   await world.begin(...items);
 
@@ -114,9 +104,7 @@ test('texts that YAML would take for something else come back as they were', asy
   expect([again.exitCode, again.stdout]).toEqual([0, expect.stringContaining(`No changes: ${texts.length} items`)]);
 });
 
-test('reads, and changes nothing: neither the list nor the state', async () => {
-  await using service = await itemService();
-  await using world = await applyWorld(service);
+test('reads, and changes nothing: neither the list nor the state', async ({ service, world }) => {
   await world.begin(a);
   await service.change('1', { Note: 'changed' });
   const state = world.text('manifest.yaml.state.json');

@@ -1,6 +1,7 @@
 /** Items imported, and no longer managed (issue 6). */
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { applyWorld } from '../apply/apply-world.ts';
+import { test } from '../apply/fixtures.ts';
 import { itemService } from '../apply/item-service.ts';
 
 const [a, b] = [
@@ -35,9 +36,7 @@ describe('state import', () => {
     expect([exitCode, service.writes(), world.known().serial]).toEqual([0, [], 1]);
   });
 
-  test('again is no change', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('again is no change', async ({ world }) => {
     await world.begin(a);
 
     const { exitCode } = await world.state('import', 'a=1');
@@ -76,9 +75,7 @@ describe('state import', () => {
     expect([exitCode, world.text('manifest.yaml.state.json'), service.writes()]).toEqual([exit, state, ['POST a']]);
   });
 
-  test('that is refused makes no state', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('that is refused makes no state', async ({ world }) => {
     world.manifest(a);
 
     const { exitCode } = await world.state('import', 'a=9');
@@ -88,9 +85,7 @@ describe('state import', () => {
 });
 
 describe('state forget', () => {
-  test('lets go of an item without deleting it: --prune leaves it', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('lets go of an item without deleting it: --prune leaves it', async ({ service, world }) => {
     await world.begin(a, b);
     world.manifest(a);
 
@@ -102,9 +97,7 @@ describe('state forget', () => {
     expect([service.items().get('2'), Object.keys(world.known().items)]).toEqual([b, ['a']]);
   });
 
-  test('a key that is not known is 2', async () => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  test('a key that is not known is 2', async ({ world }) => {
     await world.begin(a);
 
     const { exitCode, stderr } = await world.state('forget', 'b');
@@ -114,11 +107,9 @@ describe('state forget', () => {
   });
 });
 
-test.each([['forget', 'a'], ['resolve', 'a=1'], ['export']])(
+test.for([['forget', 'a'], ['resolve', 'a=1'], ['export']])(
   'state %s where there is no state is 2',
-  async (...words) => {
-    await using service = await itemService();
-    await using world = await applyWorld(service);
+  async (words, { service, world }) => {
     world.manifest(a);
     const [verb = '', ...more] = words;
 
