@@ -43,13 +43,6 @@ describe('the books of a load', () => {
     '3': { Title: 'title of 3', Row: 3 },
   };
 
-  test('are content with what was confirmed, and with either end of what was not', async () => {
-    const applied = { ...whole, '3': { Title: 'title of 3', Row: 3, Note: 'perhaps' } };
-
-    expect(await acknowledged().compare(async (id) => whole[id], 2)).toEqual([]);
-    expect(await acknowledged().compare(async (id) => (applied as typeof whole)[id], 2)).toEqual([]);
-  });
-
   test.each([
     ['lost', { '1': undefined }, 'item 1 is lost'],
     [
@@ -75,13 +68,5 @@ describe('the books of a load', () => {
     expect(await acknowledged().compare(async (id) => items[id] as Record<string, unknown> | undefined, 2)).toEqual([
       sentence,
     ]);
-  });
-
-  test('see an id that is given twice', () => {
-    const books = acknowledged();
-
-    books.created('4', { title: 'another', row: 4 });
-
-    expect(books.broken).toEqual(['id 4 was given twice']);
   });
 });

@@ -120,15 +120,6 @@ test('a long name is cut in the middle, and leaves two thirds for the values', (
   expect(stepLines(step({ changes }), { ...wide, width: 40 })[1]).toBe('    A ver…de up: 1 → 2');
 });
 
-test.each(hostileTexts)('O01, O02, O04: %s in a key, an id, a name or a value is visible', (_name, text) => {
-  const changes = [{ field: text, before: text, after: { [text]: text } }];
-
-  for (const width of [20, 40, 80]) {
-    const lines = stepLines(step({ key: text, id: text, changes }), { ...wide, width });
-    for (const line of lines) expect(line).not.toMatch(forbidden);
-  }
-});
-
 test('in color the sign, the key and both values have one', async () => {
   const inColor = { width: 80, style: await loadStyle(1) };
   const changes = [{ field: 'f', before: 'a', after: 'b' }];

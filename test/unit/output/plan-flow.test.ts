@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
-import { splitWords, wrap } from '../../../src/output/wrap.ts';
+import { wrap } from '../../../src/output/wrap.ts';
 
-const shout = (text: string) => `<${text}>`;
-
-test('words of one color on one line are one stretch, and the mark has none', () => {
-  expect(wrap([...splitWords('changed outside apply', { paint: shout, mark: ',' }), { text: 'id 7' }], 16, 2)).toEqual([
-    '<changed outside>',
-    '  <apply>, id 7',
+test('a part that is wider than a line is broken at its blanks, and a word wherever that is', () => {
+  expect(wrap([{ text: 'see https://lists.example', mark: '.' }], 12, 2)).toEqual([
+    'see',
+    '  https://l',
+    '  ists.exam',
+    '  ple.',
   ]);
 });
 

@@ -252,50 +252,6 @@ describe('an option that is for other rows is refused', () => {
   });
 });
 
-describe('the format by name', () => {
-  test.each(['a.csv', 'a.CSV', 'a.b.csv'])('%s', async (name) => {
-    expect(told(await rowsFrom(name, 'A\n1\n'))).toEqual([{ A: '1' }]);
-  });
-
-  test.each(['a.tsv', 'a.tab'])('%s: tabs, and commas are text', async (name) => {
-    expect(told(await rowsFrom(name, 'A,x\tB\n1\t"2\t""3"\n'))).toEqual([{ 'A,x': '1', B: '2\t"3' }]);
-  });
-
-  test.each(['a.ndjson', 'a.jsonl', 'a.JSONL'])('%s', async (name) => {
-    expect(told(await rowsFrom(name, '{"A":1}\n'))).toEqual([{ A: 1 }]);
-  });
-
-  test.each(['a', 'a.xlsx', 'csv', 'a.csv.bak', 'a.constructor'])(
-    '%s: none, but --input-format names it',
-    async (name) => {
-      await expect(rowsFrom(name, 'A\n1\n')).rejects.toMatchObject({
-        kind: 'usage',
-        details: { hint: expect.stringContaining('--input-format') },
-      });
-      expect(told(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
-    },
-  );
-});
-
-describe('shards', () => {
-  const text = `A\n${Array.from({ length: 25 }, (_, at) => `${at + 1}${at === 9 ? ',' : ''}\n`).join('')}`;
-
-  test('every row is in exactly one, by its number', async () => {
-    const shares = await Promise.all(
-      [1, 2, 3].map((index) => rowsFrom('a.csv', text, { shard: { index, count: 3 }, blockBytes: 7 })),
-    );
-    const numbers = shares.map(({ rows }) => rows.map(({ number }) => number));
-
-    expect(numbers[0]?.slice(0, 3)).toEqual([1, 4, 7]);
-    expect(numbers.flat().toSorted((one, other) => one - other)).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
-    expect(shares.map(({ check }) => [check.rows, check.ofShard, check.badCount, check.badOfShard])).toEqual([
-      [25, 9, 1, 1],
-      [25, 8, 1, 0],
-      [25, 8, 1, 0],
-    ]);
-  });
-});
-
 test('each bad row is named with line, column and the name of that', async () => {
   const { check, file } = await rowsFrom('a.csv', `A:number,B\n${'x,1\n'.repeat(21)}1,2\n1\n`);
   const failures = check.bad.map((row) => badRowFailure(row, file));
