@@ -84,6 +84,12 @@ test('a service that makes up a code for each answer gets 50 groups, and one for
   expect(failureGroupLines(groups, pipe).at(-1)).toBe('  950 × other (row 51: there is no item "50")');
 });
 
+test('a group that is known counts on when there are 50', () => {
+  const codes = Array.from({ length: 60 }, (_, at) => notFound(String(at), `code-${at}`));
+
+  expect(grouped(...codes, notFound('x', 'code-3'))[0]).toMatchObject({ count: 2, serviceCode: 'code-3', row: 4 });
+});
+
 test('of a message or a code without end little is kept', () => {
   const [group] = grouped(new Failure('refused', 'x'.repeat(1e6), { serviceCode: 'y'.repeat(1e6) }));
 

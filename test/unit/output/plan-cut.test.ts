@@ -31,6 +31,10 @@ test.each([
   expect(truncateBoth(letters, after, 30)).toEqual(cut);
 });
 
+test('the end of the shorter one is kept, though the longer one goes on for as long as a tail', () => {
+  expect(truncateBoth(alphabet, `${alphabet}     `, 11)).toEqual(['ab…z', 'ab…z     ']);
+});
+
 /** A text of one part or several, so that two of them have long stretches in common. */
 const pieces = fc.array(fc.oneof(fc.constantFrom(alphabet, 'a'.repeat(40), 'ab'), fc.string({ maxLength: 3 })), {
   maxLength: 6,
