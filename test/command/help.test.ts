@@ -61,16 +61,18 @@ describe('topics', () => {
 });
 
 describe('pages', () => {
+  const isExample = (line: string) => line.startsWith('  $ ');
   const long = ['items create', 'items get', 'items update', 'items delete', 'apply'];
   const medium = ['runs undo', 'state import', 'state forget', 'state resolve', 'profile set'];
 
-  test.each(commands.map(({ path }) => path))('"listctl %s --help" fits', async (path) => {
+  test.each(commands)('"listctl $path --help" fits, and its examples can be copied', async ({ path, examples }) => {
     const { stdout } = await run([...path.split(' ').filter(Boolean), '--help']);
 
     const lines = stdout.trimEnd().split('\n');
     expect(lines.length).toBeLessThanOrEqual(long.includes(path) ? 60 : medium.includes(path) ? 35 : 30);
     expect(lines.at(-1)).toMatch(/Global flags: listctl help flags$/);
-    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    expect(lines.filter((line) => line.length > 100 && !isExample(line))).toEqual([]);
+    expect(lines.filter(isExample)).toEqual(examples.map((line) => `  $ ${line}`));
   });
 
   test.each(['get', 'delete', 'update', 'create'])(
@@ -80,7 +82,7 @@ describe('pages', () => {
 
       const lines = stdout.trimEnd().split('\n');
       expect(lines.length).toBeLessThanOrEqual(60);
-      expect(lines.filter((line) => line.length > 80)).toEqual([]);
+      expect(lines.filter((line) => line.length > 80 && !isExample(line))).toEqual([]);
     },
   );
 

@@ -52,6 +52,7 @@ export function formatPage(command: Command, columns = 100): string {
 interface Section {
   readonly heading?: string;
   readonly rows: readonly (readonly string[])[];
+  readonly columns?: number;
 }
 
 function titleOf(command: Command): string {
@@ -86,7 +87,8 @@ function flagSections(command: Command): readonly Section[] {
 function noteSections(notes: HelpNotes | undefined): readonly Section[] {
   const { examples = [], exitCodes = {} } = notes ?? {};
   return [
-    { heading: 'Examples', rows: examples.map((line) => [`$ ${line}`]) },
+    // Never wrapped: each line can be copied.
+    { heading: 'Examples', rows: examples.map((line) => [`$ ${line}`]), columns: Number.POSITIVE_INFINITY },
     { heading: 'Exit codes (all: listctl help exit-codes)', rows: Object.entries(exitCodes) },
   ];
 }
@@ -94,10 +96,10 @@ function noteSections(notes: HelpNotes | undefined): readonly Section[] {
 function formatSections(sections: readonly Section[], columns: number): string {
   return sections
     .filter(({ rows }) => rows.length > 0)
-    .map(({ heading, rows }) =>
+    .map(({ heading, rows, columns: ownColumns = columns }) =>
       heading === undefined
         ? rows.map(([line = '']) => `${line}\n`).join('')
-        : `${heading}:\n${formatTable(rows, columns)}`,
+        : `${heading}:\n${formatTable(rows, ownColumns)}`,
     )
     .join('\n');
 }
