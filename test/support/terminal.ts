@@ -1,4 +1,6 @@
 /** A program in a pseudo-terminal, and the screen that it paints: what a person who sits there types and sees. */
+
+import type { Socket } from 'node:net';
 import { env as ownEnvironment } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type IPty, spawn } from '@lydell/node-pty';
@@ -87,16 +89,11 @@ const widthsOfToday = {
 
 /** Starts a program in a terminal. */
 export function openTerminal(file: string, args: readonly string[], options: TerminalOptions = {}): Terminal {
-  const { columns = 80, rows = 24, env = {}, cwd } = options;
+  const { columns = 80, rows = 24 } = options;
   const screen = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
   screen.unicode.register(widthsOfToday);
   screen.unicode.activeVersion = widthsOfToday.version;
-  const pty = spawn(file, [...args], {
-    name: env['TERM'] ?? 'xterm-256color',
-    ...{ cols: columns, rows },
-    env: { TERM: 'xterm-256color', ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  });
+  const pty = startIn(file, args, options);
   let written = '';
   let painted: Promise<void> = Promise.resolve();
   const paint = (text: string) => {
@@ -160,6 +157,27 @@ export function openTerminal(file: string, args: readonly string[], options: Ter
       screen.dispose();
     },
   };
+}
+
+/**
+ * Starts a program. node-pty destroys its end 200 ms after the program has ended: on a busy machine, before the last lines
+ * were read. So it looks once more: what an ended program wrote is there, and timers come before input in a turn of Node.
+ */
+function startIn(file: string, args: readonly string[], options: TerminalOptions): IPty {
+  const { columns = 80, rows = 24, env = {}, cwd } = options;
+  const pty = spawn(file, [...args], {
+    name: env['TERM'] ?? 'xterm-256color',
+    ...{ cols: columns, rows },
+    env: { TERM: 'xterm-256color', ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  const { _socket: socket } = pty as IPty & { readonly _socket: Socket };
+  const destroy = socket.destroy.bind(socket);
+  socket.destroy = () => {
+    setImmediate(() => setImmediate(destroy));
+    return socket;
+  };
+  return pty;
 }
 
 /** Starts listctl in a terminal; its environment is what the options say, and `PATH`. */
