@@ -18,7 +18,7 @@ import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
 import { decodeText } from '../rows/decode.ts';
 import { contentBytes, contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
-import { createJsonParser } from '../rows/json-rows.ts';
+import { JsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
 
@@ -308,7 +308,7 @@ async function readDocument(
   const { site, list } = document;
   const key = keyName(document.key, options, input);
   const items = new ItemCollector(key);
-  const interpreter = createJsonParser(rows);
+  const interpreter = new JsonParser(rows);
   for (const [at, raw] of document.rows.entries()) items.add(toRow(at + 1, raw, 'create', interpreter));
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;

@@ -4,7 +4,16 @@ import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } fr
 import { isBlank } from '../core/json-scan.ts';
 import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
 import type { TextPart } from './decode.ts';
-import { beginningOf, type ParsedRow, quoted, type RowParser, type RowsOptions, rowLengthMax } from './types.ts';
+import {
+  beginningOf,
+  type ParsedRow,
+  quoted,
+  type RowFault,
+  type RowParser,
+  type RowSource,
+  type RowsOptions,
+  rowLengthMax,
+} from './types.ts';
 
 /**
  * Splits an array into its elements by brackets and quotes alone: an error in one is found when it is parsed, and does
@@ -26,7 +35,7 @@ export async function* splitElements(text: AsyncIterable<string>, name: string):
 /** Splits an array that comes in parts; core/json-scan.ts reads one that is a whole text. */
 class ArraySplitter {
   readonly #name: string;
-  #where: 'before' | 'inside' | 'behind' = 'before';
+  #where: 'before' | 'inside' | 'after' = 'before';
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -78,7 +87,7 @@ class ArraySplitter {
   #take(part: string, at: number, code: number): void {
     if (this.#where === 'inside') this.#inside(part, at, code);
     else if (isBlank(code)) return;
-    else if (this.#where === 'behind') this.#begin(at);
+    else if (this.#where === 'after') this.#begin(at);
     else this.#open(code);
   }
 
@@ -122,7 +131,7 @@ class ArraySplitter {
       this.#finish('missing element next to a comma');
     }
     this.#isAwaited = isComma;
-    if (!isComma) this.#where = 'behind';
+    if (!isComma) this.#where = 'after';
   }
 
   #begin(at: number): void {
@@ -157,28 +166,8 @@ function notAnArray(name: string, code: number): Failure {
     code === 0x7b
       ? 'pass a single object with --fields; for one object per line, pass --input-format jsonl'
       : 'put the rows between [ and ]; nothing was sent';
-  return new Failure(
-    'usage',
-    `${name} is not a JSON array: it begins with ${JSON.stringify(String.fromCharCode(code))}`,
-    {
-      hint,
-    },
-  );
-}
-
-/** Makes the parser of JSON rows. */
-export function createJsonParser(options: RowsOptions): RowParser {
-  const found = new SeenNames(options);
-  return {
-    idColumn: undefined,
-    parse: (source) => {
-      const value = source.kind === 'json' ? source.value : null;
-      const row = parseBareId(value, options) ?? parseObject(value, options, found);
-      return typeof row === 'string' ? { problem: row, column: undefined } : row;
-    },
-    notices: () => found.notices(),
-    unknownName: () => found.unknownName(),
-  };
+  const first = JSON.stringify(String.fromCharCode(code));
+  return new Failure('usage', `${name} is not a JSON array: it begins with ${first}`, { hint });
 }
 
 /** For get, update and delete a string or number is the id itself. */
@@ -187,22 +176,9 @@ function parseBareId(value: JsonValue, { action, common }: RowsOptions): ParsedR
   return id === undefined ? undefined : { id, fields: action === 'update' ? common : {} };
 }
 
-/** The row of an object, or why it is not valid. */
-function parseObject(value: JsonValue, options: RowsOptions, found: SeenNames): ParsedRow | string {
-  if (!isObject(value)) return options.action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
-  if (Object.hasOwn(value, 'listctl:text')) return 'this row could not be read: fix its listctl:text and put that here';
-  const parts = partsOf(value, options);
-  if (parts === undefined) return 'not an item: no "fields" object';
-  found.add(parts);
-  const { id, hasId } = parts;
-  if (hasId && id === undefined && options.action !== 'create') {
-    return `${quoted(options.idColumn)} is neither a string nor a number`;
-  }
-  return options.action === 'create' || options.action === 'update' ? sentFrom(parts, options) : { id, fields: {} };
-}
-
-/** Collects the names that the rows have, and those that are not sent. */
-class SeenNames {
+/** Parses JSON rows, and collects the names that they have, and those that are not sent. */
+export class JsonParser implements RowParser {
+  readonly idColumn = undefined;
   readonly #options: RowsOptions;
   /** The names in options that no row has so far, each with its option. */
   readonly #missing: Map<string, string>;
@@ -216,7 +192,27 @@ class SeenNames {
     this.#missing = new Map(requestedColumns(options));
   }
 
-  add({ members, others, hasId }: Parts): void {
+  parse(source: RowSource): ParsedRow | RowFault {
+    const value = source.kind === 'json' ? source.value : null;
+    const row = parseBareId(value, this.#options) ?? this.#parseObject(value);
+    return typeof row === 'string' ? { problem: row, column: undefined } : row;
+  }
+
+  /** The row of an object, or why it is not valid. */
+  #parseObject(value: JsonValue): ParsedRow | string {
+    const { action, idColumn } = this.#options;
+    if (!isObject(value)) return action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
+    if (Object.hasOwn(value, 'listctl:text'))
+      return 'this row could not be read: fix its listctl:text and put that here';
+    const parts = partsOf(value, this.#options);
+    if (parts === undefined) return 'not an item: no "fields" object';
+    this.#collect(parts);
+    const { id, hasId } = parts;
+    if (hasId && id === undefined && action !== 'create') return `${quoted(idColumn)} is neither a string nor a number`;
+    return action === 'create' || action === 'update' ? sentFrom(parts, this.#options) : { id, fields: {} };
+  }
+
+  #collect({ members, others, hasId }: Parts): void {
     const { action, idColumn, rename } = this.#options;
     for (const [name] of members) this.#see(name);
     if (hasId) this.#see(idColumn);

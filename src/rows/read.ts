@@ -6,7 +6,7 @@ import { checkRename, createCellParser, createIdParser, readHeader } from './col
 import { csvRecords } from './csv.ts';
 import { decodeText, splitLines, type TextPart } from './decode.ts';
 import { type ByteOptions, contentBytes, type Input, isEmpty, nameOf } from './input.ts';
-import { createJsonParser, splitElements } from './json-rows.ts';
+import { JsonParser, splitElements } from './json-rows.ts';
 import {
   type BadRow,
   quoted,
@@ -200,7 +200,7 @@ export async function openRows(input: Input, options: RowsOptions): Promise<Rows
     throw emptyInput(input, format);
   }
   if (format === 'csv' || format === 'tsv') return openCells(input, format, options);
-  const parser = format === 'ids' ? createIdParser(options) : createJsonParser(options);
+  const parser = format === 'ids' ? createIdParser(options) : new JsonParser(options);
   const raws = (pass: Pass) => textRows(format, input, textOf(input, options, pass));
   return rowsFile({ input, format, options, delimiter: undefined, header: [] }, parser, raws);
 }
