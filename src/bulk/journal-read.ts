@@ -70,7 +70,7 @@ export class RunRows {
   }
 
   /** Records the clock of the service, also for earlier requests of the session. */
-  hearService(aheadMs: number): void {
+  setServiceClock(aheadMs: number): void {
     this.#aheadMs = aheadMs;
     const dated = (doubt: Doubt): Doubt => {
       const isEarlier = doubt.serviceAt === undefined && doubt.session === this.#session;
@@ -357,7 +357,7 @@ class History {
         this.#rows.begin(record[1]);
         return undefined;
       case 'S':
-        this.#rows.hearService(record[1]);
+        this.#rows.setServiceClock(record[1]);
         return undefined;
       case 'T':
       case 'E':

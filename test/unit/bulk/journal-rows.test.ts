@@ -39,9 +39,9 @@ describe('the moment of a doubt by the clock of the service', () => {
     rows.take(intended(1, 1, 'a'), 1001);
     rows.take(intended(2, 2, 'b'), 1002);
     rows.take(['U', 2, 'no response', 1], 1003);
-    rows.hearService(-500);
+    rows.setServiceClock(-500);
     rows.take(intended(3, 3, 'c'), 1004);
-    rows.hearService(90_000);
+    rows.setServiceClock(90_000);
     rows.take(intended(4, 4, 'd'), 1005);
     rows.endSession(session(1000), '');
 
@@ -55,7 +55,7 @@ describe('the moment of a doubt by the clock of the service', () => {
     rows.endSession(session(1000), '');
     rows.begin(session(2000));
     rows.take(intended(2, 2, 'b'), 2001);
-    rows.hearService(10);
+    rows.setServiceClock(10);
     rows.take(intended(1, 3, 'a'), 2002);
     rows.endSession(session(2000), '');
 
