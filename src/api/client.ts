@@ -127,14 +127,12 @@ export interface AttemptReport {
   readonly attempt: Attempt;
   readonly outcome: Outcome;
   readonly tookMs: number;
-  /** From 1. */
   readonly number: number;
   readonly numberMax: number;
   readonly waitMs: number | undefined;
 }
 
 export function createClient(transport: Transport, options: ClientOptions): Client {
-  const { address } = transport;
   const { timeoutMs, phases, signal, stopGraceMs = 2000 } = options;
   const writeSignal = stopGraceMs === 0 ? () => signal : delaySignal(signal, stopGraceMs);
   const sendOnce: Shared['send'] = (request, isFresh) => {
@@ -142,16 +140,15 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
   };
   const service = new ServiceClock(options.clock);
-  const shared = { address, hide: transport.hide, send: sendOnce, service, options };
+  const shared = { transport, send: sendOnce, service, options };
   const startAttempts = <T>(operation: Operation<T>) => new Attempts(operation, shared);
   const send = async <T>(operation: Operation<T>) => runAttempts(startAttempts(operation), options);
-  const { hide = (text: string) => text } = transport;
+  const { address, hide } = transport;
   return { address, hide, startAttempts, send, serviceMs: () => service.now() };
 }
 
 interface Shared {
-  readonly address: string;
-  readonly hide: Transport['hide'];
+  readonly transport: Transport;
   readonly send: (request: ApiRequest, isFresh: boolean) => Promise<Attempt>;
   readonly service: ServiceClock;
   readonly options: ClientOptions;
@@ -308,7 +305,7 @@ class Attempts<T> implements RequestAttempts<T> {
     if (!this.isInDoubt || head === undefined) return undefined;
     if (this.#method === 'DELETE' && wasInDoubt && isNotFound(head)) return { value: read(noContent) };
     const check = this.#operation.check?.();
-    const verifying = check?.findRead(head, this.#shared.address);
+    const verifying = check?.findRead(head, this.#shared.transport.address);
     if (!check || !verifying) return undefined;
     const { response } = await decodeAttempt(await this.#shared.send(verifying.request, true));
     if (response === undefined || response.status !== 200) return undefined;
@@ -324,7 +321,8 @@ class Attempts<T> implements RequestAttempts<T> {
   }
 
   #failure({ attempt, outcome, unusable }: FailedAttempt, tooLongMs?: number): unknown {
-    const { address, hide, options } = this.#shared;
+    const { transport, options } = this.#shared;
+    const { address, hide } = transport;
     const context = { ...this.#operation.purpose(), address, method: this.#method, hide };
     const times = this.#number;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });

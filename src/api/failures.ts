@@ -11,7 +11,6 @@ export interface Purpose {
   readonly target: string;
   /** Where the target is, if it is one of several: `list "tasks" of site "home"`. */
   readonly place?: string | undefined;
-  /** The item's id. */
   readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
 }
@@ -21,7 +20,7 @@ export interface RequestContext extends Purpose {
   readonly address: string;
   readonly method: Method;
   /** Removes the token from a string. */
-  readonly hide?: ((text: string) => string) | undefined;
+  readonly hide: (text: string) => string;
 }
 
 /** codes-1; any other status is `refused`. */
@@ -43,11 +42,7 @@ const failureKinds: Readonly<Record<number, FailureKind>> = {
   504: 'unavailable',
 };
 
-/**
- * The failure for a request that was not applied, or for a read.
- *
- * @param times the number of attempts
- */
+/** The failure of a request that was not applied, or of a read, after a number of attempts. */
 export function toFailure(context: RequestContext, attempt: Attempt, outcome: Outcome, times = 1): Failure {
   if (outcome === 'unknown' && !isRead(context.method)) return inDoubt(context, { attempt, times });
   if (attempt.error) return transportFailure(context, attempt.error, outcome, times);
@@ -155,7 +150,7 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
 }
 
 /** The status with the service's own text, else its reason phrase. */
-function quoteOf({ hide = (text) => text }: RequestContext, response: ServiceResponse): string {
+function quoteOf({ hide }: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
   const said = parseServiceError(response, hide).text;
   return said === undefined ? `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd() : `HTTP ${status}: ${said}`;
@@ -202,7 +197,7 @@ const lengthMax = { message: 4000, detail: 500 } as const;
 
 /** Creates a failure without the token and of limited length. */
 function createFailure(
-  { hide = (text) => text, id }: RequestContext,
+  { hide, id }: RequestContext,
   kind: FailureKind,
   message: string,
   details: FailureDetails,

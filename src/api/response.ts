@@ -100,7 +100,7 @@ export function bareItem(id: string, etag?: string): Item {
  */
 export function parseServiceError(
   response: ServiceResponse,
-  hide: (text: string) => string = (text) => text,
+  hide: (text: string) => string,
 ): { readonly text: string | undefined; readonly code: string | undefined; readonly requestId: string | undefined } {
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
   const body = membersOrNothing(response);

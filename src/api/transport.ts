@@ -50,7 +50,6 @@ export interface TransportError {
   readonly cause?: unknown;
 }
 
-/** The result of sending a request once. */
 export type Attempt =
   | { readonly response: ServiceResponse; readonly error?: undefined; readonly head?: undefined }
   | {
@@ -62,7 +61,7 @@ export type Attempt =
     };
 
 export interface AttemptLimits {
-  /** From connecting to the last byte of the response, in milliseconds. */
+  /** From connecting to the last byte of the response. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Use a new connection: the previous response was unusable. */
@@ -71,7 +70,6 @@ export interface AttemptLimits {
   readonly phases?: PhaseLimits | undefined;
 }
 
-/** Limits of the parts of an attempt, in milliseconds. */
 export interface PhaseLimits {
   /** From the request to the end of the response headers. */
   readonly headersMs: number;
@@ -84,14 +82,13 @@ export function defaultPhases(timeoutMs: number): PhaseLimits {
   return { headersMs: Math.max(60_000, timeoutMs / 2), idleMs: Math.max(30_000, timeoutMs / 4) };
 }
 
-/** Sends requests to one service. */
 export interface Transport {
   /** The base URL for messages, without user info or query. */
   readonly address: string;
   /** Sends once. Never rejects. */
   send(request: ApiRequest, limits: AttemptLimits): Promise<Attempt>;
   /** Removes the token, which a response may have repeated, from a string. */
-  readonly hide?: (text: string) => string;
+  readonly hide: (text: string) => string;
   /** Closes sockets and files; requests in flight are cut off. */
   close(): Promise<void>;
 }
@@ -151,7 +148,6 @@ const notTls = /wrong version number|packet length too long|http request|unexpec
 /** Errors of the parser that Node and undici share. */
 const parserCodes = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$)/;
 
-/** Converts an error of the socket or the parser. */
 export function toTransportError(error: unknown, wasSent: boolean): TransportError {
   // Node tried several addresses, each with its own error.
   if (error instanceof AggregateError && error.errors.length > 0) return toTransportError(error.errors[0], wasSent);

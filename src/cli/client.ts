@@ -110,7 +110,7 @@ async function watch(report: AttemptReport, transport: Transport, options: Servi
   const isLongWait = (report.waitMs ?? 0) > silentWaitMs;
   if (verbosity === 0 && !isLongWait) return;
   const { traceLines, waitText } = await import('./trace.ts');
-  const { hide = (text: string) => text } = transport;
+  const { hide } = transport;
   if (verbosity === 0) return options.messages.notice(hide(waitText(report)));
   await writeTrace(traceLines(report, verbosity > 1, hide), options.context);
 }

@@ -132,7 +132,7 @@ function renewToken(first: Transport, token: Token, open: (token: Token) => Prom
   };
   return {
     address: first.address,
-    hide: (text) => all.reduce((hidden, { transport }) => transport.hide?.(hidden) ?? hidden, text),
+    hide: (text) => all.reduce((hidden, { transport }) => transport.hide(hidden), text),
     send: async (...args) => {
       const used = newest();
       const attempt = await sendWith(used, ...args);

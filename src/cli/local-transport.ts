@@ -10,6 +10,7 @@ export function localTransport(directory: string | undefined, host: Host): Trans
   const handle = listItemService(store, () => host.clock.now());
   return {
     address: 'local:',
+    hide: (text) => text,
     send: async ({ method, path, headers, body = '' }) => {
       const response = await handle({ method, path, headers, body: Buffer.from(body) });
       const date = new Date(host.clock.now()).toUTCString();

@@ -51,17 +51,24 @@ export function commandOutput(
   const output = findValue(globalFlags.output, sources);
   const query = findValue(globalFlags.query, sources);
   const columns = findValue(globalFlags.columns, sources);
-  const stdoutUse = createStdoutUse(output, query !== undefined, host, command);
+  const hasQuery = query !== undefined;
+  let isClaimed = false;
+  const toFormat = (isSeveral: boolean) => output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral));
   return {
-    hasQuery: query !== undefined,
-    ...stdoutUse,
+    hasQuery,
+    format: toFormat,
+    claimStdout: (flag, needsResults) => {
+      const isFree = output === 'none' || (output === undefined && !hasQuery && !needsResults);
+      if (!isFree) throw claimedTwice(flag, output);
+      isClaimed = true;
+    },
     screen: () => screenOf(host.stdout, color, host),
     printing: async (view, isSeveral, work, done, clear) => {
       const screen = await screenOf(host.stdout, color, host);
       const options = { isSeveral, screen, query, columns, csvSafe, isJsonExplicit: output === 'json' };
       const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
       try {
-        const format = stdoutUse.format(isSeveral);
+        const format = toFormat(isSeveral);
         const printer = await openPrinter(view, { ...options, format }, lines ?? host.stdout);
         await printResults(printer, view, work, done);
       } finally {
@@ -144,23 +151,6 @@ function defaultFormat({ stdout }: Host, command: Command, isSeveral: boolean): 
   const isOfService = commandPath(command).some((name) => name === 'items' || name === 'api');
   if (stdout.isTTY || !isOfService) return 'pretty';
   return isSeveral ? 'jsonl' : 'json';
-}
-
-function createStdoutUse(
-  output: PrintFormat | undefined,
-  hasQuery: boolean,
-  host: Host,
-  command: Command,
-): Pick<CommandOutput, 'format' | 'claimStdout'> {
-  let isClaimed = false;
-  return {
-    format: (isSeveral) => output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral)),
-    claimStdout: (flag, needsResults) => {
-      const isFree = output === 'none' || (output === undefined && !hasQuery && !needsResults);
-      if (!isFree) throw claimedTwice(flag, output);
-      isClaimed = true;
-    },
-  };
 }
 
 function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {

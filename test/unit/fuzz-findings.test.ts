@@ -82,7 +82,8 @@ test('the names of columns are cut in a hint', () => {
 });
 
 test('what a failure says of an answer has an end, whatever the service said', () => {
-  const asked = { task: 'read it', target: 'it', address: 'https://lists.example', method: 'GET' } as const;
+  const hide = (text: string) => text;
+  const asked = { task: 'read it', target: 'it', address: 'https://lists.example', hide, method: 'GET' } as const;
   const long = 'x'.repeat(9000);
   const headers = { location: `http://a/${long}`, 'retry-after': long, 'request-id': long };
   const failures = [302, 429].map((status) =>

@@ -20,7 +20,8 @@ export const answerBodyTarget: FuzzTarget = {
       const status = statuses[chance % statuses.length] ?? 200;
       const attempt = attemptOf(bytes, status, chance);
       const send = async () => attempt;
-      const transport = { address: 'https://lists.example', send, close: async () => {} };
+      const hide = (text: string) => text;
+      const transport = { address: 'https://lists.example', hide, send, close: async () => {} };
       return answerWords(transport, verbs[(chance >>> 8) % 4] ?? 'get');
     },
   }),

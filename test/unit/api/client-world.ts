@@ -39,7 +39,11 @@ export const page = answered(200, { 'content-type': 'text/html' }, '<p>');
 export const lost: Attempt = { error: { kind: 'lost', reason: 'the line was cut' }, wasSent: true };
 
 /** A wire over a transport that gives these attempts in their order, the last one again and again. */
-export function clientWith(attempts: readonly Attempt[], more: Partial<ClientOptions> = {}, hide?: Transport['hide']) {
+export function clientWith(
+  attempts: readonly Attempt[],
+  more: Partial<ClientOptions> = {},
+  hide: Transport['hide'] = (text) => text,
+) {
   const host = testHost();
   const sent: ApiRequest[] = [];
   const limits: AttemptLimits[] = [];
@@ -53,7 +57,7 @@ export function clientWith(attempts: readonly Attempt[], more: Partial<ClientOpt
       limits.push(limit);
       return attempts[Math.min(sent.length, attempts.length) - 1] ?? lost;
     },
-    ...(hide && { hide }),
+    hide,
     close: async () => {},
   };
   const clock = {

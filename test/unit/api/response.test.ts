@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { parseItem, parseServiceError, parseUpdatedItem } from '../../../src/api/response.ts';
 import type { ServiceResponse } from '../../../src/api/transport.ts';
 
+const plain = (text: string) => text;
 const response = (body: string | Uint8Array, headers = {}): ServiceResponse => ({
   status: 400,
   headers,
@@ -22,13 +23,13 @@ test.each([
   { body: 'x'.repeat(1000), text: 'x'.repeat(500) },
   { body: JSON.stringify({ error: 'x'.repeat(1000) }), text: 'x'.repeat(500) },
 ])('of the error body $body the text is $text', ({ body, text, code }) => {
-  expect(parseServiceError(response(body))).toEqual({ text, code, requestId: undefined });
+  expect(parseServiceError(response(body), plain)).toEqual({ text, code, requestId: undefined });
 });
 
 test('a page for people has no text worth showing, and the request id is taken where it is', () => {
-  expect(parseServiceError(response('<h1>no</h1>', { 'content-type': 'text/html' })).text).toBeUndefined();
-  expect(parseServiceError(response('', { 'request-id': 'a', 'x-request-id': 'b' })).requestId).toBe('a');
-  expect(parseServiceError(response('', { 'x-request-id': 'b' })).requestId).toBe('b');
+  expect(parseServiceError(response('<h1>no</h1>', { 'content-type': 'text/html' }), plain).text).toBeUndefined();
+  expect(parseServiceError(response('', { 'request-id': 'a', 'x-request-id': 'b' }), plain).requestId).toBe('a');
+  expect(parseServiceError(response('', { 'x-request-id': 'b' }), plain).requestId).toBe('b');
 });
 
 test('an item has an id, which the response to an update may leave out, and fields', () => {
