@@ -1,11 +1,11 @@
-/** One attempt at a time: what each of them tells, and under which limits it is made. */
+/** Single attempts: their results and limits. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AttemptReport } from '../../../src/api/client.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { answered, clientWith, lost, operation, page, requestOf, tookMs, unreadable } from './client-world.ts';
 
-describe('a step', () => {
-  test('that is done has the value, watched or not', async () => {
+describe('the result of an attempt', () => {
+  test('has the value, with or without a trace', async () => {
     const done = { isDone: true, value: 'done', outcome: 'applied', service: 'ok', tookMs };
     const watched = { onAttempt: async () => {} };
 
@@ -21,29 +21,29 @@ describe('a step', () => {
     ).toEqual(done);
   });
 
-  test('that is not says when the next one may go, and whether the service asked for that', async () => {
-    const exchange = clientWith([
+  test('has the wait before the next attempt, and whether the service requested it', async () => {
+    const attempts = clientWith([
       answered(429, { 'retry-after': '2' }),
       answered(500),
       answered(422),
     ]).client.startAttempts(operation(1));
     const itself = { isDone: false, scope: 'row', tookMs };
 
-    expect(await exchange.attempt()).toMatchObject({
+    expect(await attempts.attempt()).toMatchObject({
       ...itself,
       ...{ outcome: 'refused', service: 'throttled', waitMs: 2100, isRetryAfter: true },
     });
-    expect(await exchange.attempt()).toMatchObject({
+    expect(await attempts.attempt()).toMatchObject({
       ...itself,
       ...{ outcome: 'unknown', service: 'unreachable', waitMs: 500, isRetryAfter: false },
     });
-    expect(await exchange.attempt()).toMatchObject({
+    expect(await attempts.attempt()).toMatchObject({
       ...itself,
       ...{ outcome: 'refused', service: 'ok', waitMs: undefined, isRetryAfter: false },
     });
   });
 
-  test('says whom it is about', async () => {
+  test('has the scope of the failure', async () => {
     const scopeOf = async (response = answered(200), method: 'GET' | 'POST' = 'POST') => {
       const step = await clientWith([response])
         .client.startAttempts(operation(1, method, { read: unreadable }))
@@ -57,7 +57,7 @@ describe('a step', () => {
     expect(await scopeOf(answered(422))).toBe('row');
   });
 
-  test('after which the service wants to be left alone for too long is about every request', async () => {
+  test('ends the run if Retry-After is longer than --max-wait', async () => {
     const { client } = clientWith([answered(503, { 'retry-after': '500' })]);
 
     const step = await client.startAttempts(operation(1)).attempt();
@@ -67,24 +67,24 @@ describe('a step', () => {
   });
 });
 
-describe('who watches', () => {
-  test('is told of each attempt before what follows', async () => {
-    const told: (AttemptReport | string)[] = [];
+describe('onAttempt', () => {
+  test('is called for each attempt before the next step', async () => {
+    const reports: (AttemptReport | string)[] = [];
     const onAttempt = async (report: AttemptReport) => {
       await Promise.resolve();
-      told.push(report);
+      reports.push(report);
     };
-    const exchange = clientWith([answered(500), answered(201)], { onAttempt, retries: 2 }).client.startAttempts(
+    const attempts = clientWith([answered(500), answered(201)], { onAttempt, retries: 2 }).client.startAttempts(
       operation('done'),
     );
 
-    for (const behind of ['the first', 'the second']) {
-      await exchange.attempt();
-      told.push(behind);
+    for (const step of ['the first', 'the second']) {
+      await attempts.attempt();
+      reports.push(step);
     }
 
     const same = { request: requestOf('POST'), tookMs, numberMax: 3 };
-    expect(told).toEqual([
+    expect(reports).toEqual([
       { ...same, attempt: answered(500), outcome: 'unknown', number: 1, waitMs: 250 },
       'the first',
       { ...same, attempt: answered(201), outcome: 'applied', number: 2, waitMs: undefined },
@@ -92,7 +92,7 @@ describe('who watches', () => {
     ]);
   });
 
-  test('is told of no wait behind the last attempt', async () => {
+  test('gets no wait after the last attempt', async () => {
     const waits: (number | undefined)[] = [];
     const onAttempt = async ({ waitMs }: AttemptReport) => void waits.push(waitMs);
 
@@ -101,7 +101,7 @@ describe('who watches', () => {
     expect(waits).toEqual([250, undefined]);
   });
 
-  test('can spoil nothing by failing', async () => {
+  test('may fail without any effect', async () => {
     const onAttempt = () => Promise.reject(new Error('no space left'));
     const { client } = clientWith([answered(500), answered(201)], { onAttempt });
 
@@ -115,7 +115,7 @@ describe('the limits of an attempt', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** The limits of a read, and of two writes, over one wire. */
+  /** The signals of a read and of two writes with one client. */
   async function limitsOf(signal: AbortSignal, more: { readonly stopGraceMs?: number } = {}) {
     const phases = { headersMs: 1, idleMs: 2 };
     const { client, limits } = clientWith([answered(200)], { signal, timeoutMs: 42, phases, ...more });
@@ -124,7 +124,7 @@ describe('the limits of an attempt', () => {
     return limits.map((limit) => limit.signal);
   }
 
-  test('end a read with the stop, and a write some time after it, for the same reason', async () => {
+  test('end a read at the stop, and a write some time later, with the same reason', async () => {
     const stop = new AbortController();
     const signals = await limitsOf(stop.signal, { stopGraceMs: 500 });
     const aborted = () => signals.map((signal) => signal.aborted);
@@ -139,7 +139,7 @@ describe('the limits of an attempt', () => {
     expect(signals.map((signal) => signal.reason)).toEqual([reason, reason, reason]);
   });
 
-  test('give a write that begins behind the stop as long as any other: 2 s unless told', async () => {
+  test('give a write that starts after the stop the same time, 2 s by default', async () => {
     const [, write, other] = await limitsOf(AbortSignal.abort(reason));
 
     expect(write).toBe(other);
@@ -149,13 +149,13 @@ describe('the limits of an attempt', () => {
     expect(write?.aborted).toBe(true);
   });
 
-  test('end a write with the stop too, where somebody else waits for it', async () => {
+  test('end a write at the stop if the caller waits itself', async () => {
     const { signal } = new AbortController();
 
     expect((await limitsOf(signal, { stopGraceMs: 0 })).every((each) => each === signal)).toBe(true);
   });
 
-  test('are listened for once, however many writes there are', async () => {
+  test('add one listener for any number of writes', async () => {
     const { signal } = new AbortController();
     const listening = vi.spyOn(signal, 'addEventListener');
 

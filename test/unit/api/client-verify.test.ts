@@ -1,4 +1,4 @@
-/** What a later answer, or one read, proves of a write that may have happened. */
+/** Writes in doubt that a later response, or one read, resolves. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
@@ -6,7 +6,7 @@ import type { VerifyingRead, WriteCheck } from '../../../src/api/verify-write.ts
 import { answered, clientWith, lost, operation, requestOf, unreadable } from './client-world.ts';
 
 describe('a delete', () => {
-  test.each([404, 410])('whose answer was lost is done where nothing is found then: %i', async (status) => {
+  test.each([404, 410])('whose response was lost is done if the next attempt gets %i', async (status) => {
     const read = ({ status: said, headers, body }: ServiceResponse) => [said, headers, body.length];
 
     await expect(
@@ -14,21 +14,21 @@ describe('a delete', () => {
     ).resolves.toEqual([204, {}, 0]);
   });
 
-  test('whose answer was lost is in doubt where a page for people says 404: that is not the service', async () => {
-    const asking = clientWith([lost, answered(404, { 'content-type': 'text/html' }, '<p>')]).client.send(
+  test('whose response was lost stays in doubt after a 404 with HTML, which is not from the service', async () => {
+    const sending = clientWith([lost, answered(404, { 'content-type': 'text/html' }, '<p>')]).client.send(
       operation(1, 'DELETE'),
     );
 
-    await expect(asking).rejects.toMatchObject({ kind: 'in-doubt' });
+    await expect(sending).rejects.toMatchObject({ kind: 'in-doubt' });
   });
 
-  test('that finds nothing at once has deleted nothing', async () => {
+  test('that gets 404 at the first attempt has deleted nothing', async () => {
     await expect(clientWith([answered(404)]).client.send(operation(1, 'DELETE'))).rejects.toMatchObject({
       kind: 'not-found',
     });
   });
 
-  test('whose first answer was lost behind its 404 is not done by that one', async () => {
+  test('whose first response was lost after the head of a 404 is not done', async () => {
     const cut: Attempt = { ...lost, head: { status: 404, headers: {} } } as Attempt;
 
     expect(await clientWith([cut]).client.startAttempts(operation(1, 'DELETE')).attempt()).toMatchObject({
@@ -36,7 +36,7 @@ describe('a delete', () => {
     });
   });
 
-  test('that is refused for something else is in doubt, and so is another write that finds nothing', async () => {
+  test('that is then refused for another reason is in doubt, and so is a PATCH that gets 404', async () => {
     const refused = clientWith([lost, answered(403)]).client.send(operation(1, 'DELETE'));
     const update = clientWith([lost, answered(404)]).client.send(operation(1, 'PATCH'));
 
@@ -45,7 +45,7 @@ describe('a delete', () => {
   });
 });
 
-describe('a read that may prove a write', () => {
+describe('a read that verifies a write', () => {
   const look = { ...requestOf('GET'), path: '/look' };
   type Changes = { readonly read?: VerifyingRead<string>['read']; readonly mayDisprove?: boolean };
   const isProven: VerifyingRead<string>['read'] = ({ body }) => (String(body) === '{"id":"1"}' ? 'proven' : undefined);
@@ -64,7 +64,7 @@ describe('a read that may prove a write', () => {
     return { step, ...world };
   };
 
-  test("is sent once, on a connection of its own, and its answer is the write's", async () => {
+  test('is sent once, on a new connection, and its result is that of the write', async () => {
     const { step, sent, limits } = await updated([lost, answered(412), answered(200)]);
 
     expect(step).toBe('proven');
@@ -72,13 +72,13 @@ describe('a read that may prove a write', () => {
     expect(limits.map(({ isFresh }) => isFresh)).toEqual([false, false, true]);
   });
 
-  test('is read with its coding off', async () => {
+  test('is decoded', async () => {
     const coded = answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"1"}'));
 
     expect((await updated([lost, answered(412), coded])).step).toBe('proven');
   });
 
-  test('tells of a step that it is done, by the outcome of its last attempt', async () => {
+  test('completes the attempt, with the outcome of the last one', async () => {
     const exchange = clientWith([lost, answered(412), answered(200)]).client.startAttempts(
       operation('done', 'PATCH', check()),
     );
@@ -90,7 +90,7 @@ describe('a read that may prove a write', () => {
     });
   });
 
-  test('is not sent where nothing is in doubt, nor where the answer leads nowhere', async () => {
+  test('is not sent if nothing is in doubt, or the response allows no read', async () => {
     const sure = await updated([answered(412)]);
     const elsewhere = await updated([lost, answered(422)]);
 
@@ -98,7 +98,7 @@ describe('a read that may prove a write', () => {
     expect([elsewhere.step, elsewhere.sent.length]).toEqual(['in-doubt', 2]);
   });
 
-  test('disproves the write where it can, by an item that is another one', async () => {
+  test('disproves the write by a different item, where that is possible', async () => {
     const other = answered(200, {}, '{"id":"2"}');
 
     expect((await updated([lost, answered(412), other])).step).toBe('conflict');
@@ -108,13 +108,13 @@ describe('a read that may prove a write', () => {
   test.each([
     ['it finds nothing', answered(404), {}],
     ['its answer is a cut one', answered(206), {}],
-    ['it has no answer', lost, {}],
+    ['it gets no response', lost, {}],
     ['its answer is no item', answered(200), { read: unreadable }],
-  ])('proves nothing where %s', async (_what, response, more) => {
+  ])('proves nothing if %s', async (_what, response, more) => {
     expect((await updated([lost, answered(412), response], more)).step).toBe('in-doubt');
   });
 
-  test('is no excuse for a bug of our own in reading its answer', async () => {
+  test('does not hide a bug in parsing its response', async () => {
     const bug = new TypeError('a bug');
     const read = () => {
       throw bug;
@@ -123,7 +123,7 @@ describe('a read that may prove a write', () => {
     expect((await updated([lost, answered(412), answered(200)], { read })).step).toBe(bug);
   });
 
-  test('follows the head of an answer that was cut behind it', async () => {
+  test('uses the head of a response that broke off after it', async () => {
     const cut = { ...lost, head: { status: 412, headers: {} } } as Attempt;
 
     expect((await updated([cut, answered(200)])).step).toBe('proven');

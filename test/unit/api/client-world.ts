@@ -1,4 +1,4 @@
-/** A wire over a transport of plain values. */
+/** A client with a scripted transport. */
 
 import { type ClientOptions, createClient, type Operation } from '../../../src/api/client.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
@@ -7,12 +7,12 @@ import { testHost } from '../../support/test-host.ts';
 /** How long each attempt takes. */
 export const tookMs = 7;
 
-/** A request that a service may have a key for. */
+/** A request with an idempotency key. */
 export function requestOf(method: Method): ApiRequest {
   return { method, path: '/x', headers: { 'idempotency-key': '"k1"' }, body: '{}' };
 }
 
-/** A question whose answer is this value, whatever stands in it. */
+/** An operation that returns this value for any 2xx. */
 export function operation<T>(value: T, method: Method = 'POST', more: Partial<Operation<T>> = {}): Operation<T> {
   return {
     request: requestOf(method),
@@ -22,23 +22,22 @@ export function operation<T>(value: T, method: Method = 'POST', more: Partial<Op
   };
 }
 
-/** Reads no answer: each holds something else than it must. */
+/** Rejects every response as unusable. */
 export function unreadable(): never {
   throw new SyntaxError('it is no item');
 }
 
-/** An answer. */
 export function answered(status: number, headers = {}, body: string | Uint8Array = '{"id":"1"}'): Attempt {
   return { response: { status, headers, body: Buffer.from(body) } };
 }
 
-/** A 2xx with a page for people. */
+/** A 200 with an HTML page. */
 export const page = answered(200, { 'content-type': 'text/html' }, '<p>');
 
-/** A connection that broke behind the request. */
+/** A connection that was lost after the request. */
 export const lost: Attempt = { error: { kind: 'lost', reason: 'the line was cut' }, wasSent: true };
 
-/** A wire over a transport that gives these attempts in their order, the last one again and again. */
+/** A client whose transport returns these attempts in order, then the last one again. */
 export function clientWith(
   attempts: readonly Attempt[],
   more: Partial<ClientOptions> = {},
@@ -71,7 +70,7 @@ export function clientWith(
   };
   const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honorsKeys: true, signal: host.signal };
   const options = { ...given, clock, random: host.random, ...more };
-  /** The machine sleeps: the wall clock goes on, the monotonic one does not. */
+  /** Suspends the machine: only the wall clock advances. */
   const suspend = (ms: number) => {
     asleepMs += ms;
   };

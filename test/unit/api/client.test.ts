@@ -1,4 +1,4 @@
-/** One request as a whole: how often it is sent, and what it ends in. */
+/** Requests with their retries and outcomes. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Attempt, ServiceResponse } from '../../../src/api/transport.ts';
@@ -6,8 +6,8 @@ import { Stopped } from '../../../src/core/errors.ts';
 import { testHost } from '../../support/test-host.ts';
 import { answered, clientWith, lost, operation, page, requestOf, unreadable } from './client-world.ts';
 
-describe('a request is sent again', () => {
-  test('as often as it may be, with waits that grow, and then fails by what the last attempt came to', async () => {
+describe('a request is retried', () => {
+  test('up to the limit, with growing waits, and then fails with the last attempt', async () => {
     const { client, sent, sleptMs } = clientWith([answered(500)], { retries: 3 });
 
     await expect(client.send(operation(1, 'GET'))).rejects.toMatchObject({
@@ -18,21 +18,21 @@ describe('a request is sent again', () => {
     expect(sleptMs).toEqual([250, 500, 1000]);
   });
 
-  test('not at all, where nobody wants that', async () => {
+  test('not at all with no retries', async () => {
     const { client, sent, sleptMs } = clientWith([answered(500)], { retries: 0 });
 
     await expect(client.send(operation(1, 'GET'))).rejects.toMatchObject({ message: 'cannot do it (HTTP 500)' });
     expect([sent.length, sleptMs]).toEqual([1, []]);
   });
 
-  test('not where it was refused for good', async () => {
+  test('not if it was refused', async () => {
     const { client, sent } = clientWith([answered(422)]);
 
     await expect(client.send(operation(1))).rejects.toMatchObject({ kind: 'refused', details: { outcome: 'refused' } });
     expect(sent).toHaveLength(1);
   });
 
-  test('after what the service asks for, as long as that is no longer than it is given', async () => {
+  test('after the requested wait, unless that is longer than --max-wait', async () => {
     const given = clientWith([answered(429, { 'retry-after': '180' }), answered(201)], { random: () => 0 });
     const longer = clientWith([answered(429, { 'retry-after': '181' }), answered(201)]);
 
@@ -46,14 +46,14 @@ describe('a request is sent again', () => {
   });
 });
 
-test('an answer is read with its coding off', async () => {
+test('a compressed response is decoded', async () => {
   const { client } = clientWith([answered(200, { 'content-encoding': 'gzip' }, gzipSync('{"id":"17"}'))]);
   const read = ({ body }: ServiceResponse) => Buffer.from(body).toString();
 
   await expect(client.send(operation('', 'GET', { read }))).resolves.toBe('{"id":"17"}');
 });
 
-describe('a 2xx that cannot be used', () => {
+describe('an unusable 2xx', () => {
   const item = answered(200);
   const cut = answered(200, {}, '{"id":');
   const coded = answered(200, { 'content-encoding': 'br' });
@@ -67,7 +67,7 @@ describe('a 2xx that cannot be used', () => {
     { what: 'a coding that is not taken, to a read', method: 'GET', response: coded, times: 1 },
     { what: 'a coding that is not taken, to an update', method: 'PATCH', response: coded, times: 5 },
     { what: 'other JSON, to a create whose key is honored', method: 'POST', response: item, times: 5 },
-  ] as const)('is asked for as often as it may become another one: $what', async ({ method, response, times }) => {
+  ] as const)('is retried if that may help: $what', async ({ method, response, times }) => {
     const { client, sent } = clientWith([response]);
 
     const kind = method === 'GET' ? 'refused' : 'in-doubt';
@@ -75,7 +75,7 @@ describe('a 2xx that cannot be used', () => {
     expect(sent).toHaveLength(times);
   });
 
-  test('is told with the reason, and what it leaves unknown', async () => {
+  test('is reported with the reason and the outcome', async () => {
     const read = clientWith([answered(200)]).client.send(operation(1, 'GET', { read: unreadable }));
     const create = clientWith([answered(201)], { honorsKeys: false }).client.send(
       operation(1, 'POST', { read: unreadable }),
@@ -92,7 +92,7 @@ describe('a 2xx that cannot be used', () => {
     await expect(encoded).rejects.toMatchObject({ message: expect.stringContaining('unsupported content encoding') });
   });
 
-  test('is asked for again on a connection of its own; any other attempt may share one', async () => {
+  test('is retried on a new connection; other attempts may reuse one', async () => {
     const cutThenLost = clientWith([cut, lost, answered(500), answered(200)]);
     const read = ({ body }: ServiceResponse) => JSON.parse(Buffer.from(body).toString()).id;
 
@@ -100,7 +100,7 @@ describe('a 2xx that cannot be used', () => {
     expect(cutThenLost.limits.map(({ isFresh }) => isFresh)).toEqual([false, true, false, false]);
   });
 
-  test('is no excuse for a bug of our own in reading it', async () => {
+  test('does not hide a bug in parsing it', async () => {
     const bug = new TypeError('a bug');
     const read = () => {
       throw bug;
@@ -110,12 +110,12 @@ describe('a 2xx that cannot be used', () => {
   });
 });
 
-describe('a key', () => {
+describe('an idempotency key', () => {
   const hours = 3_600_000;
   const slow = (status: number) => answered(status, { 'retry-after': '40000' });
   const patient = { maxWaitMs: 24 * hours, random: () => 0 };
 
-  test('is sent again with the same bytes, but not for longer than services keep keys', async () => {
+  test('is sent again unchanged, but not for longer than services keep keys', async () => {
     const { client, sent, sleptMs } = clientWith([slow(500)], patient);
 
     await expect(client.send(operation('done'))).rejects.toMatchObject({ kind: 'in-doubt' });
@@ -134,7 +134,7 @@ describe('a key', () => {
     expect(sent).toHaveLength(5);
   });
 
-  test('is as old as its first attempt, in whatever process that was', async () => {
+  test('is as old as its first attempt, in this or an earlier process', async () => {
     const waits = [23 * hours - 1000 - 7, 23 * hours - 1000 - 6].map(async (sentMsAgo) => {
       const { client } = clientWith([answered(500, { 'retry-after': '1' })], patient);
       return client.startAttempts(operation(1, 'POST', { sentMsAgo })).attempt();
@@ -143,7 +143,7 @@ describe('a key', () => {
     expect(await Promise.all(waits)).toMatchObject([{ waitMs: 1000 }, { waitMs: undefined }]);
   });
 
-  test('is older after the machine slept, in the middle of an attempt or of a wait: it is not sent again', async () => {
+  test('ages while the machine sleeps, during an attempt or a wait: it is not sent again', async () => {
     const during = clientWith([lost, answered(201)], patient);
     const exchange = during.client.startAttempts(operation(1));
     const step = exchange.attempt();
@@ -156,13 +156,13 @@ describe('a key', () => {
     waiting.suspend(25 * hours);
     const held = await again.attempt();
     expect(held).toMatchObject({ isDone: false, outcome: 'unknown', waitMs: undefined });
-    // A hint to send it again with its key would double it.
+    // A hint to send the key again would create a duplicate.
     const hint = expect.not.stringContaining('--idempotency-key');
     expect(held.isDone || held.failure()).toMatchObject({ kind: 'in-doubt', details: { hint } });
     expect(waiting.sent).toHaveLength(1);
   });
 
-  test('is as old as the service says', async () => {
+  test('ages by the clock of the service', async () => {
     const date = (hour: number) => ({ date: new Date(Date.UTC(2026, 10, 20, hour)).toUTCString() });
     const { client } = clientWith([answered(503, date(0)), answered(503, date(1)), answered(503, date(26))], patient);
 
@@ -174,7 +174,7 @@ describe('a key', () => {
     expect(await exchange.attempt()).toMatchObject({ waitMs: undefined });
   });
 
-  test('that expired before it is sent at all is not sent', async () => {
+  test('that has expired before the first attempt is not sent', async () => {
     const { client, sent } = clientWith([answered(201)], patient);
 
     const old = await client.startAttempts(operation(1, 'POST', { sentMsAgo: Number.POSITIVE_INFINITY })).attempt();
@@ -183,7 +183,7 @@ describe('a key', () => {
     expect([old.isDone, young.isDone, sent.length]).toEqual([false, true, 1]);
   });
 
-  test('that a service is not known to honor makes no create safe to send again', async () => {
+  test('does not make a create safe to retry unless the service is known to honor it', async () => {
     const { client, sent } = clientWith([answered(429), lost], { honorsKeys: false });
     const keyless = clientWith([lost]);
 
@@ -195,7 +195,7 @@ describe('a key', () => {
   });
 });
 
-test('a conflict with our own first attempt is waited for, any other one is not', async () => {
+test('a conflict with the first attempt is retried, any other one is not', async () => {
   const own = clientWith([lost, answered(409), answered(201)]);
   const other = clientWith([answered(409)]);
   const update = clientWith([lost, answered(409)], { honorsKeys: false });
@@ -206,7 +206,7 @@ test('a conflict with our own first attempt is waited for, any other one is not'
   expect([other.sent.length, update.sent.length]).toEqual([1, 2]);
 });
 
-test('what may have happened stays in doubt, whatever a later attempt is refused for', async () => {
+test('a write in doubt stays in doubt when a later attempt is refused', async () => {
   for (const refusal of [answered(400), answered(401), answered(422), answered(429, { 'retry-after': '9999' })]) {
     const { client, sent } = clientWith([lost, refusal]);
 
@@ -219,7 +219,7 @@ test('what may have happened stays in doubt, whatever a later attempt is refused
   }
 });
 
-test('what an earlier process may have sent is in doubt until it is proven', async () => {
+test('a write that an earlier process may have sent is in doubt until it is proven', async () => {
   const refused = clientWith([answered(400)]);
   const gone = clientWith([answered(404)]);
 
@@ -233,7 +233,7 @@ test('what an earlier process may have sent is in doubt until it is proven', asy
 describe('a stop', () => {
   const stopped = new Stopped('SIGINT');
 
-  test('while waiting ends a read with the stop, and a write that may have happened in doubt', async () => {
+  test('during a wait ends a read with the stop, and a write in doubt as such', async () => {
     const clock = { ...testHost().clock, sleep: () => Promise.reject(stopped) };
     const read = clientWith([lost], { clock });
     const write = clientWith([lost], { clock });
@@ -244,21 +244,21 @@ describe('a stop', () => {
     await expect(refused.client.send(operation(1))).rejects.toBe(stopped);
   });
 
-  test('while an attempt is under way is all there is to say, unless a write may have happened', async () => {
+  test('during an attempt is the result, unless a write is in doubt', async () => {
     const cut = (wasSent: boolean): Attempt => ({ error: { kind: 'stopped', reason: 'stopped' }, wasSent });
     const stop = new AbortController();
-    const asked = (method: 'GET' | 'POST', wasSent: boolean) => {
+    const outcome = (method: 'GET' | 'POST', wasSent: boolean) => {
       const { client } = clientWith([cut(wasSent)], { signal: stop.signal });
       return client.send(operation(1, method));
     };
-    const ended = [asked('GET', true), asked('POST', false), asked('POST', true)];
+    const ended = [outcome('GET', true), outcome('POST', false), outcome('POST', true)];
     stop.abort(stopped);
 
     const reasons = (await Promise.allSettled(ended)).map((each) => each.status === 'rejected' && each.reason);
     expect(reasons).toEqual([stopped, stopped, expect.objectContaining({ kind: 'in-doubt' })]);
   });
 
-  test('lets nothing more be sent', async () => {
+  test('prevents further requests', async () => {
     const { client, sent } = clientWith([answered(201)], { signal: AbortSignal.abort(stopped) });
 
     await expect(client.send(operation(1))).rejects.toBe(stopped);
@@ -266,7 +266,7 @@ describe('a stop', () => {
   });
 });
 
-test('a failure names the address, and never the token that an answer repeats', async () => {
+test('a failure has the address, and never the token that a response repeats', async () => {
   const hide = (text: string) => text.replaceAll('s3cret', '***');
   const { client } = clientWith([answered(422, {}, '{"error":"bad s3cret"}')], {}, hide);
   const refused: Attempt = { error: { kind: 'unreachable', reason: 'connection refused' }, wasSent: false };

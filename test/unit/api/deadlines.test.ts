@@ -2,8 +2,8 @@ import { MessageChannel } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
 import { AttemptDeadlines } from '../../../src/api/deadlines.ts';
 
-test('a limit that passes while it is set is no negative delay, of which Node would warn on stderr', async () => {
-  // Each look at the clock is a second later than the one before.
+test('a limit that passes while it is set causes no negative delay, about which Node warns on stderr', async () => {
+  // Each reading of the clock is a second later.
   let nowMs = 0;
   const clock = () => {
     nowMs += 1000;
@@ -13,7 +13,7 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
   const error = new Promise((resolve) => {
     new AttemptDeadlines(clock).start({ timeoutMs: 10, signal: new AbortController().signal }, resolve);
   });
-  // It holds no process.
+  // The timer does not keep the process alive.
   const held = setInterval(() => {}, 1000);
 
   expect(await error).toMatchObject({ reason: expect.stringMatching(/^no complete response/) });
@@ -22,11 +22,11 @@ test('a limit that passes while it is set is no negative delay, of which Node wo
   delays.mockRestore();
 });
 
-test('what came while the process was stopped is read before its attempt is late', async () => {
+test('a response that arrived while the process was suspended is read before its attempt times out', async () => {
   const fail = vi.fn();
   const deadline = new AttemptDeadlines().start({ timeoutMs: 20, signal: new AbortController().signal }, fail);
   const { port1, port2 } = new MessageChannel();
-  // Read where sockets are.
+  // Delivered in the same phase of the event loop as socket data.
   port1.on('message', () => deadline.end());
 
   port2.postMessage('the response');

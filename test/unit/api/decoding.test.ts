@@ -7,7 +7,7 @@ const attempt = (status: number, encoding: string, body: Uint8Array) =>
   decodeAttempt({ response: { status, headers: { 'content-encoding': encoding }, body } });
 const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024));
 
-test('one gzip coding is taken off, though none was asked for', async () => {
+test('a gzip body is decoded, though none was requested', async () => {
   const { response } = await attempt(200, 'gzip', gzipSync(text));
 
   expect(Buffer.from(response?.body ?? '').toString()).toBe(text);
@@ -19,13 +19,13 @@ test.each([
   { encoding: 'gzip, gzip', body: gzipSync(gzipSync(text)) },
   { encoding: 'gzip', body: gzipSync(text).subarray(0, 20) },
   { encoding: 'gzip', body: Buffer.from(text) },
-])('$encoding that is not whole, or not taken, leaves the status alone', async ({ encoding, body }) => {
+])('a truncated or unsupported $encoding body keeps the status', async ({ encoding, body }) => {
   const { response } = await attempt(200, encoding, body);
 
   expect(response).toMatchObject({ status: 200, body: new Uint8Array(), unreadable: expect.any(String) });
 });
 
-test('a small body that stands for a huge one is stopped at 8 MiB, and is no answer', async () => {
+test('a small body that decodes to a huge one is an error after 8 MiB', async () => {
   expect(await attempt(200, 'gzip', bomb)).toMatchObject({ error: { kind: 'too-large' }, wasSent: true });
   expect(await attempt(400, 'gzip', bomb)).toMatchObject({ response: { status: 400, body: new Uint8Array() } });
 });

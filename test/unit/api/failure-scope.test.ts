@@ -12,7 +12,7 @@ const failures: readonly (readonly [what: string, Method, Attempt, isUnusable: b
   ['N21: a token that is not accepted', 'GET', answered(401), false, 'run'],
   ['N19: a redirect', 'POST', answered(308), false, 'run'],
   ['N15: a page for people', 'POST', answered(200, html), true, 'run'],
-  ['N05: somebody else', 'POST', lost('untrusted'), false, 'run'],
+  ['N05: an untrusted server', 'POST', lost('untrusted'), false, 'run'],
   ['N22: 403', 'PATCH', answered(403), false, 'run-until-first-success'],
   ['N22: a create without a list', 'POST', answered(404), false, 'run-until-first-success'],
   ['an item that is not there', 'GET', answered(404), false, 'row'],

@@ -9,7 +9,7 @@ const methods: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE'];
 
 test.each([
   { because: 'no byte was written', attempts: [failed(false)], outcome: 'not-sent' },
-  { because: 'there is no answer', attempts: [failed(true)], outcome: 'unknown' },
+  { because: 'there is no response', attempts: [failed(true)], outcome: 'unknown' },
   { because: 'a complete 2xx', attempts: range(200, 299).map((status) => answered(status)), outcome: 'applied' },
   {
     because: 'a complete no',
@@ -28,7 +28,7 @@ test.each([
     outcome: 'unknown',
   },
   {
-    because: 'it is no final answer',
+    because: 'it is not a final response',
     attempts: [100, 199, 300, 304].map((status) => answered(status)),
     outcome: 'unknown',
   },
@@ -37,7 +37,7 @@ test.each([
     expect(attempts.map((attempt) => toOutcome(method, attempt))).toEqual(attempts.map(() => outcome));
 });
 
-test('a redirect that turns a write into a read leaves the write unknown', () => {
+test('a redirect that turns a write into a read leaves its outcome unknown', () => {
   const outcomes = methods.map((method) => [302, 303].map((status) => toOutcome(method, answered(status))));
 
   expect(outcomes).toEqual([
@@ -48,7 +48,7 @@ test('a redirect that turns a write into a read leaves the write unknown', () =>
   ]);
 });
 
-test('a 408 refuses a read, and a write that was not written whole; of another write it tells nothing', () => {
+test('a 408 refuses a read, and a write that was not fully written; the outcome of another write is unknown', () => {
   const early: Attempt = { response: { status: 408, headers: {}, body: new Uint8Array(), isEarly: true } };
   const outcomes = [answered(408), early].map((attempt) => methods.map((method) => toOutcome(method, attempt)));
 

@@ -27,11 +27,11 @@ test.each([
   'http://[::1]:7070/',
   'http://localhost/',
   'http://a.localhost/',
-])('%s never goes through a proxy: it is this machine', (address) => {
+])('%s is this machine and never goes through a proxy', (address) => {
   expect(findProxy(new URL(address), { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '' })).toBeUndefined();
 });
 
-test('HTTP_PROXY of a CGI program is a header of its caller, and no setting', () => {
+test('HTTP_PROXY is ignored in a CGI program, where it is a request header', () => {
   const open = new URL('http://lists.example/');
 
   expect(findProxy(open, { HTTP_PROXY: proxy })?.host).toBe('proxy.example:8080');
@@ -39,7 +39,7 @@ test('HTTP_PROXY of a CGI program is a header of its caller, and no setting', ()
   expect(findProxy(open, { http_proxy: proxy, REQUEST_METHOD: 'GET' })?.host).toBe('proxy.example:8080');
 });
 
-test('a SOCKS proxy is refused, whichever variable names it', () => {
+test('a SOCKS proxy is refused in any variable', () => {
   const find = () => findProxy(service, { ALL_PROXY: 'socks5h://ann:secret@proxy.example' });
 
   expect(find).toThrow('ALL_PROXY: SOCKS proxies are not supported');

@@ -26,13 +26,13 @@ test.each([
   expect(parseServiceError(response(body), plain)).toEqual({ text, code, requestId: undefined });
 });
 
-test('a page for people has no text worth showing, and the request id is taken where it is', () => {
+test('HTML has no text to show; the request id is that of either header', () => {
   expect(parseServiceError(response('<h1>no</h1>', { 'content-type': 'text/html' }), plain).text).toBeUndefined();
   expect(parseServiceError(response('', { 'request-id': 'a', 'x-request-id': 'b' }), plain).requestId).toBe('a');
   expect(parseServiceError(response('', { 'x-request-id': 'b' }), plain).requestId).toBe('b');
 });
 
-test('an item has an id, which the response to an update may leave out, and fields', () => {
+test('an item has an id, which the response to an update may omit, and fields', () => {
   expect(parseItem(response('{"id":7,"fields":{"a":1}}', { etag: '"1"' }))).toEqual({
     id: '7',
     fields: { a: 1 },
@@ -53,10 +53,10 @@ test.each([
   { body: '{"id":{}}', says: 'no "id"' },
   { body: '[]', says: 'not a JSON object' },
   { body: new Uint8Array([0xff, 0xfe, 0x7b, 0]), says: 'not UTF-8' },
-])('an answer is no item when it $says', ({ body, says }) => {
+])('a response is not an item if it $says', ({ body, says }) => {
   expect(() => parseItem(response(body))).toThrow(says);
 });
 
-test('an answer whose coding is not one that is taken is no item', () => {
+test('a response with an unsupported coding is not an item', () => {
   expect(() => parseItem({ ...response(''), unreadable: 'it is compressed' })).toThrow('it is compressed');
 });

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { delayMs, retryAfterMs } from '../../../src/api/outcome.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
-const asked = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs);
-const answeredAt = 'Thu, 01 Jan 2026 00:00:00 GMT';
+const requested = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs);
+const respondedAt = 'Thu, 01 Jan 2026 00:00:00 GMT';
 
 test.each([
   { header: '2', ms: 2000 },
@@ -19,43 +19,43 @@ test.each([
   { header: 'Thu Jan  1 00:00:09 2026', ms: 9000 },
   { header: 'Thu, 01 Jan 2026 00:00:09 GMT, 4', ms: 9000 },
   { header: 'Fri, 31 Dec 9999 23:59:59 GMT', ms: Date.UTC(9999, 11, 31, 23, 59, 59) - nowMs },
-])('Retry-After: $header asks for $ms ms', ({ header, ms }) => {
-  expect(asked({ 'retry-after': header })).toBe(ms);
+])('Retry-After: $header requests $ms ms', ({ header, ms }) => {
+  expect(requested({ 'retry-after': header })).toBe(ms);
 });
 
 test.each(['0', '', 'soon', '-5', '0x10', '1e3', '+3', ' ', '2.', '.5', 'Thu, 01 Jan 2020 00:00:00 GMT', '2026-01-02'])(
   'Retry-After: "%s" asks for nothing',
   (header) => {
-    expect(asked({ 'retry-after': header })).toBeUndefined();
+    expect(requested({ 'retry-after': header })).toBeUndefined();
   },
 );
 
-describe('a date counts from the Date of the answer, whatever our clock says', () => {
-  test.each([-86_400_000, 0, 86_400_000])('ours is off by %i ms', (offMs) => {
-    const headers = { date: answeredAt, 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' };
+describe('a date counts from the Date of the response, not from the local clock', () => {
+  test.each([-86_400_000, 0, 86_400_000])('which is off by %i ms', (offMs) => {
+    const headers = { date: respondedAt, 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' };
 
     expect(retryAfterMs({ status: 503, headers }, nowMs + offMs)).toBe(5000);
   });
 });
 
-test('a date without a zone is one in Greenwich, wherever we are', () => {
+test('a date without a time zone is GMT in any time zone', () => {
   vi.stubEnv('TZ', 'America/New_York');
 
-  expect(asked({ 'retry-after': 'Thu Jan  1 00:00:09 2026' })).toBe(9000);
-  expect(asked({ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' })).toBe(9000);
+  expect(requested({ 'retry-after': 'Thu Jan  1 00:00:09 2026' })).toBe(9000);
+  expect(requested({ 'retry-after': 'Thu, 01 Jan 2026 00:00:09 GMT' })).toBe(9000);
   vi.unstubAllEnvs();
 });
 
-test('the longer one of Retry-After and RateLimit-Reset is asked for; a point in time in the latter is none', () => {
-  expect(asked({ 'retry-after': '2', 'ratelimit-reset': '30' })).toBe(30_000);
-  expect(asked({ 'retry-after': '40', 'ratelimit-reset': '30' })).toBe(40_000);
-  expect(asked({ 'retry-after': '2', 'ratelimit-reset': '1767225600' })).toBe(2000);
-  expect(asked({ 'ratelimit-reset': '999999999' })).toBe(999_999_999_000);
-  expect(asked({ 'ratelimit-reset': '1000000000' })).toBeUndefined();
-  expect(asked({ 'ratelimit-reset': 'soon' })).toBeUndefined();
+test('the longer of Retry-After and RateLimit-Reset counts; a point in time in the latter is ignored', () => {
+  expect(requested({ 'retry-after': '2', 'ratelimit-reset': '30' })).toBe(30_000);
+  expect(requested({ 'retry-after': '40', 'ratelimit-reset': '30' })).toBe(40_000);
+  expect(requested({ 'retry-after': '2', 'ratelimit-reset': '1767225600' })).toBe(2000);
+  expect(requested({ 'ratelimit-reset': '999999999' })).toBe(999_999_999_000);
+  expect(requested({ 'ratelimit-reset': '1000000000' })).toBeUndefined();
+  expect(requested({ 'ratelimit-reset': 'soon' })).toBeUndefined();
 });
 
-test('whatever the header holds, the wait is a number: never too early, never under 100 ms', () => {
+test('for any header the wait is a number: never too early, never under 100 ms', () => {
   const seconds = fc.double({ min: 0, max: 1e6, noNaN: true }).map((value) => value.toFixed(4));
   fc.assert(
     fc.property(
@@ -64,15 +64,15 @@ test('whatever the header holds, the wait is a number: never too early, never un
       fc.double({ min: 0, max: 0.999, noNaN: true }),
       (...drawn) => {
         const [header, attempt, random] = drawn;
-        const askedMs = asked({ 'retry-after': header });
-        const ms = delayMs(attempt + 1, { wasThrottled: true, requestedMs: askedMs }, () => random);
+        const requestedMs = requested({ 'retry-after': header });
+        const ms = delayMs(attempt + 1, { wasThrottled: true, requestedMs }, () => random);
 
         expect(Number.isSafeInteger(ms)).toBe(true);
         expect(ms).toBeGreaterThanOrEqual(100);
         if (!/^\d+(\.\d+)?$/.test(header)) return;
         const wantedMs = Number(header) * 1000;
         expect(ms).toBeGreaterThanOrEqual(wantedMs);
-        // The later end holds for what is long enough to count: what asks for nothing has the usual wait.
+        // The upper bound holds for requested waits only; others have the usual wait.
         if (wantedMs >= 1000) expect(ms).toBeLessThanOrEqual(wantedMs + Math.min(wantedMs / 10, 1000) + 2);
       },
     ),

@@ -25,7 +25,7 @@ const again: Readonly<Record<string, string>> = {
   'POST, key honored': 'not sent, throttled, broken, no response',
 };
 
-test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) => {
+test.each(Object.entries(again))('%s is retried after: %s', (name, expected) => {
   const method = name.split(',')[0] as Method;
   const isKeyHonored = name.includes('honored');
   const mayBe = (attempt: Attempt) =>
@@ -36,7 +36,7 @@ test.each(Object.entries(again))('%s is sent again after: %s', (name, expected) 
   expect(verdicts).toEqual(Object.keys(attempts).map((kind) => [kind, [expected.split(', ').includes(kind)]]));
 });
 
-test('a redirect of a write, and a status that nobody knows, are not asked for again', () => {
+test('a redirect of a write, and an unknown status, are not retried', () => {
   for (const status of [199, 300, 302, 303, 304, 507, 599]) {
     const attempt = answered(status);
     for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
@@ -46,7 +46,7 @@ test('a redirect of a write, and a status that nobody knows, are not asked for a
   }
 });
 
-test.each([200, 201, 204, 299])('a %i whose body cannot be used is asked for again where that is safe', (status) => {
+test.each([200, 201, 204, 299])('a %i with an unusable body is retried where that is safe', (status) => {
   const judged = { attempt: answered(status), outcome: 'unknown' } as const;
   const mayBe = (method: Method, isKeyHonored: boolean) => isRetryable({ ...judged, method, isKeyHonored });
 
@@ -54,7 +54,7 @@ test.each([200, 201, 204, 299])('a %i whose body cannot be used is asked for aga
   expect(mayBe('POST', false)).toBe(false);
 });
 
-test('without a word of the user there are five attempts in all, and no wait of more than three minutes', () => {
+test('by default there are five attempts, and no wait of more than three minutes', () => {
   expect(defaultRetries).toEqual({ retries: 4, maxWaitMs: 180_000 });
 });
 
@@ -62,16 +62,15 @@ describe('the wait', () => {
   const bounds = (wasThrottled: boolean, random: () => number) =>
     [1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => delayMs(attempt, { wasThrottled, requestedMs: undefined }, random));
 
-  test('is somewhere below a bound that doubles, to 20 s, and at least 100 ms', () => {
+  test('is random below a bound that doubles to 20 s, and at least 100 ms', () => {
     expect(bounds(false, () => 1)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 20_000, 20_000]);
     expect(bounds(true, () => 1)).toEqual([1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000]);
     expect(bounds(false, () => 0.5)).toEqual([250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000]);
     expect(new Set(bounds(false, () => 0))).toEqual(new Set([100]));
   });
 
-  test('is what the service asks for, and up to a tenth or a second more', () => {
-    const wait = (askedMs: number, random: () => number) =>
-      delayMs(4, { wasThrottled: true, requestedMs: askedMs }, random);
+  test('is the requested one, and up to a tenth or a second more', () => {
+    const wait = (requestedMs: number, random: () => number) => delayMs(4, { wasThrottled: true, requestedMs }, random);
 
     expect([wait(2000, () => 0), wait(2000, () => 1)]).toEqual([2000, 2200]);
     expect([wait(60_000, () => 0), wait(60_000, () => 1)]).toEqual([60_000, 61_000]);

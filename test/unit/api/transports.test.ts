@@ -1,4 +1,4 @@
-/** What both transports do alike, beside the fault table: that has the whole program above them. */
+/** Behavior that both transports share; the fault table tests them with the whole program. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -16,7 +16,7 @@ describe.each([
   { name: 'http', open: httpTransport },
   { name: 'undici', open: undiciTransport },
 ])('over $name', ({ open }) => {
-  test('an answer that is silent before its headers, or pauses in its body, is cut there', async () => {
+  test('a response that stalls before its headers, or in its body, is cut off', async () => {
     await using silent = await rawServer(() => '');
     await using pausing = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc');
     const phases = { headersMs: 80, idleMs: 80 };
@@ -36,7 +36,7 @@ describe.each([
     for (const { ms } of [late, paused]) expect(ms).toBeLessThan(limits.timeoutMs);
   });
 
-  test('a socket is used again, for 4 s at most and never after a stray byte', async () => {
+  test('a socket is reused, for 4 s at most and never after a stray byte', async () => {
     let strayed = false;
     await using server = await rawServer((socket, count) => {
       if (count === 2) {
@@ -64,7 +64,7 @@ describe.each([
     });
   });
 
-  test('a connection on which bytes come before the request is ended, and none was sent', async () => {
+  test('a connection that receives bytes before the request is closed, and nothing is sent', async () => {
     const seen: Buffer[] = [];
     await using server = await rawServer(
       () => '',
@@ -83,7 +83,7 @@ describe.each([
     expect(seen).toEqual([]);
   });
 
-  test('a 408 is early where it comes before the whole request was written', async () => {
+  test('a 408 is early if it arrives before the request is fully written', async () => {
     await using server = await rawServer((socket) => {
       socket.pause();
       return 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
@@ -97,7 +97,7 @@ describe.each([
     expect([whole.response?.isEarly, early.response?.isEarly]).toEqual([undefined, true]);
   });
 
-  test('a connection that is dropped is not used again', async () => {
+  test('a dropped connection is not reused', async () => {
     await using server = await rawServer(() => 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     const transport = await open(wayTo(server));
 
@@ -109,7 +109,7 @@ describe.each([
     expect([after.response?.status, server.connections()]).toEqual([200, 2]);
   });
 
-  test('many at once say nothing of leaks, and a stop ends all of them', async () => {
+  test('many concurrent requests print no leak warning, and a stop ends all of them', async () => {
     await using service = await scriptedService({ status: 200, silent: true });
     const warnings: string[] = [];
     const listen = (warning: Error) => warnings.push(warning.message);
@@ -127,7 +127,7 @@ describe.each([
     expect({ kinds, warnings }).toEqual({ kinds: new Set(['stopped']), warnings: [] });
   });
 
-  test('what is under way when it closes ends as a fault', async () => {
+  test('a request in flight fails when the transport closes', async () => {
     await using service = await scriptedService({ status: 200, silent: true });
     const transport = await open({ base: new URL(service.url), token: 'secret-token', headers: {} });
 
@@ -158,9 +158,9 @@ interface RawServer extends AsyncDisposable {
 }
 
 /**
- * A server that answers each request, counted over all connections from 1, with these bytes.
+ * A server that responds to each request, counted over all connections from 1, with these bytes.
  *
- * @param greet what it does with a new connection
+ * @param greet is called for each new connection
  */
 async function rawServer(
   response: (socket: Socket, count: number) => string,
