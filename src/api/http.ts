@@ -24,7 +24,7 @@ import {
 /** Shorter than the 5 s of most servers (limits-2). */
 const idleSocketMs = 4000;
 
-/** Creates a transport over HTTP/1.1: one socket for each concurrent request, kept briefly for the next one. */
+/** Creates a transport over HTTP/1.1 with one socket for each concurrent request. */
 export async function httpTransport(options: ConnectionOptions): Promise<Transport> {
   const { address, prefix, hide, deadlines, openSocket, toHeaders } = await prepareTransport(options);
   const shared = createAgent(openSocket, true);

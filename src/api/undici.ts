@@ -1,5 +1,6 @@
 /** The transport for bulk runs: undici sends three times as many requests per second as `node:http` (bulk-6). */
 import { setMaxListeners } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
@@ -15,7 +16,7 @@ import {
   toTransportError,
 } from './transport.ts';
 
-/** Creates a transport over HTTP/1.1: one socket for each concurrent request, kept briefly for the next one. */
+/** Creates a transport over HTTP/1.1 with one socket for each concurrent request. */
 export async function undiciTransport(options: ConnectionOptions): Promise<Transport> {
   const { address, prefix, hide, deadlines, openSocket, toHeaders } = await prepareTransport(options);
   const pool = new ConnectionPool(options.base.origin, openSocket);
@@ -31,7 +32,6 @@ export async function undiciTransport(options: ConnectionOptions): Promise<Trans
   return { address, hide, send, close: () => pool.close() };
 }
 
-/** An undici client, which has one socket at a time. */
 class Connection implements ResponseConnection {
   readonly client: Client;
   #socket: Socket | undefined;
@@ -138,7 +138,7 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
     this.written();
   }
 
-  onResponseStart(_: unknown, status: number, headers: UndiciHeaders, statusText?: string): void {
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders, statusText?: string): void {
     if (status < 200) return;
     const isEarly = status === 408 && this.connection.isWriting;
     this.begin({ status, statusText, headers: joinHeaders(headers), isEarly });
@@ -172,17 +172,15 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
 
 const ended = new Error('the attempt has ended');
 
-type UndiciHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
 /** Joins repeated headers; without any, undici's own object is used. */
-function joinHeaders(headers: UndiciHeaders): Readonly<Record<string, string | undefined>> {
+function joinHeaders(headers: IncomingHttpHeaders): Readonly<Record<string, string | undefined>> {
   if (!hasLists(headers)) return headers as Readonly<Record<string, string | undefined>>;
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
 }
 
-function hasLists(headers: UndiciHeaders): boolean {
+function hasLists(headers: IncomingHttpHeaders): boolean {
   for (const name in headers) if (Array.isArray(headers[name])) return true;
   return false;
 }

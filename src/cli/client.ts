@@ -8,7 +8,7 @@ import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import type { Context } from './command.ts';
 import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
-import { globalFlags, type Switches } from './flags.ts';
+import { globalFlags, type switches } from './flags.ts';
 import { guardWrites, type WriteGuard } from './guards.ts';
 import { isJsonWanted, type Messages, writeTrace } from './report.ts';
 import { checkReadable } from './run-settings.ts';
@@ -35,7 +35,7 @@ interface ServiceOptions {
   readonly sources: Sources;
   readonly context: Context;
   readonly messages: Pick<Messages, 'say' | 'notice'>;
-  readonly typed: Switches;
+  readonly typed: ReturnType<typeof switches>;
   readonly connectOptions: () => ConnectOptions;
   readonly guard: WriteGuard;
   /** Receives the transports that were opened, for the caller to close. */

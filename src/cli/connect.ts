@@ -104,7 +104,6 @@ export function tokenCommandRunner(host: Host, isJsonWanted: boolean): RunTokenC
   return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, commandHost);
 }
 
-/** A token and the transport that sends it. */
 interface Credential {
   readonly token: Token;
   readonly transport: Transport;

@@ -30,16 +30,13 @@ export async function readJsonFile(file: string, host: Host): Promise<JsonValue>
 /** Larger than any item or request, and small enough for memory. */
 const bytesMax = 64 * 1024 * 1024;
 
-function readBytes(file: string, host: Host): Buffer {
+export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
+  if (file === '-') return readStdin(host);
   try {
     return readAtMost(absolutePath(file, host), bytesMax);
   } catch (error) {
     throw unreadable(file, error);
   }
-}
-
-export async function readBinaryFile(file: string, host: Host): Promise<Buffer> {
-  return file === '-' ? readStdin(host) : readBytes(file, host);
 }
 
 /** The inputs that were read to their end. */

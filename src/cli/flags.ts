@@ -166,17 +166,6 @@ export function addGlobalFlags(command: Command, version: string): void {
   alias('no-color', 'color', 'never');
 }
 
-/** The flags without a value that were typed. */
-export interface Switches {
-  readonly allowHttp: boolean;
-  readonly isCsvSafe: boolean;
-  readonly isInsecure: boolean;
-  readonly isQuiet: boolean;
-  readonly mayPrompt: boolean;
-  /** 1 for -v, 2 for -vv; 0 with --quiet. */
-  readonly verbosity: number;
-}
-
 /** The values that were typed, by long flag; the one nearest the verb wins. */
 export function flagTexts(command: Command): FlagTexts {
   const texts: Record<string, string | undefined> = {};
@@ -187,7 +176,8 @@ export function flagTexts(command: Command): FlagTexts {
   return texts;
 }
 
-export function switches(command: Command): Switches {
+/** The flags without a value that were typed; `verbosity` is 1 for -v, 2 for -vv, 0 with --quiet. */
+export function switches(command: Command) {
   const isQuiet = nearest(command, 'quiet') === true;
   const verbosity = nearest(command, 'verbose');
   return {

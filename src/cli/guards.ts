@@ -12,7 +12,7 @@ import type { PromptContext } from './prompts.ts';
 /** Allows writes to a target, or throws. */
 export type WriteGuard = (target: string) => Promise<void>;
 
-/** Creates the guard of this run: asks before the first write, and the other writes wait for that answer. */
+/** Creates the guard of a command: it asks before the first write only. */
 export function createWriteGuard(sources: Sources, mayPrompt: () => boolean, context: PromptContext): WriteGuard {
   let confirmed: Promise<void> | undefined;
   return async (target) => {

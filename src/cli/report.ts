@@ -101,7 +101,6 @@ function colorLevel({ isTTY }: Output, color: Context['errors']['color'], { env 
   return isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? 1 : 0;
 }
 
-/** Messages on stderr. */
 export interface Messages {
   readonly isQuiet: boolean;
   readonly isJsonWanted: boolean;

@@ -52,7 +52,6 @@ function findOpenOption(word: string, command: Command): Option | undefined {
   return undefined;
 }
 
-/** Finds an option by its short or long flag. */
 export function findOption(flag: string, command: Command): Option | undefined {
   return command.options.find(({ long, short }) => flag === long || flag === short);
 }
@@ -147,7 +146,7 @@ function pathOf(command: Command): string {
   return commandPath(command).slice(1).join(' ');
 }
 
-/** Verbs of other programs, with ours; the likelier first. */
+/** Verbs of other programs, with the likeliest of listctl first. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'set'],
   new: ['create', 'set'],
