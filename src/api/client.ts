@@ -60,13 +60,11 @@ class ServiceClock {
 export interface Client {
   /** The base URL for messages, without user info or query. */
   readonly address: string;
-  /** Removes the token from a string. */
   readonly hide: (text: string) => string;
   /**
-   * Sends a request, with retries where they are safe, and returns the result of `read`.
-   *
-   * The outcome is that of the worst attempt, unless a later one proves it: a DELETE of unknown outcome was applied if
-   * the next attempt gets 404 (outcomes-4). A stop ends reads and waits at once, and a sent write soon (stops-2).
+   * Sends a request, with retries where they are safe, and returns the result of `read`. The outcome is that of the
+   * worst attempt, unless a later one proves it: a DELETE of unknown outcome was applied if the next attempt gets 404
+   * (outcomes-4). A stop ends reads and waits at once, and a sent write soon (stops-2).
    *
    * @throws {Failure} in-doubt, if a write may have been applied; else by the outcome
    */

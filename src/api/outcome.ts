@@ -85,9 +85,6 @@ export function isThrottled(response: ResponseHead | undefined): boolean {
 /**
  * The wait before the next attempt in milliseconds (retries-2, retries-3): Retry-After with a little added, else full
  * jitter (AWS Architecture Blog, "Exponential Backoff And Jitter").
- *
- * @param attempt the number of attempts made
- * @param random returns a number from 0 up to 1
  */
 export function delayMs(
   attempt: number,
@@ -116,12 +113,7 @@ export function toServiceSignal({ response }: Attempt): ServiceSignal {
 /** The rows of a bulk run that a failure affects (bulk-5). */
 export type FailureScope = 'row' | 'run' | 'run-until-first-success';
 
-/**
- * The scope of a failure. A response that belongs to another create means that no further one can be trusted.
- *
- * @param isUnusable the body of the 2xx is unusable
- * @param isForeign the response belongs to another request
- */
+/** A response that belongs to another create means that no further one can be trusted. */
 export function toFailureScope(
   method: Method,
   { response, error }: Attempt,
@@ -140,9 +132,7 @@ export function toFailureScope(
 
 /**
  * The wait that a response requests, in milliseconds (retries-3): the longest of its `Retry-After` (RFC 9110, section
- * 10.2.3) and `RateLimit-Reset`, which SharePoint sends.
- *
- * @param nowMs the local time, for a response without `Date`
+ * 10.2.3) and `RateLimit-Reset`, which SharePoint sends. Without `Date` it counts from `nowMs`.
  */
 export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number | undefined {
   const sentMs = parseHttpDate(headers['date'] ?? '') ?? nowMs;

@@ -4,11 +4,7 @@ import type { Host } from '../core/host.ts';
 import { isLoopback } from '../core/loopback.ts';
 import { hostOf, portOf } from './socket.ts';
 
-/**
- * Finds the proxy for a URL. Loopback addresses never have one (secrets-3).
- *
- * @throws {Failure} usage, for an invalid URL or a SOCKS proxy; never with the value, which may contain a password
- */
+/** @throws {Failure} usage, for an invalid URL or a SOCKS proxy; never with the value, which may contain a password */
 export function findProxy(base: URL, env: Host['env']): URL | undefined {
   const variable = isLoopback(base) ? undefined : proxyVariable(base, env);
   const text = variable && env[variable];

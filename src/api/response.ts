@@ -11,11 +11,7 @@ import {
   tooLarge,
 } from './transport.ts';
 
-/**
- * Parses the body as JSON.
- *
- * @throws {SyntaxError} with a reason for the message, as all functions here
- */
+/** @throws {SyntaxError} with a reason for the message, as all functions here */
 export function parseResponseJson(response: ServiceResponse): JsonValue {
   if (response.unreadable !== undefined) throw new SyntaxError(response.unreadable);
   const text = textOf(response);
@@ -41,11 +37,7 @@ export function isJson(response: ServiceResponse): boolean {
 /** The response is about another item than the requested one. */
 export class ForeignResponse extends SyntaxError {}
 
-/**
- * Parses the body as an item.
- *
- * @throws {ForeignResponse} if its id is not that of `ref`, the requested item
- */
+/** @throws {ForeignResponse} if its id is not that of `ref`, the requested item */
 export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
   const members = readMembers(response);
   const id = parseId(members['id']);
@@ -88,16 +80,11 @@ function itemFrom(members: JsonObject, id: string, response: ServiceResponse): I
   };
 }
 
-/** Creates an item without fields, for an empty response. */
 export function bareItem(id: string, etag?: string): Item {
   return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
 }
 
-/**
- * Parses an error response (responses-3). Its texts are not safe to print yet.
- *
- * @param hide removes the token, before the text is truncated
- */
+/** Parses an error response (responses-3). Its texts are without the token, but not safe to print yet. */
 export function parseServiceError(
   response: ServiceResponse,
   hide: (text: string) => string,
@@ -122,7 +109,6 @@ function membersOrNothing(response: ServiceResponse): JsonObject | undefined {
   try {
     return readMembers(response);
   } catch {
-    // The first line of the body is shown instead.
     return undefined;
   }
 }

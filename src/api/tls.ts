@@ -55,11 +55,7 @@ function defaultAuthorities(): readonly string[] {
   return getCACertificates?.('default') ?? rootCertificates;
 }
 
-/**
- * Reads the CA certificates of `--ca-file`, to be trusted in addition to Node's.
- *
- * @throws {Failure} usage, if the file is missing or has no certificates; local-file, if it cannot be read
- */
+/** Reads the CA certificates of `--ca-file`, to be trusted in addition to Node's. */
 export function readTrust(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>): TlsTrust {
   const authorities = [checkCertificates(readCertificates(absolutePath(file, { cwd })), file)];
   const { NODE_EXTRA_CA_CERTS: more } = env;

@@ -19,7 +19,6 @@ export interface ResponseHead {
   readonly status: number;
   /** By lower-case name; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The reason phrase: `Not Found`. */
   readonly statusText?: string | undefined;
   /** A 408 that arrived before the request was fully written. */
   readonly isEarly?: boolean;
@@ -34,7 +33,6 @@ export interface ServiceResponse extends ResponseHead {
 }
 
 export interface ResponseConnection {
-  /** Closes it, so that no further request uses it. */
   drop(): void;
 }
 
@@ -66,14 +64,12 @@ export interface AttemptLimits {
   readonly signal: AbortSignal;
   /** Use a new connection: the previous response was unusable. */
   readonly isFresh?: boolean;
-  /** Defaults to `defaultPhases`. */
   readonly phases?: PhaseLimits | undefined;
 }
 
+/** The time from the request to the end of the headers, and between two chunks of the body. */
 export interface PhaseLimits {
-  /** From the request to the end of the response headers. */
   readonly headersMs: number;
-  /** Between two chunks of the body. */
   readonly idleMs: number;
 }
 

@@ -13,18 +13,12 @@ import { guardWrites, type WriteGuard } from './guards.ts';
 import { isJsonWanted, type Messages, writeTrace } from './report.ts';
 import { checkReadable } from './run-settings.ts';
 
-/** The service, for a command. */
 export interface ServiceAccess {
   /** Opens a client: `one` starts faster, `many` is for bulk runs. */
   client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
   api(): Promise<ItemsApi>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
-  /**
-   * Asks once before a write through a protected profile.
-   *
-   * @param place `list "tasks" of site "home"`
-   * @throws {Failure} usage, if it is not confirmed
-   */
+  /** Asks once before writes to `list "tasks" of site "home"` through a protected profile. */
   confirmWrites(place: string): Promise<void>;
   /** For commands that open a transport themselves. */
   connectOptions(): ConnectOptions;

@@ -21,9 +21,7 @@ export interface Context {
 export interface CommandSpec {
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** An imperative phrase in lower case, without a period. */
   readonly summary: string;
-  /** The heading above it on the page of its group. */
   readonly heading?: string;
   readonly isHidden?: boolean;
   readonly setUp: SetUp;
@@ -54,7 +52,7 @@ export function commandPath(command: Command): readonly string[] {
   return command.parent === null ? [command.name()] : [...commandPath(command.parent), command.name()];
 }
 
-/** The help notes of a declared command; undefined for a group. */
+/** Undefined for a group. */
 export function helpNotes(command: Command): HelpNotes | undefined {
   return notes.get(command);
 }
@@ -90,7 +88,6 @@ function addCommand(group: Command, context: Context, spec: CommandSpec): void {
 
 /** What help shows in addition to the flags of a command. */
 export interface HelpNotes {
-  /** Command lines that can be run, without the prompt. */
   readonly examples: readonly string[];
   /** The global flags to list (default: output). */
   readonly globalFlags?: readonly GlobalFlagName[];

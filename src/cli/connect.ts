@@ -12,20 +12,14 @@ import { noticesInto, writeNotice } from './report.ts';
 export interface ConnectOptions {
   /** `one` starts faster, `many` is for bulk runs. */
   readonly kind?: 'one' | 'many';
-  /** `--ca-file` */
   readonly caFile?: string | undefined;
   /** `--profile`, for a hint. */
   readonly profile?: string | undefined;
-  /** `--insecure-tls` */
   readonly isInsecure?: boolean;
   readonly allowHttp?: boolean;
 }
 
-/**
- * Opens a transport to an address. The built-in service needs no token, so `findToken` is not called for it.
- *
- * @throws {Failure} credentials, without a token, or if TLS verification is off; usage, for an invalid proxy or CA file
- */
+/** @throws {Failure} credentials, without a token, or if TLS verification is off; usage, for an invalid proxy or CA file */
 export async function connect(
   address: Address,
   findToken: () => Promise<Token | undefined>,

@@ -29,11 +29,7 @@ export function collect(value: string, previous: readonly string[] = []): readon
   return [...previous, value];
 }
 
-/**
- * Reads the fields of `--fields`, overridden by `--field` and `--unset`.
- *
- * @throws {Failure} usage, if there are none, or a flag is invalid
- */
+/** Reads the fields of `--fields`, overridden by `--field` and `--unset`; throws if there are none. */
 export async function readFields(flags: FieldFlags, session: Session): Promise<Fields> {
   const merged = await readCommonFields(flags, session);
   if (Object.keys(merged).length > 0) return merged;
@@ -46,11 +42,7 @@ export async function readCommonFields(flags: FieldFlags, session: Session): Pro
   return objectFrom([...Object.entries(base), ...Object.entries(await readMembers(flags, session))]);
 }
 
-/**
- * Reads the values of `--field` and the keys of `--unset`.
- *
- * @throws {Failure} usage, for an invalid flag, a key that is set twice, or an unusable file
- */
+/** @throws {Failure} usage, for an invalid flag, a key that is set twice, or an unusable file */
 export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, session: Session): Promise<JsonObject> {
   const members = new Map<string, JsonValue>();
   const put = (key: string, value: JsonValue) => {

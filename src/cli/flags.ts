@@ -19,7 +19,6 @@ export interface GlobalFlag {
   readonly text: string;
   readonly default?: string;
   readonly choices?: readonly string[];
-  /** The environment variable of the setting. */
   readonly variable?: string;
   /** Variables of other programs with the same effect. */
   readonly otherVariables?: readonly string[];
@@ -117,7 +116,7 @@ export const globalFlags = { ...service, ...output, ...other };
 
 export type GlobalFlagName = keyof typeof globalFlags;
 
-/** By their headings in help. */
+/** The same, by heading. */
 export const flagGroups: Readonly<Record<string, Readonly<Record<string, GlobalFlag>>>> = {
   Service: service,
   Output: output,
@@ -198,7 +197,6 @@ function nearest(command: Command, name: string): unknown {
   return undefined;
 }
 
-/** For messages about an invalid rate. */
 export const rateExpected = 'requests a second or a minute, such as 10, 10/s or 600/m';
 
 /** Parses `10`, `10/s` or `600/m` as requests per second; undefined if it is not a rate above 0. */

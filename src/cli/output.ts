@@ -19,18 +19,12 @@ export interface CommandOutput {
   readonly hasQuery: boolean;
   /** The format of --output, else the default for a terminal or a pipe. */
   format(isSeveral: boolean): PrintFormat;
-  /**
-   * Reserves stdout for the output of a flag; no results are printed then.
-   *
-   * @param needsResults the command is useless without its results
-   * @throws {Failure} usage, if results were requested as well
-   */
+  /** Reserves stdout for a flag instead of results; throws if results were requested as well, or are needed. */
   claimStdout(flag: string, needsResults: boolean): void;
   screen(): Promise<Screen>;
   /**
    * Prints the results of `work`. Call it before anything is sent, since it rejects an invalid query or format.
    *
-   * @param isSeveral prints a list, even of one result
    * @param done the past tense of a write, `created`: a failure to print says that it was done
    * @param clear removes a progress display before anything is printed
    */

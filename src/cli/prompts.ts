@@ -20,9 +20,8 @@ export async function confirm(question: string, context: PromptContext): Promise
 }
 
 /**
- * Asks for a line of text, until it is valid.
+ * Asks for a line of text, until `problem` finds nothing wrong with it.
  *
- * @param options `initial` is the default; `problem` describes what is wrong with an answer
  * @throws {Failure} usage, at the end of the input
  */
 export async function askText(
@@ -41,12 +40,7 @@ export async function askText(
   return requireInput(await prompt((streams) => ask(config, streams), context.host)).trim();
 }
 
-/**
- * Asks for a secret, until it is valid. Nothing that is typed is shown, not even its length.
- *
- * @param problem describes what is wrong with an answer, without repeating it: `is empty`
- * @throws {Failure} usage, at the end of the input
- */
+/** Asks for a secret in the same way. Nothing that is typed is shown, not even its length. */
 export async function askSecret(
   question: string,
   problem: (answer: string) => string | undefined,

@@ -8,17 +8,12 @@ import { globalFlags } from './flags.ts';
 export interface RunSettings {
   /** For commands that show or change settings. */
   readonly sources: Sources;
-  /** Whether creates carry an Idempotency-Key. */
   readonly sendsKeys: boolean;
   /** Whether the service supports Idempotency-Key. */
   readonly idempotency: 'honored' | 'unknown' | 'none';
   /** Whether --allow-http was typed. */
   readonly allowHttp: boolean;
-  /**
-   * The list. That of a manifest overrides the environment and stored settings.
-   *
-   * @throws {Failure} usage, if the site or the list is missing, or a flag contradicts the manifest
-   */
+  /** The list. That of a manifest overrides the environment and stored settings, and must not contradict a flag. */
   list(manifest?: ManifestList): ListRef;
   /** The service URL, for messages and dry runs. */
   address(): string;

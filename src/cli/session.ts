@@ -27,7 +27,6 @@ export interface Session {
     readonly isUnattended: boolean;
   };
   readonly command: {
-    /** Without the program's name. */
     readonly words: readonly string[];
     readonly version: string;
     /** Sets the exit code for pending changes. */
@@ -39,10 +38,7 @@ export interface Session {
 
 type EndWork = (error: unknown, exit: number) => Promise<void>;
 
-/**
- * Runs a command with a session, and closes what it opened. With `mayCreateProfile` the profile of `--profile` need not
- * exist.
- */
+/** Runs a command with a session, and closes its connections. With `mayCreateProfile`, `--profile` may be new. */
 export async function withSession(
   context: Context,
   command: Command,

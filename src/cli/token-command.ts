@@ -20,8 +20,6 @@ type TokenCommandHost = Pick<Host, 'clock' | 'env' | 'killGroup' | 'platform' | 
  * Runs the command in the user's shell and returns its output, trimmed. Its stderr is printed without the token and
  * control characters. It has no stdin, and background processes are not waited for.
  *
- * @param name for messages: `LISTCTL_TOKEN_COMMAND`, `the token-command of profile prod`
- * @param limitMs shorter in tests
  * @throws {Failure} credentials, if it fails, takes too long or prints no token; never with its output
  */
 export async function runTokenCommand(
