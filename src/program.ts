@@ -1,6 +1,13 @@
 /** The command tree, in the order of `--help`: a command is added here. */
 import { Command, CommanderError } from 'commander';
-import { addCommands, type CommandSpec, type Context, type NewProgram, type SetUp, type Shown } from './cli/command.ts';
+import {
+  addCommands,
+  type CommandSpec,
+  type Context,
+  type HelpOutput,
+  type NewProgram,
+  type SetUp,
+} from './cli/command.ts';
 import { Failure } from './core/errors.ts';
 
 /**
@@ -9,8 +16,8 @@ import { Failure } from './core/errors.ts';
  * @throws {Failure} the failure of the command; usage, for an invalid command line
  */
 export async function runProgram(context: Context): Promise<void> {
-  const shown: Shown = { text: '', page: undefined };
-  const program = createProgram(context, shown);
+  const helpOutput: HelpOutput = { text: '', page: undefined };
+  const program = createProgram(context, helpOutput);
   try {
     await program.parseAsync(context.words, { from: 'user' });
   } catch (error) {
@@ -18,9 +25,10 @@ export async function runProgram(context: Context): Promise<void> {
     // commander throws for --help, --version and a group without a verb, too.
     if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
-  if (shown.page === undefined && shown.text === '') return;
+  if (helpOutput.page === undefined && helpOutput.text === '') return;
   const { formatPage, showPage } = await import('./commands/help/page.ts');
-  const text = shown.page === undefined ? shown.text : formatPage(shown.page, context.host.stdout.columns);
+  const text =
+    helpOutput.page === undefined ? helpOutput.text : formatPage(helpOutput.page, context.host.stdout.columns);
   await showPage(text, context.words, context.host);
 }
 
@@ -30,9 +38,9 @@ export async function reportError(error: unknown, exit: number, context: Context
   return error instanceof Failure ? reportFailure(error, context, exit) : reportBug(error, context);
 }
 
-function createProgram(context: Context, shown: Shown): Command {
+function createProgram(context: Context, helpOutput: HelpOutput): Command {
   const write = (text: string) => {
-    shown.text += text;
+    helpOutput.text += text;
   };
   const program = new Command('listctl')
     .description('Manage list items: create, get, update and delete.')
@@ -46,11 +54,11 @@ function createProgram(context: Context, shown: Shown): Command {
     .configureHelp({
       // The page is formatted later, by a module that is loaded for help only.
       formatHelp: (command) => {
-        shown.page = command;
+        helpOutput.page = command;
         return '';
       },
     });
-  addCommands(program, context, [...commands, ...commandsOnCommands(context, shown)]);
+  addCommands(program, context, [...commands, ...metaCommands(context, helpOutput)]);
   return program;
 }
 
@@ -60,40 +68,40 @@ const noColors = () => false;
 /** In the order of `--help`. */
 const commands: readonly CommandSpec[] = [
   {
-    ...late(
+    ...lazy(
       'items',
       'create, get, update, delete and edit items',
       async () => (await import('./commands/items/items.ts')).setUpItems,
     ),
     aliases: ['item'],
   },
-  late('apply', 'make a list match a manifest file', async () => (await import('./commands/apply.ts')).setUpApply),
-  late(
+  lazy('apply', 'make a list match a manifest file', async () => (await import('./commands/apply.ts')).setUpApply),
+  lazy(
     'state',
     'inspect and edit the state that apply keeps',
     async () => (await import('./commands/state.ts')).setUpState,
   ),
-  late(
+  lazy(
     'runs',
     'list, inspect, resolve and undo bulk runs',
     async () => (await import('./commands/runs/runs.ts')).setUpRuns,
   ),
-  late('init', 'set up listctl interactively', async () => (await import('./commands/init.ts')).setUpInit, 'Setup'),
-  late('auth', 'manage the access token', async () => (await import('./commands/auth.ts')).setUpAuth, 'Setup'),
-  late('profile', 'manage profiles', async () => (await import('./commands/profile.ts')).setUpProfile, 'Setup'),
-  late(
+  lazy('init', 'set up listctl interactively', async () => (await import('./commands/init.ts')).setUpInit, 'Setup'),
+  lazy('auth', 'manage the access token', async () => (await import('./commands/auth.ts')).setUpAuth, 'Setup'),
+  lazy('profile', 'manage profiles', async () => (await import('./commands/profile.ts')).setUpProfile, 'Setup'),
+  lazy(
     'doctor',
     'check the configuration and the connection',
     async () => (await import('./commands/doctor/doctor.ts')).setUpDoctor,
     'Setup',
   ),
-  late(
+  lazy(
     'api',
     'send any request to the service',
     async () => (await import('./commands/api.ts')).setUpApi,
     'Additional',
   ),
-  late(
+  lazy(
     'serve',
     'serve the built-in service on a local port',
     async () => (await import('./commands/serve.ts')).setUpServe,
@@ -101,29 +109,29 @@ const commands: readonly CommandSpec[] = [
   ),
 ];
 
-function late(name: string, summary: string, load: () => Promise<SetUp>, group = 'Item'): CommandSpec {
+function lazy(name: string, summary: string, load: () => Promise<SetUp>, group = 'Item'): CommandSpec {
   const setUp: SetUp = async (command, context) => (await load())(command, context);
   return { name, summary, heading: `${group} commands`, setUp };
 }
 
 /** Commands that describe commands: they create the whole program. */
-function commandsOnCommands(context: Context, shown: Shown): readonly CommandSpec[] {
-  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, shown);
+function metaCommands(context: Context, helpOutput: HelpOutput): readonly CommandSpec[] {
+  const newProgram: NewProgram = (words) => createProgram({ ...context, words }, helpOutput);
   return [
-    late(
+    lazy(
       'completion',
       'print a shell completion script',
       async () => (await import('./commands/completion.ts')).setUpCompletion,
       'Additional',
     ),
     {
-      ...late('__complete', '', async () => (await import('./commands/completion.ts')).setUpComplete(newProgram)),
+      ...lazy('__complete', '', async () => (await import('./commands/completion.ts')).setUpComplete(newProgram)),
       isHidden: true,
     },
-    late(
+    lazy(
       'help',
       'show help for a command or topic',
-      async () => (await import('./commands/help/help.ts')).setUpHelp(newProgram, shown),
+      async () => (await import('./commands/help/help.ts')).setUpHelp(newProgram, helpOutput),
       'Additional',
     ),
   ];

@@ -34,7 +34,7 @@ export type SetUp = (command: Command, context: Context) => void | Promise<void>
 export type NewProgram = (words: readonly string[]) => Command;
 
 /** The text to print, or the command whose help page to print. */
-export interface Shown {
+export interface HelpOutput {
   text: string;
   page: Command | undefined;
 }

@@ -4,10 +4,10 @@ import {
   type Context,
   commandPath,
   declare,
+  type HelpOutput,
   helpNotes,
   type NewProgram,
   type SetUp,
-  type Shown,
 } from '../../cli/command.ts';
 import { flagTexts } from '../../cli/flags.ts';
 import { parseWords } from '../../cli/usage-errors.ts';
@@ -65,12 +65,12 @@ export interface OptionNode {
 }
 
 /** `listctl help`: the page of a command or a topic; with `--json`, a description for programs. */
-export function setUpHelp(newProgram: NewProgram, shown: Shown): SetUp {
+export function setUpHelp(newProgram: NewProgram, helpOutput: HelpOutput): SetUp {
   return (help, context) => {
     help.argument('[topic...]', 'topic, or command such as items create').action(async (typed: readonly string[]) => {
       const topic = typed.length === 1 ? topics.find(({ name }) => name === typed[0]) : undefined;
-      if (isJsonWanted(help)) shown.text = await describeProgram(typed, newProgram, context);
-      else if (topic !== undefined) shown.text = topic.page();
+      if (isJsonWanted(help)) helpOutput.text = await describeProgram(typed, newProgram, context);
+      else if (topic !== undefined) helpOutput.text = topic.page();
       else await showPage(typed, newProgram);
     });
     addHelpNotes(help, {
