@@ -15,7 +15,6 @@ import { printJson } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
-import type { SummarizedRun } from '../output/runs.ts';
 import type { Check } from '../rows/check.ts';
 import { nameOf } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';
@@ -139,7 +138,7 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
   if (from === '-') takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
   refuseSameFile(filesOf(from, options), host);
-  const of = summarized(command, options, session);
+  const of = { action, service: runOrigin(session), ...session.settings.list(), shard: shardText(options) };
   const summary = command.isDryRun ? noSummary : await openSummary(options.summaryJson, of, session);
   const rejects = command.isDryRun ? undefined : await openRejectsOutput(options.rejects, action === 'get', session);
   try {
@@ -202,10 +201,6 @@ function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): 
     records: { '--journal': journal === undefined ? undefined : journalFiles(journal) },
     outputs: { '--rejects': rejects, '--summary-json': summaryJson },
   };
-}
-
-function summarized({ action }: ImportCommand, options: BulkOptions, session: Session): SummarizedRun {
-  return { action, service: runOrigin(session), ...session.settings.list(), shard: shardText(options) };
 }
 
 function shardText({ shard }: BulkOptions): string | null {
@@ -293,20 +288,17 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
   const counts = decision.kind === 'resume' ? decision.before.counts : undefined;
   checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.options.maxDelete);
   await warnOfExpiry(session);
-  if (decision.kind === 'new' && (run.options.restart || record?.before)) await warnOfSameKeys(run, session);
+  // The items of an earlier run with the same keys may be reported as created.
+  const isRepeat = decision.kind === 'new' && (run.options.restart || record?.before !== undefined);
+  if (isRepeat && run.keyOf !== undefined) await session.messages.say(sameKeysWarning);
   if (command.needsConfirmation) await confirmDelete(run, session);
   const { site, list } = session.settings.list();
   if (command.action !== 'get') await session.service.confirmWrites(`list "${list}" of site "${site}"`);
   await sendRows(await planOf(run, decision, record, session), session);
 }
 
-/** A new run has the same derived keys: items of an earlier run may be reported as created. */
-async function warnOfSameKeys({ keyOf }: FileRun, session: Session): Promise<void> {
-  if (keyOf === undefined) return;
-  await session.messages.say(
-    'warning: keys are derived from the rows; a service that still knows them returns its existing items',
-  );
-}
+const sameKeysWarning =
+  'warning: keys are derived from the rows; a service that still knows them returns its existing items';
 
 /** Finds another run that created these rows; undefined if there is none, or a previous run of this input decides. */
 async function overlapOf({ command, options, input }: FileRun, record: RunRecord | undefined, session: Session) {
