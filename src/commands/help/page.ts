@@ -1,6 +1,6 @@
 /** The page that `--help` shows, and the pager. */
 import type { Command, Option } from 'commander';
-import { commandPath, type HelpNotes, helpNotes } from '../../cli/command.ts';
+import { commandPath, helpNotes } from '../../cli/command.ts';
 import { globalFlags } from '../../cli/flags.ts';
 import { type Host, withoutToken } from '../../core/host.ts';
 import { exitCodeMeanings, formatTable, topics } from './topics.ts';
@@ -30,78 +30,58 @@ export function allExitCodes(command: Command): Readonly<Record<number, string>>
 
 /** Formats the page of a command that is declared. */
 export function formatPage(command: Command, columns = 100): string {
-  const isRoot = command.parent === null;
-  const sections: Section[] = [{ rows: [[titleOf(command)]] }, { rows: [[`Usage: ${usageLine(command)}`]] }];
+  const section = (heading: string, rows: readonly (readonly string[])[], width = columns) =>
+    rows.length === 0 ? '' : `${heading}:\n${formatTable(rows, width)}`;
+  const title = command.description() || command.summary();
   const commands = command.createHelp().visibleCommands(command);
-  for (const heading of new Set(commands.map((each) => each.helpGroup()))) {
-    const rows = commands.filter((each) => each.helpGroup() === heading);
-    sections.push({ heading, rows: rows.map((each) => [[each.name(), ...each.aliases()].join(', '), each.summary()]) });
-  }
-  sections.push({
-    heading: 'Arguments',
-    rows: command.registeredArguments.map((each) => [each.name(), each.description]),
-  });
-  sections.push(...(commands.length > 0 ? [] : flagSections(command)), ...noteSections(helpNotes(command)));
-  if (isRoot)
-    sections.push({ heading: 'Topics (listctl help <topic>)', rows: [[topics.map(({ name }) => name).join(', ')]] });
-  const more = commands.length > 0 ? 'Help for a command: listctl help <command> · ' : '';
-  sections.push({ rows: [[`${more}Global flags: listctl help flags`]] });
-  return formatSections(sections, columns);
+  const isGroup = commands.length > 0;
+  const isRoot = command.parent === null;
+  const { examples = [], exitCodes = {} } = helpNotes(command) ?? {};
+  const sections = [
+    `${title.charAt(0).toUpperCase()}${title.slice(1)}\n`,
+    `Usage: ${usageLine(command)}\n`,
+    ...groupBy(commands, (each) => each.helpGroup()).map(([heading, group]) =>
+      section(
+        heading,
+        group.map((each) => [[each.name(), ...each.aliases()].join(', '), each.summary()]),
+      ),
+    ),
+    section(
+      'Arguments',
+      command.registeredArguments.map((each) => [each.name(), each.description]),
+    ),
+    ...(isGroup ? [] : flagGroups(command)).map(([heading, flags]) =>
+      section(
+        heading.replace(/:$/, ''),
+        flags.map(({ short, flags: text, description }) => [short ? text : `    ${text}`, description]),
+      ),
+    ),
+    // Never wrapped: each line can be copied.
+    section(
+      'Examples',
+      examples.map((line) => [`$ ${line}`]),
+      Number.POSITIVE_INFINITY,
+    ),
+    section('Exit codes (all: listctl help exit-codes)', Object.entries(exitCodes)),
+    section('Topics (listctl help <topic>)', isRoot ? [[topics.map(({ name }) => name).join(', ')]] : []),
+    `${isGroup ? 'Help for a command: listctl help <command> · ' : ''}Global flags: listctl help flags\n`,
+  ];
+  return sections.filter((text) => text !== '').join('\n');
 }
 
-interface Section {
-  readonly heading?: string;
-  readonly rows: readonly (readonly string[])[];
-  readonly columns?: number;
-}
-
-function titleOf(command: Command): string {
-  const text = command.description() || command.summary();
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-}
-
-/** The flags of the command between the global ones that are typed with it; then those with a heading of their own. */
-function flagSections(command: Command): readonly Section[] {
-  const own = ownOptions(command);
+/** The command's own flags, with the global ones that are typed with it around those without a heading. */
+function flagGroups(command: Command): readonly (readonly [heading: string, options: readonly Option[]])[] {
   const names = new Set((helpNotes(command)?.globalFlags ?? []).map((name) => globalFlags[name].flag));
   const shown = (group: string) =>
     command.options.filter(({ long = '', helpGroupHeading }) => names.has(long) && helpGroupHeading === group);
-  const main = own.filter(({ helpGroupHeading }) => helpGroupHeading === undefined);
-  const first = [...shown('Service:'), ...main, ...shown('Output:'), ...shown('Other:')];
-  const headings = new Set(own.flatMap(({ helpGroupHeading }) => helpGroupHeading ?? []));
-  const section = (heading: string, options: readonly Option[]) => ({
-    heading,
-    rows: options.map(({ short, flags, description }) => [short ? flags : `    ${flags}`, description]),
-  });
-  return [
-    section('Flags', first),
-    ...Array.from(headings, (heading) =>
-      section(
-        heading.replace(/:$/, ''),
-        own.filter(({ helpGroupHeading }) => helpGroupHeading === heading),
-      ),
-    ),
-  ];
+  const own = groupBy(ownOptions(command), ({ helpGroupHeading = 'Flags' }) => helpGroupHeading);
+  const main = own.find(([heading]) => heading === 'Flags')?.[1] ?? [];
+  const others = own.filter(([heading]) => heading !== 'Flags');
+  return [['Flags', [...shown('Service:'), ...main, ...shown('Output:'), ...shown('Other:')]], ...others];
 }
 
-function noteSections(notes: HelpNotes | undefined): readonly Section[] {
-  const { examples = [], exitCodes = {} } = notes ?? {};
-  return [
-    // Never wrapped: each line can be copied.
-    { heading: 'Examples', rows: examples.map((line) => [`$ ${line}`]), columns: Number.POSITIVE_INFINITY },
-    { heading: 'Exit codes (all: listctl help exit-codes)', rows: Object.entries(exitCodes) },
-  ];
-}
-
-function formatSections(sections: readonly Section[], columns: number): string {
-  return sections
-    .filter(({ rows }) => rows.length > 0)
-    .map(({ heading, rows, columns: ownColumns = columns }) =>
-      heading === undefined
-        ? rows.map(([line = '']) => `${line}\n`).join('')
-        : `${heading}:\n${formatTable(rows, ownColumns)}`,
-    )
-    .join('\n');
+function groupBy<T>(values: readonly T[], key: (value: T) => string): (readonly [string, readonly T[]])[] {
+  return Array.from(new Set(values.map(key)), (name) => [name, values.filter((value) => key(value) === name)]);
 }
 
 /** Prints a page: through a pager if it is longer than the terminal. */
