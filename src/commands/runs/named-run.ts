@@ -117,16 +117,14 @@ export function checkTarget({ run, origin, site, list }: JournalHeader, session:
   return { site: checkId(site, 'site'), list: checkId(list, 'list') };
 }
 
-/** A run; header and counts are unknown if its journal is damaged. */
-export interface KnownRun {
+/** Summarizes a run, without header and counts if its journal is damaged; the input of an undo is the run that it undoes. */
+export function toRunSummary(known: {
   readonly run: string;
   readonly header?: JournalHeader | undefined;
   readonly counts?: RowCounts | undefined;
   readonly isRunning?: boolean;
-}
-
-/** Summarizes a run; the input of an undo is the run that it undoes. */
-export function toRunSummary({ run, header, counts, isRunning = false }: KnownRun): RunShown {
+}): RunShown {
+  const { run, header, counts, isRunning = false } = known;
   return {
     run,
     action: header?.action,

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { bootId, journalLock } from '../../bulk/record.ts';
-import { isComplete, type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
+import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
 import { type Session, withSession } from '../../cli/session.ts';
@@ -84,20 +84,13 @@ export const removeCommand: CommandSpec = {
 export const setUpRuns: SetUp = (runs, context) =>
   addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand]);
 
-/** A run to remove. */
-interface RemovedRun {
-  readonly path: string;
-  readonly shown: RunShown;
-  readonly isWhole: boolean;
-}
-
 /**
  * Removes the journals of runs: all of them, or none.
  *
  * @param mayAsk whether incomplete runs need confirmation
  * @throws {Failure} usage; locked
  */
-export async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
+async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
   const { host } = session;
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A path is removed only if it is a journal.
@@ -109,12 +102,12 @@ export async function removeRuns(words: readonly string[], mayAsk: boolean, sess
       for (const lock of new Set(paths.map((path) => journalLock(path, host)))) {
         locks.push(await takeLock(lock, { waitMs: 0 }, host));
       }
-      const runs: RemovedRun[] = [];
-      for (const path of paths) runs.push(await leavingRun(path, host));
-      if (mayAsk) await confirmRemoval(runs, session);
-      for (const { path, shown } of runs) {
+      const runs = new Map<string, RunShown>();
+      for (const path of paths) runs.set(path, await summarizeRun(path, host));
+      if (mayAsk) await confirmRemoval([...runs.values()], session);
+      for (const [path, run] of runs) {
         removeRun(path);
-        await print(shown);
+        await print(run);
       }
     } finally {
       for (const lock of locks) lock.release();
@@ -127,19 +120,19 @@ function isInDirectory(path: string, host: Host): boolean {
   return journalLock(path, host) !== `${path}.lock`;
 }
 
-async function leavingRun(path: string, host: Host): Promise<RemovedRun> {
+async function summarizeRun(path: string, host: Host): Promise<RunShown> {
   try {
     const { header, counts } = await readRun(path);
-    return { path, shown: toRunSummary({ run: header.run, header, counts }), isWhole: isComplete(counts) };
+    return toRunSummary({ run: header.run, header, counts });
   } catch (error) {
     if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
     const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : readRunHeader(path).run;
-    return { path, shown: toRunSummary({ run }), isWhole: false };
+    return toRunSummary({ run });
   }
 }
 
-async function confirmRemoval(runs: readonly RemovedRun[], session: Session): Promise<void> {
-  const rest = runs.filter(({ isWhole }) => !isWhole).map(({ shown }) => `${shown.run} (${shown.status})`);
+async function confirmRemoval(runs: readonly RunShown[], session: Session): Promise<void> {
+  const rest = runs.filter(({ status }) => status !== 'done').map(({ run, status }) => `${run} (${status})`);
   if (rest.length === 0) return;
   const names = listNames(rest, 10);
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;
