@@ -2,7 +2,7 @@
 import type { Session } from '../cli/session.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import { countOf, oneLine, shellWord } from '../core/text.ts';
+import { countOf, listNames, oneLine, shellWord } from '../core/text.ts';
 import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { failureOf } from './outputs.ts';
@@ -216,9 +216,8 @@ function doubtFailure(
 }
 
 function namesText(names: readonly string[], count: number): string {
-  const shown = names.slice(0, 3).map((name) => oneLine(JSON.stringify(name), nameMax));
-  const more = count - shown.length;
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const shown = names.map((name) => oneLine(JSON.stringify(name), nameMax));
+  return listNames(shown, 3, count);
 }
 
 /** How long requests in flight are awaited, in milliseconds (docs/decisions.md, stops-1). */

@@ -4,6 +4,7 @@ import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
+import { listNames } from '../core/text.ts';
 import { requestView } from '../output/item.ts';
 import { wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
@@ -120,8 +121,7 @@ class FirstIds {
   /** `items 17, 18 were` */
   get sentence(): string {
     if (this.#knownCount === 0) return 'the request was';
-    const more = this.#knownCount - this.known.length;
-    const shown = this.known.join(', ') + (more > 0 ? ` and ${more} more` : '');
+    const shown = listNames(this.known, 10, this.#knownCount);
     return this.#knownCount === 1 ? `item ${shown} was` : `items ${shown} were`;
   }
 }

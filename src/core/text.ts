@@ -154,9 +154,13 @@ function editDistance(one: string, other: string): number {
   return rows[one.length]?.[other.length] ?? Infinity;
 }
 
-/** The first names of a list: `a, b and 3 more`. */
-export function listNames(names: readonly string[], max: number): string {
-  const more = names.length - max;
+/**
+ * The first names of a list: `a, b and 3 more`.
+ *
+ * @param count the number of names, if `names` has only the first of them
+ */
+export function listNames(names: readonly string[], max: number, count = names.length): string {
+  const more = count - max;
   return `${names.slice(0, max).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
