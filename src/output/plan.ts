@@ -49,12 +49,12 @@ export interface FieldChange {
 
 type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
 
-interface PlanScreen {
-  /** At least 20 columns. */
-  readonly width: number;
-  readonly style: Style;
+/** The columns of the terminal, or 80; at least 20. */
+function widthOf({ columns }: Screen): number {
+  return Math.max(columns || 80, 20);
 }
 
+/** Blanks before the fields of an item. */
 const indent = 4;
 
 const arrow = '→';
@@ -67,7 +67,7 @@ const reasons = {
 } as const;
 
 /** The lines of a step: `~ key "Buy milk", id 17`, and for each field `    Status: Open → Done`. */
-export function stepLines(step: ShownStep, screen: PlanScreen): string[] {
+export function stepLines(step: ShownStep, screen: Screen): string[] {
   const { action, key, id, why, drift } = step;
   const driftReason = `changed outside apply: will be ${action === 'delete' ? 'deleted' : 'reset'}`;
   const reason = drift ? driftReason : why && reasons[why];
@@ -83,11 +83,9 @@ function toChanges({ action, fields, before = {} }: ShownStep): FieldChange[] {
 }
 
 /** The lines of changed fields. Values that do not fit on one line are on two, so that they can be compared. */
-export function changeLines(
-  action: Step['action'],
-  changes: readonly FieldChange[],
-  { width, style }: PlanScreen,
-): string[] {
+export function changeLines(action: Step['action'], changes: readonly FieldChange[], screen: Screen): string[] {
+  const { style } = screen;
+  const width = widthOf(screen);
   const nameMax = Math.max(6, Math.floor((width - indent - 2) / 3));
   const names = changes.map(({ field }) => truncateMiddle(nameText(field), nameMax));
   const widest = Math.max(0, ...names.map(widthAtMost));
@@ -112,8 +110,9 @@ function headLines(
     readonly paint?: Part['paint'];
     readonly isSentence?: boolean;
   },
-  { width, style }: PlanScreen,
+  screen: Screen,
 ): string[] {
+  const width = widthOf(screen);
   const { sign, key, id, idWord = 'id', reason, paint, isSentence = false } = head;
   // Each cut to a line of its own, with room for a comma.
   const called = `${sign} key ${truncateMiddle(jsonText(key), width - indent - `${sign} key ,`.length)}`;
@@ -121,16 +120,16 @@ function headLines(
   const parts: Part[] = [{ text: called, paint, mark: id === undefined && reason === undefined ? undefined : ',' }];
   if (id !== undefined) {
     const text = `${idWord} ${truncateMiddle(idText(id), width - indent - `${idWord} ,`.length)}`;
-    parts.push({ text, paint: style.dim, mark: idMark });
+    parts.push({ text, paint: screen.style.dim, mark: idMark });
   }
   return wrap([...parts, ...splitWords(reason ?? '', { paint })], width, indent);
 }
 
-function conflictLines({ key, id, found }: Conflict, screen: PlanScreen): string[] {
+function conflictLines({ key, id, found }: Conflict, screen: Screen): string[] {
   const other =
     found === undefined || found === null
       ? 'no key'
-      : `key ${truncateMiddle(jsonText(found), screen.width - indent - 4)}`;
+      : `key ${truncateMiddle(jsonText(found), widthOf(screen) - indent - 4)}`;
   const reason = `now belongs to another item: ${other}`;
   return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow, isSentence: true }, screen);
 }
@@ -169,11 +168,12 @@ export function* planLines(
   { steps, counts, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>,
   items: State['items'],
   { place, notes }: { readonly place: string; readonly notes: readonly string[] },
-  { columns, style }: Screen,
+  screen: Screen,
 ): Generator<string> {
-  const screen: PlanScreen = { width: Math.max(columns || 80, 20), style };
-  yield* wrap(splitWords(printable(place), { paint: style.bold }), screen.width, 2);
-  for (const note of notes) yield* wrap(splitWords(printable(note)), screen.width, 2);
+  const { style } = screen;
+  const width = widthOf(screen);
+  yield* wrap(splitWords(printable(place), { paint: style.bold }), width, 2);
+  for (const note of notes) yield* wrap(splitWords(printable(note)), width, 2);
   if (steps.length + conflicts.length + inDoubt.length + orphaned.length > 0) yield '';
   for (const step of steps) yield* stepLines(step, screen);
   for (const conflict of conflicts) yield* conflictLines(conflict, screen);
@@ -186,7 +186,7 @@ export function* planLines(
     );
   }
   yield '';
-  yield* wrap(summaryParts(counts, steps, style), screen.width, 2);
+  yield* wrap(summaryParts(counts, steps, style), width, 2);
 }
 
 /**

@@ -217,11 +217,10 @@ async function confirmChanges(
   changes: readonly FieldChange[],
   session: Session,
 ): Promise<void> {
-  const { columns, style } = await session.messages.errorScreen();
-  const screen = { width: Math.max(columns || 80, 20), style };
+  const screen = await session.messages.errorScreen();
   const lines = changeLines('update', changes, screen);
   const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
-  await session.host.stderr.write(`${style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
+  await session.host.stderr.write(`${screen.style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
   const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;
   if (await confirm(`Send ${what} to ${session.settings.address()}?`, session)) return;
   throw new Failure('usage', 'not confirmed: nothing was sent');

@@ -7,11 +7,11 @@ import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { step } from './plan-samples.ts';
 
-const wide = { width: 80, style: plainStyle };
+const wide = { columns: 80, style: plainStyle };
 const letter = 'Dear mum, the train was late again, so that I missed the boat, and then it rained. '.repeat(3);
 
 const changed = (before: JsonValue | undefined, after: JsonValue | undefined, width = 80) =>
-  changeLines('update', [{ field: 'f', before, after }], { width, style: plainStyle });
+  changeLines('update', [{ field: 'f', before, after }], { columns: width, style: plainStyle });
 
 test('what is created has its fields below, their values in one column', () => {
   const changes: FieldChange[] = [
@@ -72,7 +72,7 @@ test.each([
 test('what does not fit beside the key goes below it', () => {
   const id = '3f2504e0-4f89-11d3-9a0c-0305e82c3301';
 
-  expect(stepLines(step({ id, drift: true }), { ...wide, width: 40 })).toEqual([
+  expect(stepLines(step({ id, drift: true }), { ...wide, columns: 40 })).toEqual([
     '~ key "Buy milk",',
     '    id 3f2504e0-4f89-1 … c-0305e82c3301,',
     '    changed outside apply: will be reset',
@@ -117,11 +117,11 @@ test('a difference in a character that is wider than the screen is shown with es
 test('a long name is cut in the middle, and leaves two thirds for the values', () => {
   const changes = [{ field: 'A very long name of a field that somebody made up', before: 1, after: 2 }];
 
-  expect(stepLines(step({ changes }), { ...wide, width: 40 })[1]).toBe('    A ver…de up: 1 → 2');
+  expect(stepLines(step({ changes }), { ...wide, columns: 40 })[1]).toBe('    A ver…de up: 1 → 2');
 });
 
 test('in color the sign, the key and both values have one', async () => {
-  const inColor = { width: 80, style: await loadStyle(1) };
+  const inColor = { columns: 80, style: await loadStyle(1) };
   const changes = [{ field: 'f', before: 'a', after: 'b' }];
 
   expect(stepLines(step({ id: '17', drift: true, changes }), inColor)).toEqual([
@@ -156,7 +156,7 @@ test('no line is wider than the screen, and nothing steers it, whatever the plan
 
   fc.assert(
     fc.property(anyStep, fc.integer({ min: 20, max: 200 }), (shown, width) => {
-      for (const line of stepLines(step(shown), { width, style: plainStyle })) {
+      for (const line of stepLines(step(shown), { columns: width, style: plainStyle })) {
         expect(stringWidth(line)).toBeLessThanOrEqual(width);
         expect(line).not.toMatch(forbidden);
         expect(line).not.toMatch(/\p{Cs}/u);
