@@ -1,4 +1,4 @@
-/** The built-in service: paths, methods, statuses and idempotency keys. */
+/** The built-in service: paths, methods, statuses and idempotency keys (docs/decisions.md, service-1 and service-2). */
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, type ListRef, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';
@@ -18,7 +18,7 @@ import {
 } from './message.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** The largest body of a request or response. */
+/** The largest body of a request or response (docs/decisions.md, responses-1). */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
 const longestId = String(Number.MAX_SAFE_INTEGER);
@@ -131,7 +131,7 @@ interface Target {
 }
 
 /**
- * Parses the path of a request.
+ * Parses the path of a request (docs/decisions.md, paths-2).
  *
  * @param address path and query
  */

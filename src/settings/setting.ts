@@ -130,7 +130,7 @@ export type Address =
   | { readonly kind: 'local'; readonly directory: string | undefined };
 
 /**
- * Parses a base URL: everything before `/sites/`, with the version segment.
+ * Parses a base URL: everything before `/sites/`, with the version segment (docs/decisions.md, paths-1).
  *
  * @throws {InvalidValue} without the text, which may contain a password
  */
