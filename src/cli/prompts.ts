@@ -3,8 +3,7 @@ import type { Readable } from 'node:stream';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
-import type { Screen } from '../output/view.ts';
-import { plainStyle } from '../output/view.ts';
+import { plainStyle, type Screen } from '../output/view.ts';
 
 /** The part of a session that prompts need. */
 export interface PromptContext {
@@ -127,12 +126,8 @@ async function promptOnce<T>(
   const restore = tolerateClosing(input);
   input.on('keypress', onKey).on('pause', onPause).on('end', onEnd).on('error', onEnd);
   try {
-    const value = await ask({
-      input,
-      output: host.stderr.stream,
-      signal: AbortSignal.any([ended.signal, host.signal]),
-    });
-    return { value };
+    const signal = AbortSignal.any([ended.signal, host.signal]);
+    return { value: await ask({ input, output: host.stderr.stream, signal }) };
   } catch (error) {
     host.signal.throwIfAborted();
     if (isHungUp) throw new Stopped('SIGHUP');
