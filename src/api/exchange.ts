@@ -6,7 +6,6 @@ import {
   errorBytesMax,
   isSuccess,
   type Method,
-  type ResponseConnection,
   type ResponseHead,
   responseBytesMax,
   type ServiceResponse,
@@ -35,7 +34,8 @@ export abstract class Exchange {
   }
 
   protected abstract readonly wasSent: boolean;
-  protected abstract readonly connection: ResponseConnection;
+  /** Closes the connection, so that no further request uses it. */
+  abstract drop(): void;
   /** Returns the connection for reuse, or closes it if another request must not use it (limits-2). */
   protected abstract release(isReusable: boolean): void;
 
@@ -62,12 +62,12 @@ export abstract class Exchange {
     this.#deadline.received();
     const state = this.#body.add(chunk);
     if (state === 'too-large') this.fail(tooLarge);
-    else if (state === 'enough') this.#end({ response: this.#body.response(this.connection) }, false);
+    else if (state === 'enough') this.#end({ response: this.#body.response(this) }, false);
   }
 
   protected complete(): void {
     if (this.#body === undefined) return;
-    this.#end({ response: this.#body.response(this.connection) }, this.#body.head.status < 500);
+    this.#end({ response: this.#body.response(this) }, this.#body.head.status < 500);
   }
 
   protected fail(error: TransportError): void {
@@ -110,7 +110,7 @@ export class ResponseBody {
     return this.#isSuccess || this.#sizeBytes < errorBytesMax ? 'more' : 'enough';
   }
 
-  response(connection: ResponseConnection): ServiceResponse {
+  response(connection: Pick<Exchange, 'drop'>): ServiceResponse {
     const { status, headers, statusText, isEarly } = this.head;
     const response = { status, headers, statusText, body: this.#bytes(), connection };
     return isEarly ? { ...response, isEarly } : response;

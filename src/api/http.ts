@@ -14,7 +14,6 @@ import {
   type ApiRequest,
   type Attempt,
   type AttemptLimits,
-  type ResponseConnection,
   type Transport,
   type TransportError,
   toTransportError,
@@ -85,7 +84,7 @@ function destroyOnData(this: Socket): void {
   this.destroy();
 }
 
-class HttpExchange extends Exchange implements ResponseConnection {
+class HttpExchange extends Exchange {
   readonly #request: ClientRequest;
   #response: IncomingMessage | undefined;
   protected wasSent = false;
@@ -93,10 +92,6 @@ class HttpExchange extends Exchange implements ResponseConnection {
   constructor(request: ClientRequest, options: ExchangeOptions) {
     super(options);
     this.#request = request;
-  }
-
-  protected get connection(): ResponseConnection {
-    return this;
   }
 
   start(body: ApiRequest['body']): void {

@@ -29,11 +29,7 @@ export interface ServiceResponse extends ResponseHead {
   readonly body: Uint8Array;
   /** Why the body cannot be decoded; it is empty then. */
   readonly unreadable?: string | undefined;
-  readonly connection?: ResponseConnection;
-}
-
-export interface ResponseConnection {
-  drop(): void;
+  readonly connection?: { drop(): void };
 }
 
 /** The cause of a missing or incomplete response. */

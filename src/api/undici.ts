@@ -11,7 +11,6 @@ import {
   type Attempt,
   type AttemptLimits,
   notHttp,
-  type ResponseConnection,
   type Transport,
   toTransportError,
 } from './transport.ts';
@@ -32,7 +31,7 @@ export async function undiciTransport(options: ConnectionOptions): Promise<Trans
   return { address, hide, send, close: () => pool.close() };
 }
 
-class Connection implements ResponseConnection {
+class Connection {
   readonly client: Client;
   #socket: Socket | undefined;
 
@@ -114,14 +113,14 @@ const clientOptions: Client.Options = {
 };
 
 class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
-  protected readonly connection: Connection;
+  readonly #connection: Connection;
   readonly #pool: ConnectionPool;
   #controller: Dispatcher.DispatchController | undefined;
 
   constructor(pool: ConnectionPool, connection: Connection, options: ExchangeOptions) {
     super(options);
     this.#pool = pool;
-    this.connection = connection;
+    this.#connection = connection;
   }
 
   protected get wasSent(): boolean {
@@ -140,7 +139,7 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders, statusText?: string): void {
     if (status < 200) return;
-    const isEarly = status === 408 && this.connection.isWriting;
+    const isEarly = status === 408 && this.#connection.isWriting;
     this.begin({ status, statusText, headers: joinHeaders(headers), isEarly });
   }
 
@@ -164,8 +163,12 @@ class UndiciExchange extends Exchange implements Dispatcher.DispatchHandler {
     this.fail(isBrokenHead ? notHttp(error) : toTransportError(error, this.wasSent));
   }
 
+  drop(): void {
+    this.#connection.drop();
+  }
+
   protected release(isReusable: boolean): void {
-    this.#pool.release(this.connection, isReusable);
+    this.#pool.release(this.#connection, isReusable);
     this.#controller?.abort(ended);
   }
 }

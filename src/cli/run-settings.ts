@@ -14,7 +14,7 @@ export interface RunSettings {
   /** Whether --allow-http was typed. */
   readonly allowHttp: boolean;
   /** The list. That of a manifest overrides the environment and stored settings, and must not contradict a flag. */
-  list(manifest?: ManifestList): ListRef;
+  list(manifest?: { readonly site?: string | undefined; readonly list?: string | undefined }): ListRef;
   /** The service URL, for messages and dry runs. */
   address(): string;
 }
@@ -29,8 +29,8 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
       return findAddress().kind === 'local' ? 'honored' : (idempotency ?? 'unknown');
     },
     list: (manifest = {}) => ({
-      site: findName('site', manifest, sources),
-      list: findName('list', manifest, sources),
+      site: findName('site', manifest.site, sources),
+      list: findName('list', manifest.list, sources),
     }),
     address: () => addressText(findAddress()),
   };
@@ -51,13 +51,8 @@ export function addressFinder(sources: Sources, mayUseHttp: () => boolean): () =
   };
 }
 
-interface ManifestList {
-  readonly site?: string | undefined;
-  readonly list?: string | undefined;
-}
-
-function findName(name: 'site' | 'list', manifest: ManifestList, sources: Sources): string {
-  const [flag, inManifest] = [`--${name}` as const, manifest[name]];
+function findName(name: 'site' | 'list', inManifest: string | undefined, sources: Sources): string {
+  const flag = `--${name}`;
   const typed = sources.flags[flag];
   if (inManifest !== undefined && typed !== undefined && typed !== inManifest) {
     throw new Failure('usage', `${flag} "${typed}" conflicts with the manifest: its ${name} is "${inManifest}"`, {
