@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { GroupCommit, noJournal, type RunJournal } from '../../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../../src/bulk/journal-format.ts';
+import { Failure } from '../../../src/core/errors.ts';
 
 const done = (row: number): JournalRecord => ['D', row, `id-${row}`, null, 1];
 
@@ -117,4 +118,19 @@ test('of a run that keeps no journal everything is durable at once', async () =>
   await setImmediate();
 
   expect(durable).toEqual(['one']);
+});
+
+test('P08: a write that fails is told; what was added is never called durable', async () => {
+  const full = new Failure('local-file', 'no space left');
+  const write = () => {
+    throw full;
+  };
+  const { commits, durable, failures } = commitsOver({ write, sync: async () => {} });
+  commits.add(done(1), 'one');
+
+  commits.write(0, 0);
+  commits.sync(0, () => 0, 0, true);
+  await setImmediate();
+
+  expect([failures, durable]).toEqual([[full], []]);
 });
