@@ -132,6 +132,10 @@ test('a planned request as JSON has no headers, and a body only where there is o
   );
 });
 
+test('a planned request has no id', async () => {
+  expect(await show(requestView, 'id', create)).toBe('');
+});
+
 test('as curl a planned request is a command each', async () => {
   expect(await show(requestView, 'curl', create, remove)).toMatch(/^curl -X POST .*\ncurl -X DELETE .*\n$/);
 });

@@ -3,7 +3,7 @@ import { type RunDetailShown, type RunShown, runDetailView, runView } from '../.
 import type { PrintFormat } from '../../../src/output/view.ts';
 import { plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
-import { printed } from './printed.ts';
+import { pipe, printed } from './printed.ts';
 
 const run: RunShown = {
   ...{ run: '20261120-101530-k3f9', action: 'create', site: 'home', list: 'tasks', file: '/data/tasks.csv' },
@@ -26,6 +26,17 @@ const detail: RunDetailShown = {
 const show = (format: PrintFormat, ...runs: RunShown[]) => printed(runView, runs, { format });
 const showDetail = (format: PrintFormat, columns?: number) =>
   printed(runDetailView, [detail], { format, isSeveral: false, screen: { columns, style: plainStyle } });
+
+test('as CSV every run has the same columns, a damaged one first, too', async () => {
+  expect(await show('csv', damaged, run)).toBe(
+    [
+      'run,action,site,list,file,startedAt,status,rows,done,failed,inDoubt,left',
+      '20261119-090000-aaaa,,,,,,damaged,,,,,',
+      '20261120-101530-k3f9,create,home,tasks,/data/tasks.csv,2026-11-20T10:15:30.000Z,incomplete,1000,990,8,0,2',
+      '',
+    ].join('\n'),
+  );
+});
 
 test('runs are a table with the counts first', async () => {
   expect((await show('pretty', run, damaged)).split('\n')).toEqual([
@@ -88,6 +99,12 @@ test.each([40, 80, 200])('on %i columns the bars of a long run are whole', async
   expect(scale).toMatch(/^ up to \d+(\.\d+)?$/);
   expect(/^throttled {6}(x+)$/m.exec(text)?.[1]).toHaveLength(bars.length);
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+});
+
+test('several runs have a blank line between them', async () => {
+  expect(
+    (await printed(runDetailView, [detail, detail], { format: 'pretty', screen: pipe })).split('\n\n'),
+  ).toHaveLength(2);
 });
 
 test.each(hostileTexts)('O01, O02, O04: %s in a name of the user stays on its line', async (_name, text) => {
