@@ -252,6 +252,31 @@ describe('an option that is for other rows is refused', () => {
   });
 });
 
+describe('the format by name', () => {
+  test.each(['a.csv', 'a.CSV', 'a.b.csv'])('%s', async (name) => {
+    expect(told(await rowsFrom(name, 'A\n1\n'))).toEqual([{ A: '1' }]);
+  });
+
+  test.each(['a.tsv', 'a.tab'])('%s: tabs, and commas are text', async (name) => {
+    expect(told(await rowsFrom(name, 'A,x\tB\n1\t"2\t""3"\n'))).toEqual([{ 'A,x': '1', B: '2\t"3' }]);
+  });
+
+  test.each(['a.ndjson', 'a.jsonl', 'a.JSONL'])('%s', async (name) => {
+    expect(told(await rowsFrom(name, '{"A":1}\n'))).toEqual([{ A: 1 }]);
+  });
+
+  test.each(['a', 'a.xlsx', 'csv', 'a.csv.bak', 'a.constructor'])(
+    '%s: none, but --input-format names it',
+    async (name) => {
+      await expect(rowsFrom(name, 'A\n1\n')).rejects.toMatchObject({
+        kind: 'usage',
+        details: { hint: expect.stringContaining('--input-format') },
+      });
+      expect(told(await rowsFrom(name, 'A\n1\n', { format: 'csv' }))).toEqual([{ A: '1' }]);
+    },
+  );
+});
+
 test('each bad row is named with line, column and the name of that', async () => {
   const { check, file } = await rowsFrom('a.csv', `A:number,B\n${'x,1\n'.repeat(21)}1,2\n1\n`);
   const failures = check.bad.map((row) => badRowFailure(row, file));
