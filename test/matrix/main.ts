@@ -52,7 +52,7 @@ async function installNode(major: string, into: string): Promise<string> {
 /** The tests themselves run on this Node: only what they start is the other one. */
 async function testOn(node: string, reportFile: string): Promise<Report> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  await execa(execPath, [vitest, 'run', '--project', 'binary'], {
+  await execa(execPath, [vitest, 'run', '--mode', 'all', '--project', 'binary'], {
     cwd: root,
     env: { LISTCTL_TEST_NODE: node, LISTCTL_TEST_REPORT: reportFile },
     reject: false,
