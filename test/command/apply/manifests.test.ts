@@ -81,17 +81,10 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
       'key: Title\nitems:\n- Title: a\n- Title: a\n',
       'already used in line 3',
     ],
-    ['I15: an empty key', 'key: Title\nitems:\n- Title: ""\n', 'is empty'],
-    ['I15: no key', 'key: Title\nitems:\n- Name: a\n', 'the key field "Title" is missing'],
-    ['I15: a key that is not a string', 'key: Title\nitems:\n- Title: [a]\n', 'is not a string'],
     ['nobody says which field the key is', 'items:\n- Title: a\n', '--key <field>'],
     ['D: an address', 'baseUrl: https://evil.example\nkey: Title\nitems: []\n', 'unknown member "baseUrl"'],
-    ['D: a token', 'token: abc\nkey: Title\nitems: []\n', 'unknown member "token"'],
-    ['D: a profile', 'profile: prod\nkey: Title\nitems: []\n', 'unknown member "profile"'],
     ['I01: a list that leads elsewhere', 'list: ..\nkey: Title\nitems: []\n', 'line 1'],
-    ['no items', 'key: Title\n', 'items: []'],
     ['broken YAML, with line and column', 'key: Title\nitems: [\n', 'line'],
-    ['nothing', '', 'manifest.yaml'],
   ])('%s', async (_, content, said) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
