@@ -165,11 +165,14 @@ describe('at a terminal', () => {
     { typed: `${token}\r`, exit: 0, stored: ['config.json', 'credentials.json'], because: 'Enter' },
   ])('the token is never shown, and after $because the terminal echoes again (P04)', async (row) => {
     await using directory = await settingsDirectory();
-    const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a`;
+    const line = `'${testNode}' '${listctlFile}' auth login --base-url https://a.example; echo "exit=$?"; stty -a; read -r _`;
     await using terminal = openTerminal('sh', ['-c', line], { env: { ...directory.env, PATH: env['PATH'] ?? '' } });
 
     await terminal.shows('Token for');
     terminal.type(row.typed);
+    // The shell stays until all of it was read: Linux discards what a terminal holds when its session leader exits.
+    await terminal.shows(/[ ;-]icanon[ ;]/);
+    terminal.type('\r');
     await terminal.ended;
 
     const { written } = terminal;
