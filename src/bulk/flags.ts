@@ -44,6 +44,7 @@ export interface RunLimits {
   readonly ratePerSecond: number | undefined;
   readonly maxErrors: number;
   readonly rejects: string | undefined;
+  /** `-` is stdout. */
   readonly summaryJson: string | undefined;
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
@@ -55,6 +56,7 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly resume: boolean;
   readonly restart: boolean;
   readonly journal: string | undefined;
+  /** False for `--journal none`. */
   readonly hasJournal: boolean;
   /** Undefined for the default of the action. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;

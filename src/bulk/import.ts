@@ -101,7 +101,9 @@ async function* requestsOf(
 /** The command of a bulk run; the flags of `--from` are in `BulkOptions`. */
 export interface ImportCommand {
   readonly action: RowAction;
+  /** The past tense of the action: `created`. */
   readonly done: string;
+  /** As typed; `-` is stdin. */
   readonly from: string;
   /** Fields that override those of every row. */
   readonly common: Fields;

@@ -28,7 +28,9 @@ export type Task<R> =
 export interface Sender<R extends NumberedRow, T> {
   /** Whether it only reads, so that no row is ever in doubt. */
   readonly isRead: boolean;
+  /** The key for the first request of a row; null for none. */
   newKey(row: R): string | null;
+  /** 16 hex digits. */
   hashOf(row: R): string;
   /** Prepares the request of a row; sends nothing yet. */
   begin(row: R, key: string | null, sentMsAgo: number | undefined): RequestAttempts<T>;

@@ -117,6 +117,7 @@ function identify(path: string): string | undefined {
 
 /** The identity of a run, and the place of its journal. */
 export interface RunPlace {
+  /** 64 hex digits. */
   readonly identity: string;
   /** The absolute path of `--journal`; undefined for the state directory. */
   readonly journal: string | undefined;
