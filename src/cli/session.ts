@@ -36,14 +36,30 @@ export interface Session {
   };
 }
 
+interface SessionOptions {
+  /** `--profile` may be new. */
+  readonly mayCreateProfile?: boolean;
+}
+
 type EndWork = (error: unknown, exit: number) => Promise<void>;
 
-/** Runs a command with a session, and closes its connections. With `mayCreateProfile`, `--profile` may be new. */
+/** The action of a command: `work` receives a session, then the arguments and flags. */
+export function inSession<Typed extends unknown[]>(
+  context: Context,
+  work: (session: Session, ...typed: Typed) => Promise<void>,
+  options?: SessionOptions,
+): (this: Command, ...typed: Typed) => Promise<void> {
+  return function (...typed) {
+    return withSession(context, this, (session) => work(session, ...typed), options);
+  };
+}
+
+/** Runs `work` with a session, and closes its connections. */
 export async function withSession(
   context: Context,
   command: Command,
   work: (session: Session) => Promise<void>,
-  { mayCreateProfile = false }: { readonly mayCreateProfile?: boolean } = {},
+  { mayCreateProfile = false }: SessionOptions = {},
 ): Promise<void> {
   const opened: Transport[] = [];
   const endWork: EndWork[] = [];

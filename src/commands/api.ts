@@ -5,7 +5,7 @@ import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
 import { toIdempotencyKey } from '../cli/idempotency-key.ts';
 import { type Print, showDryRun } from '../cli/output.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import { type JsonValue, printJson } from '../core/json.ts';
@@ -34,8 +34,8 @@ export const setUpApi: SetUp = (command, context) => {
     .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
     .option('--include', 'also print the status and the headers of the response')
     .option('--dry-run', 'show what would be sent without sending it')
-    .action((method: string, path: string, flags: ApiFlags) =>
-      withSession(context, command, async (session) => {
+    .action(
+      inSession(context, async (session, method: string, path: string, flags: ApiFlags) => {
         const request = await readRequest(method, path, flags, session);
         if (flags.dryRun) return showDryRun([request], session);
         return sendRequest(request, flags.include === true, session);

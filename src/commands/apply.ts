@@ -3,7 +3,7 @@ import type { ApplyFlags } from '../apply/apply.ts';
 import { addFieldReadingOptions, addPaceOptions, addReadingOptions } from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
-import { withSession } from '../cli/session.ts';
+import { inSession } from '../cli/session.ts';
 
 /** `listctl apply MANIFEST`: makes a list match a manifest. */
 export const setUpApply: SetUp = (command, context) => {
@@ -20,8 +20,8 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--no-refresh', 'plan from the state file without reading the items');
   addManifestOptions(command);
   addPaceOptions(command.optionsGroup('Bulk flags:'));
-  command.action((manifest: string, flags: ApplyFlags) =>
-    withSession(context, command, async (session) =>
+  command.action(
+    inSession(context, async (session, manifest: string, flags: ApplyFlags) =>
       (await import('../apply/apply.ts')).applyManifest(manifest, flags, session),
     ),
   );

@@ -2,7 +2,7 @@ import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/
 import { noToken, tokenCommandRunner } from '../cli/connect.ts';
 import { readTextFile } from '../cli/file-args.ts';
 import { askSecret } from '../cli/prompts.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { printable } from '../core/text.ts';
@@ -73,8 +73,12 @@ const loginCommand: CommandSpec = {
   setUp: (command, context) => {
     command
       .option('--with-token', 'read the token from stdin instead of prompting')
-      .action(({ withToken = false }: { readonly withToken?: boolean }) =>
-        withSession(context, command, (session) => login(withToken, session), { mayCreateProfile: true }),
+      .action(
+        inSession(
+          context,
+          (session, { withToken = false }: { readonly withToken?: boolean }) => login(withToken, session),
+          { mayCreateProfile: true },
+        ),
       );
     addHelpNotes(command, {
       examples: [
@@ -160,7 +164,7 @@ const logoutCommand: CommandSpec = {
   name: 'logout',
   summary: 'remove the saved token of a profile',
   setUp: (command, context) => {
-    command.action(() => withSession(context, command, logout));
+    command.action(inSession(context, logout));
     addHelpNotes(command, {
       examples: ['listctl auth logout', 'listctl auth logout -p prod'],
       globalFlags: ['profile', 'output'],
@@ -212,7 +216,7 @@ const statusCommand: CommandSpec = {
   name: 'status',
   summary: 'show where the token comes from',
   setUp: (command, context) => {
-    command.action(() => withSession(context, command, showStatus));
+    command.action(inSession(context, showStatus));
     addHelpNotes(command, {
       examples: ['listctl auth status', 'listctl auth status -p prod -o json'],
       globalFlags: ['profile', 'output'],
@@ -255,8 +259,8 @@ const tokenCommand: CommandSpec = {
   name: 'token',
   summary: 'print the token',
   setUp: (command, context) => {
-    command.action(() =>
-      withSession(context, command, (session) =>
+    command.action(
+      inSession(context, (session) =>
         session.output.printing(tokenView, false, async (print) => {
           const found = await currentToken(session);
           if (found === undefined) throw noTokenNeeded();

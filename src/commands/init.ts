@@ -3,7 +3,7 @@ import { connect } from '../cli/connect.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { probe } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type ListRef } from '../core/item.ts';
 import { checkProfileName } from '../settings/read-settings.ts';
@@ -21,7 +21,7 @@ import { profileView } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {
-  command.action(() => withSession(context, command, (session) => init(session, context), { mayCreateProfile: true }));
+  command.action(inSession(context, (session) => init(session, context), { mayCreateProfile: true }));
   addHelpNotes(command, {
     examples: ['listctl init', 'listctl init -p prod'],
     globalFlags: ['profile', 'baseUrl', 'site', 'list', 'output'],

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { collect } from '../cli/field-flags.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { nearestName } from '../core/text.ts';
@@ -46,8 +46,8 @@ const listCommand: CommandSpec = {
   aliases: ['ls'],
   summary: 'list profiles',
   setUp: (command, context) => {
-    command.action(() =>
-      withSession(context, command, (session) => {
+    command.action(
+      inSession(context, (session) => {
         // Read before printing, so that an unreadable file does not print an empty list.
         const { current, byName } = session.settings.sources.user.profiles();
         return session.output.printing({ ...profileView, printsNone: true }, true, async (print) => {
@@ -159,8 +159,8 @@ const removeCommand: CommandSpec = {
   aliases: ['rm'],
   summary: 'remove a profile and its saved token',
   setUp: (command, context) => {
-    command.argument('<name>', 'name of the profile').action((name: string) =>
-      withSession(context, command, async (session) => {
+    command.argument('<name>', 'name of the profile').action(
+      inSession(context, async (session, name: string) => {
         let wasCurrent = false;
         await changeAndPrint(session, (draft) => {
           const removed = findProfile(draft, name);
@@ -200,8 +200,10 @@ const setCommand: CommandSpec = {
       .option('--default-output <format>', 'default output format')
       .option('--protected', 'require confirmation of writes')
       .option('--unset <setting>', 'remove a setting, e.g. site; repeatable', collect)
-      .action((name: string, flags: SetFlags) =>
-        withSession(context, command, async (session) => setProfile(name, flags, session), { mayCreateProfile: true }),
+      .action(
+        inSession(context, async (session, name: string, flags: SetFlags) => setProfile(name, flags, session), {
+          mayCreateProfile: true,
+        }),
       );
     addHelpNotes(command, {
       examples: [
@@ -246,8 +248,8 @@ const showCommand: CommandSpec = {
   setUp: (command, context) => {
     command
       .argument('[name]', 'name of the profile (default: the default profile)')
-      .action((name: string | undefined) =>
-        withSession(context, command, (session) =>
+      .action(
+        inSession(context, (session, name: string | undefined) =>
           session.output.printing(profileView, false, async (print) => print(profileFor(name, session))),
         ),
       );
@@ -272,8 +274,8 @@ const useCommand: CommandSpec = {
   name: 'use',
   summary: 'set the default profile',
   setUp: (command, context) => {
-    command.argument('<name>', 'name of the profile').action((name: string) =>
-      withSession(context, command, (session) =>
+    command.argument('<name>', 'name of the profile').action(
+      inSession(context, (session, name: string) =>
         changeAndPrint(session, (draft) => {
           const profile = findProfile(draft, name);
           draft.current = name;

@@ -5,7 +5,7 @@ import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
 import { readTextFile } from '../cli/file-args.ts';
 import { parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { reportBug, writeNotice } from '../cli/report.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
@@ -58,8 +58,10 @@ export const setUpServe: SetUp = (command, context) => {
     .option('--throttle <rate>', 'respond 429 to requests above this rate, e.g. 10/s or 600/m')
     .option('--fail-rate <share>', 'fail this share of requests (0 to 1): half before they take effect, half after')
     .option('--seed <number>', 'seed for reproducible failures')
-    .action((flags: ServeFlags) =>
-      withSession(context, command, async (session) => serve(await readOptions(flags, context.host), session, context)),
+    .action(
+      inSession(context, async (session, flags: ServeFlags) =>
+        serve(await readOptions(flags, context.host), session, context),
+      ),
     );
   addHelpNotes(command, {
     examples: [

@@ -12,7 +12,7 @@ import { checkTarget, forgetItem, importItem, newState, resolveItem, type State 
 import { writeState } from '../apply/state-file.ts';
 import { parsePaceFlags } from '../bulk/flags.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
-import { type Session, withSession } from '../cli/session.ts';
+import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
@@ -88,8 +88,10 @@ const importCommand: CommandSpec = {
     addLockOptions(command);
     command
       .argument('<key=id>', 'key in the manifest, and the id of the existing item')
-      .action((manifest: string, text: string, flags: ManifestFlags) =>
-        withSession(context, command, async (session) => importExisting(manifest, text, flags, session)),
+      .action(
+        inSession(context, async (session, manifest: string, text: string, flags: ManifestFlags) =>
+          importExisting(manifest, text, flags, session),
+        ),
       );
     addHelpNotes(command, {
       examples: ['listctl state import manifest.yaml "Buy milk=17"'],
@@ -128,8 +130,8 @@ const forgetCommand: CommandSpec = {
   setUp: (command, context) => {
     addManifestArgument(command);
     addLockOptions(command);
-    command.argument('<key>', 'key of a managed item').action((manifest: string, key: string, flags: ManifestFlags) =>
-      withSession(context, command, (session) =>
+    command.argument('<key>', 'key of a managed item').action(
+      inSession(context, (session, manifest: string, key: string, flags: ManifestFlags) =>
         editState(manifest, flags, session, async (state) => {
           const forgotten = forgetItem(state, key, session.host.clock.now());
           await session.messages.say(`stopped managing "${key}" (item ${state.items.get(key)?.id})`);
@@ -158,8 +160,10 @@ const resolveCommand: CommandSpec = {
     command
       .argument('<key=id>', 'key, and the id of the created item; KEY=none if none was created')
       .option('--force', 'do not compare the item with the manifest')
-      .action((manifest: string, text: string, flags: ResolveFlags) =>
-        withSession(context, command, async (session) => resolve(manifest, text, flags, session)),
+      .action(
+        inSession(context, async (session, manifest: string, text: string, flags: ResolveFlags) =>
+          resolve(manifest, text, flags, session),
+        ),
       );
     addHelpNotes(command, {
       examples: [
@@ -199,8 +203,8 @@ const exportCommand: CommandSpec = {
   summary: 'export the managed items as a manifest',
   setUp: (command, context) => {
     addManifestArgument(command);
-    command.action((manifest: string, flags: ManifestFlags) =>
-      withSession(context, command, (session) => exportManifest(manifest, flags, session)),
+    command.action(
+      inSession(context, (session, manifest: string, flags: ManifestFlags) => exportManifest(manifest, flags, session)),
     );
     addHelpNotes(command, {
       examples: ['listctl state export manifest.yaml > now.yaml', 'listctl state export manifest.yaml -o id'],

@@ -3,7 +3,7 @@ import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { toIdempotencyKey } from '../../cli/idempotency-key.ts';
 import { type Print, showDryRun } from '../../cli/output.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Fields, Item, ListRef } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
@@ -30,8 +30,8 @@ export const createCommand: CommandSpec = {
       .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
       .option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'create', context);
-    command.action((flags: CreateFlags) =>
-      withSession(context, command, async (session) => {
+    command.action(
+      inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
         const options = await readOptions(flags, session);
         if (flags.dryRun)

@@ -2,7 +2,7 @@ import type { ItemsApi } from '../../api/items.ts';
 import { deleteRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { ItemRef } from '../../core/item.ts';
 import { listNames } from '../../core/text.ts';
@@ -25,8 +25,8 @@ export const deleteCommand: CommandSpec = {
       .option('--ignore-missing', 'treat a missing item as deleted')
       .option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'delete', context);
-    command.action((ids: readonly string[], flags: DeleteFlags) =>
-      withSession(context, command, async (session) => {
+    command.action(
+      inSession(context, async (session, ids: readonly string[], flags: DeleteFlags) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return deleteMany(from, flags, session);

@@ -1,5 +1,5 @@
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
-import { withSession } from '../../cli/session.ts';
+import { inSession } from '../../cli/session.ts';
 import { itemRefs } from './select.ts';
 
 /** `listctl items edit` */
@@ -10,8 +10,8 @@ export const editCommand: CommandSpec = {
     command
       .argument('<id>', 'id of the item')
       .option('--dry-run', 'show what would be sent without sending it')
-      .action((id: string, { dryRun = false }: { readonly dryRun?: boolean }) =>
-        withSession(context, command, async (session) => {
+      .action(
+        inSession(context, async (session, id: string, { dryRun = false }: { readonly dryRun?: boolean }) => {
           const { editItem } = await import('./edit-item.ts');
           for (const ref of itemRefs([id], session)) await editItem(ref, dryRun, session);
         }),

@@ -1,7 +1,7 @@
 import { getRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
-import { withSession } from '../../cli/session.ts';
+import { inSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
@@ -13,8 +13,8 @@ export const getCommand: CommandSpec = {
     command.argument('[id...]', 'ids of the items');
     command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'get', context);
-    command.action((ids: readonly string[], flags: FromFlags) =>
-      withSession(context, command, async (session) => {
+    command.action(
+      inSession(context, async (session, ids: readonly string[], flags: FromFlags) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);

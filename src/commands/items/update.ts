@@ -2,7 +2,7 @@ import { updateRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { showDryRun } from '../../cli/output.ts';
-import { withSession } from '../../cli/session.ts';
+import { inSession } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
@@ -16,8 +16,8 @@ export const updateCommand: CommandSpec = {
     command.option('--unset <key>', 'clear a field by setting it to null; repeatable', collect);
     command.option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'update', context);
-    command.action((ids: readonly string[], flags: FieldFlags & FromFlags) =>
-      withSession(context, command, async (session) => {
+    command.action(
+      inSession(context, async (session, ids: readonly string[], flags: FieldFlags & FromFlags) => {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);

@@ -4,7 +4,7 @@ import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import { bootId } from '../../bulk/record.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { checkId } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
@@ -32,8 +32,8 @@ export const resolveCommand: CommandSpec = {
       .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
       .option('--not-applied', 'mark the row as not applied: --resume sends it again')
       .option('--force', 'do not compare the item with the row')
-      .action((word: string, flags: ResolveFlags) =>
-        withSession(context, command, async (session) => resolveRows(word, flags, session)),
+      .action(
+        inSession(context, async (session, word: string, flags: ResolveFlags) => resolveRows(word, flags, session)),
       );
     addHelpNotes(command, {
       examples: [

@@ -3,7 +3,7 @@ import { bootId, journalLock } from '../../bulk/record.ts';
 import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
@@ -21,7 +21,7 @@ export const listCommand: CommandSpec = {
   aliases: ['ls'],
   summary: 'list runs, newest first',
   setUp: (command, context) => {
-    command.action(() => withSession(context, command, showRuns));
+    command.action(inSession(context, showRuns));
     addHelpNotes(command, {
       examples: [
         'listctl runs list',
@@ -63,8 +63,8 @@ export const removeCommand: CommandSpec = {
     command
       .argument('<run...>', runWords)
       .option('-y, --yes', 'also remove unfinished runs, without asking')
-      .action((words: readonly string[], { yes = false }: { readonly yes?: boolean }) =>
-        withSession(context, command, async (session) => {
+      .action(
+        inSession(context, async (session, words: readonly string[], { yes = false }: { readonly yes?: boolean }) => {
           await removeRuns(words, !yes, session);
         }),
       );

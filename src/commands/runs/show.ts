@@ -2,7 +2,7 @@ import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { FailedRecord, JournalRecord, RunTotals } from '../../bulk/journal-format.ts';
 import { journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { countOf, printable } from '../../core/text.ts';
 import {
@@ -205,9 +205,7 @@ export const showCommand: CommandSpec = {
       .argument('<run>', runWords)
       .option('--in-doubt', 'only the rows in doubt')
       .option('--rows', 'all rows in input order: status, id and error')
-      .action((word: string, flags: ShowFlags) =>
-        withSession(context, command, (session) => showRun(word, flags, session)),
-      );
+      .action(inSession(context, (session, word: string, flags: ShowFlags) => showRun(word, flags, session)));
     addHelpNotes(command, {
       examples: [
         'listctl runs show last',

@@ -22,7 +22,7 @@ import { nextSteps, sendRows } from '../../bulk/send.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
 import { confirm } from '../../cli/prompts.ts';
-import { type Session, withSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
@@ -53,8 +53,8 @@ export const undoCommand: CommandSpec = {
     addMaxDeleteOption(command);
     command.optionsGroup('Bulk flags:');
     addPaceOptions(command);
-    command.action((word: string, flags: UndoFlags) =>
-      withSession(context, command, async (session) => undoRun(word, flags, session)),
+    command.action(
+      inSession(context, async (session, word: string, flags: UndoFlags) => undoRun(word, flags, session)),
     );
     addHelpNotes(command, {
       examples: [
