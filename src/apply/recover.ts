@@ -1,5 +1,5 @@
 /** Takes the results of a run from its journal into the state: at its end, or after it was interrupted. */
-import { journalRecords, type Replay, type ReplayOptions, readJournal } from '../bulk/journal-read.ts';
+import { doneRow, journalRecords, type Replay, type ReplayOptions, readJournal } from '../bulk/journal-read.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId } from '../core/item.ts';
 import type { Plan } from './plan.ts';
@@ -53,8 +53,8 @@ export async function readRunJournal(path: string, options: ReplayOptions): Prom
   if (replay === undefined) return undefined;
   const results = new Map<number, Pick<KnownItem, 'id' | 'etag'>>();
   for await (const { record } of journalRecords(path, options.io)) {
-    if (record[0] === 'D') results.set(record[1], { id: record[2], etag: record[3] ?? undefined });
-    else if (record[0] === 'R' && record[2] === 'applied') results.set(record[1], { id: record[3], etag: undefined });
+    const done = doneRow(record);
+    if (done !== undefined) results.set(done.row, { id: done.id ?? '', etag: done.etag });
   }
   return { path, replay, results };
 }

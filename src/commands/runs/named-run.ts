@@ -2,7 +2,7 @@
 import { basename, resolve } from 'node:path';
 import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
-import { journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
+import { type DoneRow, doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, journalLock, runOrigin } from '../../bulk/record.ts';
 import { findRun, isRunName, resolveRun, runStatus } from '../../bulk/runs.ts';
 import type { Session } from '../../cli/session.ts';
@@ -141,30 +141,23 @@ export function toRunSummary(known: {
   };
 }
 
-/** A row that is done. */
-export interface DoneRow {
-  readonly row: number;
+/** The item of a row that is done. */
+export interface DoneItem extends DoneRow {
   readonly id: string;
-  /** The entity tag of the item at that time. */
-  readonly etag: string | undefined;
   /** Why the id is not valid: as returned by the service, or changed in the journal. */
   readonly problem: Failure | undefined;
 }
 
 /**
- * Reads the done rows in the order of completion, including rows resolved as applied with an id.
+ * Reads the items of the done rows in the order of completion, including rows resolved as applied with an id.
  *
  * @throws {Failure} local-file
  */
-export async function* doneRows(path: string): AsyncGenerator<DoneRow> {
+export async function* doneItems(path: string): AsyncGenerator<DoneItem> {
   for await (const { record } of journalRecords(path)) {
-    if (record[0] === 'D') yield doneRow(record[1], record[2], record[3] ?? undefined);
-    else if (record[0] === 'R' && record[2] === 'applied' && record[3] !== '') yield doneRow(record[1], record[3]);
+    const done = doneRow(record);
+    if (done?.id !== undefined) yield { ...done, id: done.id, problem: problemOf(done.id) };
   }
-}
-
-function doneRow(row: number, id: string, etag?: string): DoneRow {
-  return { row, id, etag, problem: problemOf(id) };
 }
 
 function problemOf(id: string): Failure | undefined {

@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { FailedRecord, JournalRecord, RunTotals } from '../../bulk/journal-format.ts';
-import { journalRecords, type Replay } from '../../bulk/journal-read.ts';
+import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
@@ -13,7 +13,7 @@ import {
   runDetailView,
 } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
-import { type DoneRow, doneRows, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
+import { type DoneItem, doneItems, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
 
 /** A row in doubt; its id is its number, as for `--row`. */
 const doubtView: View<{
@@ -273,8 +273,8 @@ async function showIds(path: string, { header }: Replay, session: Session): Prom
   if (header.isShrunk) throw new Failure('usage', `run ${header.run} ${compacted}`);
   let invalidCount = 0;
   await session.output.printing(idView, true, async (print) => {
-    const rows: DoneRow[] = [];
-    for await (const row of doneRows(path)) rows.push(row);
+    const rows: DoneItem[] = [];
+    for await (const row of doneItems(path)) rows.push(row);
     rows.sort((one, other) => one.row - other.row);
     for (const { row, id, problem } of rows) {
       if (problem === undefined) {
@@ -304,8 +304,8 @@ async function* rowResults(path: string, replay: Replay): AsyncGenerator<RowResu
   const ids = new Map<number, string>();
   const failures = new Map<number, FailedRecord>();
   for await (const { record } of journalRecords(path)) {
-    if (record[0] === 'D') ids.set(record[1], record[2]);
-    else if (record[0] === 'R' && record[2] === 'applied' && record[3] !== '') ids.set(record[1], record[3]);
+    const done = doneRow(record);
+    if (done?.id !== undefined) ids.set(done.row, done.id);
     else if (record[0] === 'F') failures.set(record[1], record);
   }
   const [index = 1, count = 1] = header.shard?.split('/').map(Number) ?? [];

@@ -30,7 +30,7 @@ import type { ListRef } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
 import { countOf, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
-import { checkTarget, doneRows, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
+import { checkTarget, doneItems, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
 import { compacted } from './show.ts';
 import { type CreatedRow, createUndoSender, needsRead } from './undo-sender.ts';
 
@@ -165,7 +165,7 @@ async function createdItems(path: string, isForced: boolean): Promise<CreatedIte
   const digest = createHash('sha256');
   let count = 0;
   let needsReads = false;
-  for await (const row of doneRows(path)) {
+  for await (const row of doneItems(path)) {
     count += 1;
     digest.update(`${JSON.stringify([row.row, row.id])}\n`);
     needsReads ||= needsRead(row, isForced);
@@ -245,7 +245,7 @@ async function* tasksOf(
   before: Replay | undefined,
 ): AsyncGenerator<readonly Task<CreatedRow>[]> {
   let block: Task<CreatedRow>[] = [];
-  for await (const { row: number, id, etag, problem } of doneRows(path)) {
+  for await (const { row: number, id, etag, problem } of doneItems(path)) {
     const state = before?.stateOf(number) ?? 'pending';
     if (state === 'done' || state === 'skipped') continue;
     const row: CreatedRow = { number, id, etag, hash: of.hashOf(number) };
