@@ -13,6 +13,7 @@ import {
   addressSetting,
   addressText,
   findSetting,
+  findValue,
   originOf,
   refuseOpenHttp,
 } from '../settings/setting.ts';
@@ -204,7 +205,7 @@ async function currentToken({
   host,
   messages: { say, isJsonWanted },
 }: Session): Promise<{ readonly token: Token; readonly address: Address | undefined } | undefined> {
-  const address = findSetting(addressSetting, sources)?.value;
+  const address = findValue(addressSetting, sources);
   if (address?.kind === 'local') return undefined;
   const token = await findToken(address, sources, tokenCommandRunner(host, isJsonWanted));
   if (token === undefined) throw noToken(sources.flags['--profile']);

@@ -10,7 +10,7 @@ import { checkProfileName } from '../settings/read-settings.ts';
 import {
   type Address,
   addressText,
-  findSetting,
+  findValue,
   InvalidValue,
   parseAddress,
   refuseOpenHttp,
@@ -104,7 +104,7 @@ async function tryToken(
   { settings: { sources }, host, service: { connectOptions } }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
-  const timeoutMs = findSetting(globalFlags.timeout, sources)?.value ?? 30_000;
+  const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
   const transport = await connect(address, async () => given, context, connectOptions());
   try {

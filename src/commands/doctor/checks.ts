@@ -13,7 +13,14 @@ import type { Row, Screen, View } from '../../output/view.ts';
 import { splitWords, wrap } from '../../output/wrap.ts';
 import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
-import { type Address, addressText, type Definition, findSetting, refuseOpenHttp } from '../../settings/setting.ts';
+import {
+  type Address,
+  addressText,
+  type Definition,
+  findSetting,
+  findValue,
+  refuseOpenHttp,
+} from '../../settings/setting.ts';
 import { findProjectFile, type Sources } from '../../settings/sources.ts';
 
 /** The result of a check. */
@@ -200,7 +207,7 @@ export async function checkAddress(
       return { status: 'failed', value: 'no service address', hint, kind: 'usage' };
     }
     const { value, source } = found;
-    refuseOpenHttp(value, allowHttp || findSetting(globalFlags.allowHttp, sources)?.value === true);
+    refuseOpenHttp(value, allowHttp || findValue(globalFlags.allowHttp, sources) === true);
     address = value;
     return { status: 'ok', value: addressText(value), source };
   });

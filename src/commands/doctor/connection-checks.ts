@@ -14,7 +14,7 @@ import { probe } from '../../cli/probe.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
 import { listNames } from '../../core/text.ts';
-import { type Address, type Definition, findSetting } from '../../settings/setting.ts';
+import { type Address, type Definition, findSetting, findValue } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import type { Token } from '../../settings/token.ts';
 import { type CheckResult, type Finding, failed, runCheck, skipped } from './checks.ts';
@@ -152,7 +152,7 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
   const transport = await connect(address, async () => token, context, {
     isInsecure,
-    caFile: findSetting(globalFlags.caFile, sources)?.value,
+    caFile: findValue(globalFlags.caFile, sources),
     allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
   });
   // The probe reads an item that does not exist, so that any list will do.
@@ -173,7 +173,7 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
 /** A setting; undefined for an invalid one, which has its own finding. */
 function findValid<T>(definition: Definition<T>, sources: Sources): T | undefined {
   try {
-    return findSetting(definition, sources)?.value;
+    return findValue(definition, sources);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;
