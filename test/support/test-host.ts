@@ -33,6 +33,8 @@ export interface TestHost extends Host {
   readonly printed: { stdout: string; stderr: string };
   /** The waits that were asked for, in milliseconds. */
   readonly sleptMs: number[];
+  /** How long it has been in use, by its own clock: real time and the waits. */
+  elapsedMs(): number;
   /** Types into the terminal. */
   type(text: string): void;
   /** Waits until the question is on the terminal, wherever the prompt breaks its lines, and types the answer. */
@@ -58,6 +60,8 @@ export function testHost({
   const printed = { stdout: '', stderr: '' };
   const sleptMs: number[] = [];
   let allSleptMs = 0;
+  const monotonicMs = () => performance.now() + allSleptMs;
+  const madeAtMs = monotonicMs();
   const keyboard = new PassThrough();
   const isTTY = terminal !== undefined;
   return {
@@ -74,10 +78,11 @@ export function testHost({
     escalateStop: () => {},
     printed,
     sleptMs,
+    elapsedMs: () => monotonicMs() - madeAtMs,
     random,
     clock: {
       now,
-      monotonicMs: () => performance.now() + allSleptMs,
+      monotonicMs,
       sleep: async (ms, stop) => {
         stop.throwIfAborted();
         sleptMs.push(ms);
