@@ -3,7 +3,7 @@ import type { CommandNode, OptionNode, ProgramNode } from '../../src/commands/he
 import { allCommands } from '../support/command-nodes.ts';
 
 /** What stands above this line is made, what stands below it is written by hand. */
-const border = '<!-- made by `npm run reference` up to here -->\n';
+const border = '<!-- written by `npm run reference` up to here -->\n';
 
 /** The page anew, with the part of the old one that was written by hand. */
 export function referencePage(program: ProgramNode, old: string): string {
@@ -13,9 +13,9 @@ export function referencePage(program: ProgramNode, old: string): string {
   const intro = [
     '# Reference',
     '',
-    'Every command, as `listctl help --json` tells it; `man listctl` has the same. `npm run reference` makes this page.',
+    'Every command, from `listctl help --json`, as in `man listctl`. `npm run reference` writes this page.',
     '',
-    '## What every command understands',
+    '## Global flags',
     '',
     ...optionTable(program.options),
     '',
