@@ -1,29 +1,11 @@
 /** The operations on items: their requests, and how to read the responses. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
-import type { Client, Operation } from './client.ts';
+import type { Operation } from './client.ts';
 import type { Purpose } from './failures.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
 import type { ServiceResponse } from './transport.ts';
 import { createCheck, type GivenIds, updateCheck } from './verify-write.ts';
-
-/** The items of a service. Each call sends one request, with retries, and throws a `Failure` for any other outcome. */
-export interface ItemsApi {
-  create(list: ListRef, fields: Fields, idempotencyKey: string | undefined): Promise<Item>;
-  get(ref: ItemRef): Promise<Item>;
-  /** Returns the item; without fields if the response was empty. Requires the entity tag `ifMatch`, if given. */
-  update(ref: ItemRef, fields: Fields, ifMatch?: string): Promise<Item>;
-  delete(ref: ItemRef, ifMatch?: string): Promise<void>;
-}
-
-export function itemsApi(client: Client): ItemsApi {
-  return {
-    create: (list, fields, idempotencyKey) => client.send(createOperation(list, fields, idempotencyKey)),
-    get: (ref) => client.send(getOperation(ref)),
-    update: (ref, fields, ifMatch) => client.send(updateOperation(ref, fields, ifMatch)),
-    delete: (ref, ifMatch) => client.send(deleteOperation(ref, ifMatch)),
-  };
-}
 
 /** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
 export function createOperation(
@@ -48,7 +30,7 @@ export function getOperation(ref: ItemRef): Operation<Item> {
   };
 }
 
-/** Its result has no fields if the response was empty. */
+/** Requires the entity tag `ifMatch`, if given. Its result has no fields if the response was empty. */
 export function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
   return {
     request: updateRequest(ref, fields, ifMatch),

@@ -1,6 +1,5 @@
 /** Opens the clients of a command when they are needed. */
 import { type AttemptReport, type Client, type ClientOptions, createClient } from '../api/client.ts';
-import { type ItemsApi, itemsApi } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { Transport } from '../api/transport.ts';
 import { type Address, addressText, findValue } from '../settings/setting.ts';
@@ -16,7 +15,6 @@ import { checkReadable } from './run-settings.ts';
 export interface ServiceAccess {
   /** Opens a client: `one` starts faster, `many` is for bulk runs. */
   client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
-  api(): Promise<ItemsApi>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /** Asks once before writes to `list "tasks" of site "home"` through a protected profile. */
   confirmWrites(place: string): Promise<void>;
@@ -51,7 +49,6 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
   };
   return {
     client,
-    api: async () => itemsApi(await client()),
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard(`${place} at ${addressText(address())}`),
     connectOptions,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { getOperation } from '../api/items.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -75,8 +76,8 @@ function parseKeyAndId(text: string): { readonly key: string; readonly id: strin
 }
 
 async function readItem({ site, list }: ListRef, id: string, session: Session): Promise<Item> {
-  const api = await session.service.api();
-  const item = await api.get({ site, list, id: checkId(id, 'item') });
+  const client = await session.service.client();
+  const item = await client.send(getOperation({ site, list, id: checkId(id, 'item') }));
   return { ...item, etag: strongTag(item.etag) };
 }
 

@@ -1,3 +1,4 @@
+import { createOperation } from '../../api/items.ts';
 import { createRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
@@ -72,8 +73,8 @@ async function readOptions(flags: CreateFlags, session: Session): Promise<Create
 
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
   const create = async (print: Print<Item>) => {
-    const api = await session.service.api();
-    await print(await api.create(list, fields, idempotencyKey));
+    const client = await session.service.client();
+    await print(await client.send(createOperation(list, fields, idempotencyKey)));
   };
   return session.output.printing(itemView, false, create, 'created');
 }

@@ -1,4 +1,5 @@
-import type { ItemsApi } from '../../api/items.ts';
+import type { Client } from '../../api/client.ts';
+import { deleteOperation } from '../../api/items.ts';
 import { deleteRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
@@ -37,7 +38,7 @@ export const deleteCommand: CommandSpec = {
             session,
           );
         if (!flags.yes) await confirmDelete(refs, session);
-        const act = (ref: ItemRef, api: ItemsApi) => deleteItem(ref, flags.ignoreMissing === true, api);
+        const act = (ref: ItemRef, client: Client) => deleteItem(ref, flags.ignoreMissing === true, client);
         return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
       }),
     );
@@ -59,9 +60,9 @@ function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise
   return runFrom({ action: 'delete', done: 'deleted', from, ignoreMissing, needsConfirmation: !yes }, flags, session);
 }
 
-async function deleteItem(ref: ItemRef, ignoreMissing: boolean, api: ItemsApi): Promise<{ id: string }> {
+async function deleteItem(ref: ItemRef, ignoreMissing: boolean, client: Client): Promise<{ id: string }> {
   try {
-    await api.delete(ref);
+    await client.send(deleteOperation(ref));
   } catch (error) {
     const isMissing = error instanceof Failure && error.kind === 'not-found' && error.details.isPage !== true;
     if (!isMissing || !ignoreMissing) throw error;

@@ -1,5 +1,6 @@
 /** `items edit`: opens an item as YAML in an editor, and sends what changed. */
-import type { ItemsApi } from '../../api/items.ts';
+import type { Client } from '../../api/client.ts';
+import { getOperation, updateOperation } from '../../api/items.ts';
 import { updateRequest } from '../../api/requests.ts';
 import { showDryRun } from '../../cli/output.ts';
 import { confirm } from '../../cli/prompts.ts';
@@ -21,7 +22,7 @@ const limits = { fields: 20, value: 100, reason: 500 } as const;
 interface Editing {
   readonly ref: ItemRef;
   readonly draft: Draft;
-  readonly api: ItemsApi;
+  readonly client: Client;
   readonly session: Session;
 }
 
@@ -37,13 +38,13 @@ interface Opening {
   readonly failure?: Failure | undefined;
 }
 
-type Send<T> = (base: Item, changes: readonly FieldChange[], api: ItemsApi) => Promise<T>;
+type Send<T> = (base: Item, changes: readonly FieldChange[], client: Client) => Promise<T>;
 
 /**
  * Opens an item in the user's editor and, once confirmed, sends only what changed. After any failure the text is kept
  * and its file named.
  *
- * @throws {Failure} usage, without a terminal, if not confirmed, or if the editor fails; as `ItemsApi`
+ * @throws {Failure} usage, without a terminal, if not confirmed, or if the editor fails; as `Client.send`
  */
 export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session): Promise<void> {
   if (!session.prompts.mayPrompt()) {
@@ -62,9 +63,9 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     itemView,
     false,
     async (print) => {
-      const item = await editUntilSent(ref, session, async (base, changes, api) => {
+      const item = await editUntilSent(ref, session, async (base, changes, client) => {
         await confirmChanges(ref, changes, session);
-        return api.update(ref, toFields(changes), strongTag(base.etag));
+        return client.send(updateOperation(ref, toFields(changes), strongTag(base.etag)));
       });
       if (item !== undefined) await print(item);
     },
@@ -74,10 +75,10 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
 
 /** Opens the editor until the changes are sent; undefined without changes. */
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
-  const api = await session.service.api();
-  const base = await api.get(ref);
+  const client = await session.service.client();
+  const base = await client.send(getOperation(ref));
   const draft = new Draft(ref.id);
-  const editing: Editing = { ref, draft, api, session };
+  const editing: Editing = { ref, draft, client, session };
   let written: string | undefined;
   let opening: Opening = { base, body: yamlDocument(base.fields), notes: [] };
   try {
@@ -109,7 +110,7 @@ async function openOnce<T>(
   editing: Editing,
   send: Send<T>,
 ): Promise<{ readonly value: T | undefined } | Opening> {
-  const { ref, draft, api, session } = editing;
+  const { ref, draft, client, session } = editing;
   const { base } = opening;
   await openInEditor(draft.file, session.host);
   let edited: string | undefined;
@@ -129,7 +130,7 @@ async function openOnce<T>(
     return { value: undefined };
   }
   try {
-    return { value: await send(base, changes, api) };
+    return { value: await send(base, changes, client) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
     await confirmReopening(error, editing);
@@ -167,9 +168,9 @@ async function reopenAfterConflict(
   failure: Failure,
   base: Item,
   changes: readonly FieldChange[],
-  { ref, api }: Editing,
+  { ref, client }: Editing,
 ): Promise<Opening> {
-  const now = await api.get(ref);
+  const now = await client.send(getOperation(ref));
   const fields = new Map(Object.entries(now.fields));
   for (const { field, after = null } of changes) {
     if (after === null) fields.delete(field);

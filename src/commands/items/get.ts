@@ -1,3 +1,4 @@
+import { getOperation } from '../../api/items.ts';
 import { getRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
@@ -20,7 +21,10 @@ export const getCommand: CommandSpec = {
         if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
         const refs = itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
-        return forEachItem({ refs, done: 'read', view: itemView, act: (ref, api) => api.get(ref) }, session);
+        return forEachItem(
+          { refs, done: 'read', view: itemView, act: (ref, client) => client.send(getOperation(ref)) },
+          session,
+        );
       }),
     );
     addHelpNotes(command, {

@@ -1,6 +1,6 @@
 /** Selects the items of a command: ids that are typed, or rows of `--from FILE`, which load the bulk modules. */
 import type { Command } from 'commander';
-import type { ItemsApi } from '../../api/items.ts';
+import type { Client } from '../../api/client.ts';
 import type { BulkFlags } from '../../bulk/flags.ts';
 import type { ImportCommand } from '../../bulk/import.ts';
 import type { Context } from '../../cli/command.ts';
@@ -69,7 +69,7 @@ interface EachItem<T> {
   /** The past tense of the action: `read`, `deleted`. */
   readonly done: string;
   readonly view: View<T>;
-  readonly act: (ref: ItemRef, api: ItemsApi) => Promise<T>;
+  readonly act: (ref: ItemRef, client: Client) => Promise<T>;
 }
 
 /**
@@ -83,9 +83,9 @@ export async function forEachItem<T>(each: EachItem<T>, session: Session): Promi
   const [only] = refs;
   const failures: Failure[] = [];
   const work = async (print: Print<T>) => {
-    const api = await session.service.api();
-    if (refs.length === 1 && only) return print(await act(only, api));
-    for (const result of startAll(refs, (ref) => act(ref, api), session.host.signal)) {
+    const client = await session.service.client();
+    if (refs.length === 1 && only) return print(await act(only, client));
+    for (const result of startAll(refs, (ref) => act(ref, client), session.host.signal)) {
       const ended = await result;
       if (ended.status === 'fulfilled') await print(ended.value);
       // An unconfirmed write is a usage error, and concerns all items.

@@ -1,3 +1,4 @@
+import { updateOperation } from '../../api/items.ts';
 import { updateRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
@@ -29,7 +30,7 @@ export const updateCommand: CommandSpec = {
             session,
           );
         return forEachItem(
-          { refs, done: 'updated', view: itemView, act: (ref, api) => api.update(ref, fields) },
+          { refs, done: 'updated', view: itemView, act: (ref, client) => client.send(updateOperation(ref, fields)) },
           session,
         );
       }),

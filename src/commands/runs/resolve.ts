@@ -1,3 +1,4 @@
+import { getOperation } from '../../api/items.ts';
 import { reopenJournal } from '../../bulk/journal.ts';
 import type { JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
@@ -143,7 +144,8 @@ async function checkApplied(
     });
   }
   const target = checkTarget(header, session);
-  const item = await (await session.service.api()).get({ ...target, id });
+  const client = await session.service.client();
+  const item = await client.send(getOperation({ ...target, id }));
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
     hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',
