@@ -1,5 +1,5 @@
 /** The views of runs, of their rows, and of their summaries. */
-import type { RunTotals } from '../bulk/journal-format.ts';
+import type { JournalHeader, RowCounts, RunTotals } from '../bulk/journal-format.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countOf, countText, oneLine, rateText, timeText } from '../core/text.ts';
@@ -45,21 +45,12 @@ function barOf(value: number, largest: number): string {
   return levels.charAt(Math.max(0, level));
 }
 
-/** A run in a list. If its journal cannot be read, most is undefined. */
+/** A run in a list, without header and counts if its journal is damaged. */
 export interface RunShown {
   readonly run: string;
-  readonly action: string | undefined;
-  readonly site: string | undefined;
-  readonly list: string | undefined;
-  readonly file: string | undefined;
-  readonly startedAt: string | undefined;
   readonly status: string;
-  readonly rows: number | undefined;
-  readonly done: number | undefined;
-  /** Refused and invalid rows. */
-  readonly failed: number | undefined;
-  readonly inDoubt: number | undefined;
-  readonly left: number | undefined;
+  readonly header: JournalHeader | undefined;
+  readonly counts: RowCounts | undefined;
 }
 
 /** A run with its figures. */
@@ -77,10 +68,14 @@ export interface RunDetailShown extends RunShown {
   readonly throttled: readonly boolean[];
 }
 
-/** The members in their order. */
-function runMembers(run: RunShown): Readonly<Record<string, JsonValue | undefined>> {
-  const { action, site, list, file, startedAt, status, rows, done, failed, inDoubt, left } = run;
-  return { run: run.run, action, site, list, file, startedAt, status, rows, done, failed, inDoubt, left };
+/** The members in their order. The input of an undo is the run that it undoes. */
+function runMembers({ run, status, header, counts }: RunShown) {
+  return {
+    ...{ run, action: header?.action, site: header?.site, list: header?.list, file: header?.file ?? header?.of },
+    ...{ startedAt: header?.startedAt, status, rows: header?.rows, done: counts?.done },
+    failed: counts && counts.failed + counts.invalid,
+    ...{ inDoubt: counts?.inDoubt, left: counts?.left },
+  };
 }
 
 function detailMembers(run: RunDetailShown): Readonly<Record<string, JsonValue | undefined>> {
@@ -92,10 +87,10 @@ function detailMembers(run: RunDetailShown): Readonly<Record<string, JsonValue |
 const tableMembers = [
   ...['run', 'action', 'status', 'rows', 'done', 'failed', 'inDoubt', 'left'],
   ...['file', 'list', 'site', 'startedAt'],
-] as const satisfies readonly (keyof RunShown)[];
+] as const satisfies readonly (keyof ReturnType<typeof runMembers>)[];
 
 /** Columns that may be truncated: a truncated count would be another number. */
-const cuttable: ReadonlySet<keyof RunShown> = new Set(['file', 'list', 'site', 'startedAt']);
+const cuttable: ReadonlySet<string> = new Set(['file', 'list', 'site', 'startedAt']);
 
 /** The view of `runs list`. */
 export const runView: View<RunShown> = {
@@ -124,10 +119,10 @@ async function drawRuns(runs: readonly RunShown[], screen: Screen): Promise<stri
   const { cellOf, drawTable } = await import('./table.ts');
   const columns = tableMembers.map((name) => ({
     name,
-    cell: (run: RunShown) => cellOf(run[name], screen),
+    cell: (members: ReturnType<typeof runMembers>) => cellOf(members[name], screen),
     isWhole: !cuttable.has(name),
   }));
-  return drawTable(runs, columns, screen);
+  return drawTable(runs.map(runMembers), columns, screen);
 }
 
 function detailRow(run: RunDetailShown, screen: Screen): Row {

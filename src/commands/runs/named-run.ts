@@ -117,7 +117,7 @@ export function checkTarget({ run, origin, site, list }: JournalHeader, session:
   return { site: checkId(site, 'site'), list: checkId(list, 'list') };
 }
 
-/** Summarizes a run, without header and counts if its journal is damaged; the input of an undo is the run that it undoes. */
+/** Summarizes a run, without header and counts if its journal is damaged. */
 export function toRunSummary(known: {
   readonly run: string;
   readonly header?: JournalHeader | undefined;
@@ -125,20 +125,7 @@ export function toRunSummary(known: {
   readonly isRunning?: boolean;
 }): RunShown {
   const { run, header, counts, isRunning = false } = known;
-  return {
-    run,
-    action: header?.action,
-    site: header?.site,
-    list: header?.list,
-    file: header?.file ?? header?.of,
-    startedAt: header?.startedAt,
-    status: isRunning ? 'running' : runStatus(counts),
-    rows: header?.rows,
-    done: counts?.done,
-    failed: counts && counts.failed + counts.invalid,
-    inDoubt: counts?.inDoubt,
-    left: counts?.left,
-  };
+  return { run, status: isRunning ? 'running' : runStatus(counts), header, counts };
 }
 
 /** The item of a row that is done. */

@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
+import type { JournalHeader } from '../../../src/bulk/journal-format.ts';
 import { type RunDetailShown, type RunShown, runDetailView, runView } from '../../../src/output/runs.ts';
 import type { PrintFormat } from '../../../src/output/view.ts';
 import { plainStyle } from '../../../src/output/view.ts';
+import { sampleHeader } from '../bulk/journal-samples.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
 import { pipe, printed } from './printed.ts';
 
-const run: RunShown = {
-  ...{ run: '20261120-101530-k3f9', action: 'create', site: 'home', list: 'tasks', file: '/data/tasks.csv' },
-  ...{ startedAt: '2026-11-20T10:15:30.000Z', status: 'incomplete' },
-  ...{ rows: 1000, done: 990, failed: 8, inDoubt: 0, left: 2 },
+const header: JournalHeader = {
+  ...{ listctl: 'journal', version: 1 },
+  ...sampleHeader(1000, { site: 'home', file: '/data/tasks.csv' }),
 };
-const damaged: RunShown = {
-  ...{ run: '20261119-090000-aaaa', action: undefined, site: undefined, list: undefined, file: undefined },
-  ...{ startedAt: undefined, status: 'damaged' },
-  ...{ rows: undefined, done: undefined, failed: undefined, inDoubt: undefined, left: undefined },
-};
+const counts = { done: 990, failed: 5, invalid: 3, inDoubt: 0, skipped: 0, left: 2 };
+const run: RunShown = { run: header.run, status: 'incomplete', header, counts };
+const damaged: RunShown = { run: '20261119-090000-aaaa', status: 'damaged', header: undefined, counts: undefined };
 const detail: RunDetailShown = {
   ...run,
   ...{ sessions: 2, seconds: 12.3, sent: 1003, retries: 3, throttledMs: 2000 },
@@ -48,7 +47,11 @@ test('runs are a table with the counts first', async () => {
 });
 
 test.each([40, 80, 200])('the table fits %i columns, and cuts no count', async (columns) => {
-  const large = { ...run, rows: 1_000_000, done: 999_990, file: `/data/${'long/'.repeat(50)}tasks.csv` };
+  const large = {
+    ...run,
+    header: { ...header, rows: 1_000_000, file: `/data/${'long/'.repeat(50)}tasks.csv` },
+    counts: { ...counts, done: 999_990 },
+  };
   const text = await printed(runView, [large, run], { format: 'pretty', screen: { columns, style: plainStyle } });
 
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
@@ -108,9 +111,9 @@ test('several runs have a blank line between them', async () => {
 });
 
 test.each(hostileTexts)('O01, O02, O04: %s in a name of the user stays on its line', async (_name, text) => {
-  const names = { site: text, list: text, file: text };
-  const table = await show('pretty', { ...run, ...names }, run);
-  const list = await printed(runDetailView, [{ ...detail, ...names }], { format: 'pretty' });
+  const named = { header: { ...header, site: text, list: text, file: text } };
+  const table = await show('pretty', { ...run, ...named }, run);
+  const list = await printed(runDetailView, [{ ...detail, ...named }], { format: 'pretty' });
 
   expect(table.split('\n')).toHaveLength(4);
   expect(list.split('\n')).toHaveLength(21);
