@@ -93,12 +93,11 @@ const orderings: Readonly<Record<string, (difference: number) => boolean>> = {
 interface Evaluator {
   visit(node: Node, value: QueryValue): QueryValue;
 }
-interface FunctionTypes {
+const evaluator = Object.getPrototypeOf(TreeInterpreter) as Evaluator;
+const functionTypes = Object.getPrototypeOf(TreeInterpreter.runtime) as {
   getTypeName(value: unknown): number | undefined;
   validateArity(name: string, values: readonly unknown[], signature: unknown): void;
-}
-const evaluator = Object.getPrototypeOf(TreeInterpreter) as Evaluator;
-const functionTypes = Object.getPrototypeOf(TreeInterpreter.runtime) as FunctionTypes;
+};
 const functions = TreeInterpreter.runtime._functionTable;
 const references = new WeakSet<object>();
 

@@ -107,13 +107,6 @@ function piecesOf({ text, paint, mark }: Part, widthMax: number): Part[] {
   return pieces;
 }
 
-/** The columns of the parts of a truncated text, and what joins them. */
-interface Shares {
-  readonly joint: string;
-  readonly head: number;
-  readonly tail: number;
-}
-
 /** Truncates a printable text in the middle: `abcdef … uvwxyz`. */
 export function truncateMiddle(text: string, widthMax: number): string {
   return isAtMost(text, widthMax) ? text : cutToEnds(text, splitWidth(widthMax));
@@ -168,13 +161,14 @@ function cutToWindow(one: string, start: number, widthMax: number): (text: strin
   };
 }
 
-function splitWidth(widthMax: number): Shares {
+/** The columns of the parts of a truncated text, and what joins them. */
+function splitWidth(widthMax: number) {
   const joint = widthMax < 24 ? '…' : ' … ';
   const room = Math.max(0, widthMax - joint.length);
   return { joint, head: Math.ceil(room / 2), tail: Math.floor(room / 2) };
 }
 
-function cutToEnds(text: string, { joint, head, tail }: Shares): string {
+function cutToEnds(text: string, { joint, head, tail }: ReturnType<typeof splitWidth>): string {
   return `${text.slice(0, endWithin(text, 0, head))}${joint}${text.slice(startWithin(text, text.length, tail))}`;
 }
 

@@ -1,5 +1,4 @@
 /** Injects delays, throttling and failures into the service, to test scripts. */
-import type { ListItemService } from './handle.ts';
 import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } from './message.ts';
 
 /** The faults to inject. */
@@ -24,7 +23,7 @@ const faultsAfter = [500, 504, 'reset'] as const;
  * @param clock `now` in milliseconds since 1970; `wait` resolves after a delay, or at once when the server ends
  */
 export function injectFaults(
-  service: ListItemService,
+  service: (request: ServiceRequest) => Promise<ServiceResponse>,
   faults: InjectedFaults,
   clock: { readonly now: () => number; readonly wait: (ms: number) => Promise<void> },
 ): FaultyService {

@@ -159,13 +159,6 @@ function idFrom(segment: string, name: string): string {
   }
 }
 
-/**
- * Responds to a request; what was accepted is on disk.
- *
- * @throws {Failure} local-file, if the store cannot be read
- */
-export type ListItemService = (request: ServiceRequest) => Promise<ServiceResponse>;
-
 interface Call {
   readonly request: ServiceRequest;
   readonly target: Target;
@@ -184,11 +177,15 @@ const itemMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
 ]);
 
 /**
- * Makes the service over a store; the server in front of it checks the token.
+ * Makes the service over a store; the server in front of it checks the token. When it responds, what it accepted is on
+ * disk; it throws a local-file failure if the store cannot be read.
  *
  * @param now milliseconds since 1970, for the age of idempotency keys
  */
-export function listItemService(store: Store, now: () => number): ListItemService {
+export function listItemService(
+  store: Store,
+  now: () => number,
+): (request: ServiceRequest) => Promise<ServiceResponse> {
   return async (request) => {
     try {
       const target = parseTarget(request.path);
