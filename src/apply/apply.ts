@@ -31,7 +31,6 @@ import { checkPlanIsCurrent, inPieces, looksLikePlan, type PlanFile, printPlan, 
 import { refreshItems } from './refresh.ts';
 import { checkTarget, newState, type State } from './state.ts';
 
-/** The flags of `apply` as typed. */
 export interface ApplyFlags extends ManifestFlags {
   readonly init?: boolean;
   readonly dryRun?: boolean;

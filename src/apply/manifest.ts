@@ -22,7 +22,6 @@ import { JsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
 
-/** A manifest. */
 export interface Manifest extends ManifestHead {
   readonly key: string;
   /** In the order of the file; no key is used twice. */
@@ -36,7 +35,6 @@ export interface Manifest extends ManifestHead {
   readonly notices: readonly string[];
 }
 
-/** An item of a manifest. */
 export interface ManifestItem {
   /** The value of the key field: a string, the digits of a number, true or false. Never empty. */
   readonly key: string;
@@ -263,7 +261,6 @@ export interface ManifestOptions {
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
   /** Whether it is YAML; by default its name decides. */
   readonly isYaml?: boolean | undefined;
-  /** --key */
   readonly key?: string | undefined;
   /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;

@@ -45,11 +45,7 @@ export interface OpenManifest {
 /** Sizes from which reading takes long enough for a notice. */
 const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 
-/**
- * Reads a manifest.
- *
- * @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput`
- */
+/** @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput` */
 export async function openManifest(name: string, flags: ManifestFlags, session: Session): Promise<OpenManifest> {
   const { host } = session;
   const { inputFormat, ...others } = flags;

@@ -33,7 +33,6 @@ export interface PlanFile extends Omit<Plan, 'learned'> {
   readonly key: string;
   /** The name as typed, and the SHA-256 of the content in hex. */
   readonly manifest: { readonly file: string; readonly sha256: string };
-  /** --prune */
   readonly prune: boolean;
   /** False for --no-refresh. */
   readonly refresh: boolean;
@@ -90,14 +89,12 @@ export function* inPieces(texts: Iterable<string>): Generator<string> {
   if (piece !== '') yield piece;
 }
 
-/** A step as an object. */
 export function stepObject(step: Step): JsonObject {
   const { number, action, key, id, etag, why, drift, fields, before, after, inDoubt } = step;
   const doubt = inDoubt === undefined ? undefined : doubtObject(inDoubt);
   return withoutUndefined({ number, action, key, id, etag, why, drift, fields, before, after, inDoubt: doubt });
 }
 
-/** A create in doubt as an object. */
 export function doubtObject({ idempotencyKey, hash, sentAt, serviceAt }: CreateInDoubt): JsonObject {
   return withoutUndefined({ idempotencyKey, hash, sentAt, serviceAt });
 }
@@ -123,7 +120,6 @@ const memberNames = [
 /**
  * Reads a saved plan.
  *
- * @param path for messages
  * @throws {Failure} local-file, if it is damaged or was written by a newer listctl
  */
 export function readPlan(text: string, path: string): PlanFile {
@@ -170,11 +166,7 @@ function parsePlan(text: string, path: string): PlanFile {
   return { ...plan, counts: readCounts(text, read.extent('counts'), plan.steps) };
 }
 
-/**
- * Reads the steps of a plan.
- *
- * @throws {JsonFault} also for a gap in their numbers, and a key that is used twice
- */
+/** @throws {JsonFault} also for a gap in their numbers, and a key that is used twice */
 export function readSteps(text: string, { start }: Extent): readonly Step[] {
   const steps: Step[] = [];
   const keys = new Set<string>();
@@ -219,11 +211,7 @@ function readReason(read: JsonMembers, text: string, start: number): Pick<Create
   return { ...(why && { why }), ...(inDoubt && { inDoubt }) };
 }
 
-/**
- * Reads a create in doubt.
- *
- * @throws {JsonFault}
- */
+/** @throws {JsonFault} */
 export function readDoubt(text: string, { start }: Extent): CreateInDoubt {
   const read = new JsonMembers(text, start, ['idempotencyKey', 'hash', 'sentAt', 'serviceAt']);
   const hash = read.text('hash');

@@ -10,7 +10,6 @@ export type CurrentItem =
   | { readonly kind: 'there'; readonly fields: Fields; readonly etag?: string | undefined }
   | { readonly kind: 'gone' };
 
-/** The input of a plan. */
 export interface PlanInput {
   readonly manifest: Pick<Manifest, 'items'>;
   /** Without a run. */
@@ -200,11 +199,7 @@ class Planner {
   }
 }
 
-/**
- * Whether an item is the one that a state has for a key: its key field is as last applied, or contains the key.
- *
- * @param name the name of the key field
- */
+/** Whether an item is the one that a state has for a key: its key field is as last applied, or contains the key. */
 export function hasKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
   const found = ownField(fields, name);
   return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);

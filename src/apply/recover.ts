@@ -13,7 +13,6 @@ import {
   withItems,
 } from './state.ts';
 
-/** The journal of a run of apply. */
 export interface RunJournal {
   readonly path: string;
   readonly replay: Replay;
@@ -28,23 +27,16 @@ export interface RecoveredRun {
   readonly inDoubt: number;
 }
 
-/** The journal of the runs of a state. */
 export function journalPath(statePath: string): string {
   return `${statePath}.journal`;
 }
 
-/**
- * The `identity` in the header of a run's journal: 48 hex digits for a version of a state.
- *
- * @param state the version with the run
- */
+/** The `identity` in the header of a run's journal: 48 hex digits for the version of the state with the run. */
 export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'serial'>): string {
   return lineage + serial.toString(16).padStart(16, '0');
 }
 
 /**
- * Reads the journal of a run.
- *
  * @returns undefined if there is none
  * @throws {Failure} local-file
  */

@@ -17,7 +17,6 @@ interface AnyStep {
   readonly after: Fields;
 }
 
-/** Creates an item. */
 export interface CreateStep extends AnyStep {
   readonly action: 'create';
   /** `gone`: the item was deleted by others. `in-doubt`: an uncertain create, sent again with its key. */
@@ -129,7 +128,6 @@ function followed({ id, inDoubt }: StateItem): string {
   return id ?? inDoubt?.idempotencyKey ?? String(inDoubt?.sentAt);
 }
 
-/** Makes an empty state. */
 export function newState({ origin, site, list }: Target, key: string): State {
   return { lineage: randomBytes(16).toString('hex'), serial: 0, origin, site, list, key, items: new Map() };
 }
@@ -137,7 +135,6 @@ export function newState({ origin, site, list }: Target, key: string): State {
 /**
  * Checks that a state belongs to a list and a key field.
  *
- * @param path the file of the state
  * @throws {Failure} local-file, for another list; usage, for another key field
  */
 export function checkTarget(state: State, path: string, target: Target, key: string): void {
@@ -152,7 +149,6 @@ export function checkTarget(state: State, path: string, target: Target, key: str
   });
 }
 
-/** Formats a list for messages. */
 export function targetText({ origin, site, list }: Target): string {
   return `list "${shorten(list)}" of site "${shorten(site)}" at ${shorten(origin)}`;
 }
@@ -184,11 +180,7 @@ export function importItem(
   return withItems(state, new Map([[key, knownItem({ id, etag }, fields)]]), nowMs);
 }
 
-/**
- * Removes an item from the state.
- *
- * @throws {Failure} usage, if the key is unknown, or its create is in doubt
- */
+/** @throws {Failure} usage, if the key is unknown, or its create is in doubt */
 export function forgetItem(state: State, key: string, nowMs: number): State {
   const known = settledItems(state).get(key);
   if (known === undefined) throw unknownKey(key);

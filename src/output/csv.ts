@@ -5,7 +5,6 @@ import { printable } from '../core/text.ts';
 import { columnsOf, isList, type Layout, type PrinterOptions, plainText, rowFrom, shapeOf } from './layout.ts';
 import type { Row } from './view.ts';
 
-/** The form of cells. */
 export interface CsvStyle {
   readonly delimiter: ',' | '\t';
   /** Whether a text that a spreadsheet would run as a formula gets a leading `'`. */

@@ -32,11 +32,7 @@ export function failureJson(failure: Failure, exit?: number): string {
   return jsonLine('error', failureObject(failure, exit));
 }
 
-/**
- * The failure as an object.
- *
- * @param exit the exit code of the process, if it is not that of the failure
- */
+/** @param exit the exit code of the process, if it is not that of the failure */
 export function failureObject({ kind, message, details }: Failure, exit: number = exitCodes[kind]): JsonObject {
   const { hint, status, outcome, serviceCode, requestId, idempotencyKey, about = {} } = details;
   const { row, line, column, columnName, byte, key, id, action, reason } = about;

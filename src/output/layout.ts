@@ -113,7 +113,6 @@ export function plainText(value: JsonValue | undefined): string {
   return value instanceof NumberToken ? value.digits : jsonText(value);
 }
 
-/** Any JSON value. */
 export const jsonView: View<JsonValue> = {
   pretty: (values) => values.map((value) => jsonText(value, 2)).join('\n'),
   json: (value) => value,
@@ -239,11 +238,8 @@ export interface PrinterOptions {
   /** Whether `json` and `yaml` are a list, even of one value. */
   readonly isSeveral: boolean;
   readonly screen: Screen;
-  /** --columns */
   readonly columns?: readonly string[] | undefined;
-  /** --csv-safe */
   readonly csvSafe?: boolean | undefined;
-  /** --query */
   readonly query?: string | undefined;
   /** Whether JSON was requested by name: then a string from a query is JSON as well. */
   readonly isJsonExplicit?: boolean | undefined;

@@ -15,7 +15,6 @@ import {
 } from './layout.ts';
 import type { View } from './view.ts';
 
-/** Prints the results of one command. */
 export interface Printer<T> {
   /**
    * Prints a result, as far as the format allows it already.

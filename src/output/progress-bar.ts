@@ -5,7 +5,6 @@ import type { Output } from '../core/host.ts';
 import { type ProgressShown, progressBarLine, readingLine } from './progress-text.ts';
 import type { Screen } from './view.ts';
 
-/** A progress line. */
 export interface ProgressDisplay {
   /** Shows this from now on; it is drawn a few times a second. */
   show(progress: ProgressShown): void;
@@ -15,11 +14,7 @@ export interface ProgressDisplay {
   end(): void;
 }
 
-/**
- * Opens a display. Errors of the terminal are ignored.
- *
- * @param output a terminal for which `canRedraw` is true
- */
+/** Opens a display on a terminal for which `canRedraw` is true, and ignores errors of the terminal. */
 export function openProgressBar(output: Output, screen: Screen): ProgressDisplay {
   let shown: ProgressShown | undefined;
   let isEnded = false;

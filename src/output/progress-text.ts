@@ -4,7 +4,6 @@ import { countOf, countText, cutText, printable, rateText, roughTimeText, widthA
 import type { Cell } from './table.ts';
 import type { Screen } from './view.ts';
 
-/** The progress of a run. */
 export interface RunProgressShown {
   readonly rows: number;
   /** Rows with a final result. */
@@ -48,8 +47,6 @@ export function plainProgressLine(progress: RunProgressShown): string {
 /**
  * A line with a bar: `[=====-----] 12,000 of 100,000, 3 failed, 812 rows/s`. It is narrower than the terminal, since a
  * full line may wrap: the bar is shortened first, then the last parts are omitted.
- *
- * @param width columns of the terminal
  */
 export function progressBarLine(progress: RunProgressShown, width: number, style: Screen['style']): string {
   const { rows, settled } = progress;
@@ -69,11 +66,7 @@ export function progressBarLine(progress: RunProgressShown, width: number, style
   return (parts[0]?.text ?? '').slice(0, Math.max(0, widthMax));
 }
 
-/**
- * A line about a file: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`.
- *
- * @param width columns of the terminal
- */
+/** A line about a file: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`. */
 export function readingLine({ doing, rows, bytes = 0, sizeBytes }: ReadingShown, width: number): string {
   const amount = sizeBytes ? `${Math.floor((bytes / sizeBytes) * 100)} %` : `${(bytes / 1e6).toFixed(1)} MB`;
   const parts = [...(rows === undefined ? [] : [countOf(rows, 'row')]), ...(bytes === 0 ? [] : [amount])];

@@ -71,7 +71,6 @@ export interface Cell {
   readonly paint?: ((text: string) => string) | undefined;
 }
 
-/** A column of a table. */
 export interface Column<T> {
   readonly name: string;
   readonly cell: (row: T) => Cell;

@@ -8,7 +8,6 @@ export const outputFormats = ['pretty', 'json', 'jsonl', 'yaml', 'csv', 'tsv', '
 export const dryRunFormats = [...outputFormats, 'curl'] as const;
 export type PrintFormat = (typeof dryRunFormats)[number];
 
-/** A description of each format. */
 export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], string>> = {
   pretty: 'for people: a table, or a name and a value a line; it may change',
   json: 'one value; an array where several were asked for',
@@ -32,7 +31,6 @@ export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'yellow' | 'green',
 
 const unchanged = (text: string) => text;
 
-/** No color. */
 export const plainStyle: Style = {
   bold: unchanged,
   dim: unchanged,

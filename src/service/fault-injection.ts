@@ -1,7 +1,6 @@
 /** Injects delays, throttling and failures into the service, to test scripts. */
 import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } from './message.ts';
 
-/** The faults to inject. */
 export interface InjectedFaults {
   readonly latencyMs?: number | undefined;
   /** The maximum rate; further requests get 429. */
@@ -17,11 +16,7 @@ export type FaultyService = (request: ServiceRequest) => Promise<ServiceResponse
 const faultsBefore = [500, 503, 'reset'] as const;
 const faultsAfter = [500, 504, 'reset'] as const;
 
-/**
- * Injects faults into a service.
- *
- * @param clock `now` in milliseconds since 1970; `wait` resolves after a delay, or at once when the server ends
- */
+/** @param clock `now` in milliseconds since 1970; `wait` resolves after a delay, or at once when the server ends */
 export function injectFaults(
   service: (request: ServiceRequest) => Promise<ServiceResponse>,
   faults: InjectedFaults,

@@ -18,11 +18,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-/**
- * Reads the body of a request.
- *
- * @param begin called before the body is read
- */
+/** @param begin called before the body is read */
 function readBody(request: IncomingMessage, begin: () => void): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     refuseOversize(Number(request.headers['content-length'] ?? 0));
@@ -114,7 +110,6 @@ function digestOf(text: string): Buffer {
 /** The version segment, which is a part of the base URL. */
 export const versionPath = '/v1.0';
 
-/** A request and its response. */
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import type { ListRef } from '../core/item.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** A request. */
 export interface ServiceRequest {
   readonly method: string;
   /** Path and query without the version segment: `/sites/S/lists/L/items/7`, percent-encoded. */
@@ -12,7 +11,6 @@ export interface ServiceRequest {
   readonly body: Uint8Array;
 }
 
-/** A response. */
 export interface ServiceResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +40,6 @@ export function errorResponse({ status, message, headers }: Refusal): ServiceRes
   return jsonResponse(status, headers, JSON.stringify({ error: message }));
 }
 
-/** A stored item. */
 export interface StoredItem {
   /** 1 for a new item, one more with each update. */
   readonly version: number;

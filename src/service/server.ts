@@ -111,7 +111,6 @@ const defaultLimits = { headMs: 10_000, requestMs: 60_000, idleMs: 10_000, endMs
 
 const notAProxy = Object.assign(new Error('CONNECT'), { code: 'CONNECT' });
 
-/** Options of a server. */
 export interface ServerOptions {
   readonly host: string;
   /** 0 for any free port. */
@@ -123,8 +122,6 @@ export interface ServerOptions {
 }
 
 /**
- * Starts a server.
- *
  * @returns its base URL for clients on this machine, and a function that closes it after the requests in progress, or
  *   after 5 s
  * @throws {Failure} local-file, if the port is in use or not allowed; usage, if the host is not an address of this machine

@@ -104,7 +104,6 @@ function byTransaction(one: Buffer, other: Buffer): number {
 /** A key, ordered part by part: numbers by value, strings by code points. */
 export type Key = readonly (string | number)[];
 
-/** The operations of a write. */
 export interface Transaction {
   get(key: Key): string | undefined;
   put(key: Key, value: string): void;
@@ -113,7 +112,6 @@ export interface Transaction {
   keysBetween(start: Key, end: Key, limit: number): readonly Key[];
 }
 
-/** An open store. */
 export interface Store {
   /** @throws {Failure} local-file */
   get(key: Key): string | undefined;

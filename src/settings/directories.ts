@@ -46,11 +46,7 @@ export function storeDirectory(typed: string | undefined, host: Where & Pick<Hos
   return absolutePath(typed ?? join(findDirectory('data', host) ?? refuse('data'), 'local'), host);
 }
 
-/**
- * The directory of the journals of runs.
- *
- * @throws {Failure} local-file, without a home directory
- */
+/** @throws {Failure} local-file, without a home directory */
 export function runsDirectory(host: Where): string {
   return findRunsDirectory(host) ?? refuse('state');
 }

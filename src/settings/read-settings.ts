@@ -9,7 +9,6 @@ import { findConfigDirectory } from './directories.ts';
 /** An object of a settings file. */
 export type StoredObject = Readonly<Record<string, unknown>>;
 
-/** A settings file. */
 export interface StoredFile {
   readonly content: StoredObject;
   readonly isLoose: boolean;
@@ -174,7 +173,6 @@ export function checkProfileName(name: string): string {
   );
 }
 
-/** The failure for a profile that does not exist. */
 export function noSuchProfile(name: string, { byName }: Profiles, source?: string): Failure {
   const meant = nearestName(name, byName.keys());
   const names = [...byName.keys()].slice(0, 10).join(', ');
@@ -184,11 +182,7 @@ export function noSuchProfile(name: string, { byName }: Profiles, source?: strin
   });
 }
 
-/**
- * Checks the content of `config.json`.
- *
- * @throws {Failure} local-file
- */
+/** @throws {Failure} local-file, if the content of `config.json` is damaged */
 export function profilesFrom(content: StoredObject, file: string): Profiles {
   const { current, profiles = {} } = content;
   if (current !== undefined && typeof current !== 'string') throw damaged(file, 'current must be a string');
@@ -231,9 +225,7 @@ export interface Credential {
 }
 
 /**
- * Checks the content of `credentials.json`.
- *
- * @returns the tokens by profile
+ * @returns the tokens of `credentials.json` by profile
  * @throws {Failure} local-file, without the tokens
  */
 export function credentialsFrom(content: StoredObject, file: string): ReadonlyMap<string, Credential> {
@@ -248,7 +240,6 @@ export function credentialsFrom(content: StoredObject, file: string): ReadonlyMa
   );
 }
 
-/** The paths of the settings. */
 export interface SettingsFiles {
   readonly directory: string;
   readonly config: string;

@@ -6,7 +6,6 @@ import { writableByOthers } from './read-settings.ts';
 import { type Address, originOf } from './setting.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
 
-/** A bearer token, and where it came from. */
 export interface Token {
   readonly value: string;
   /** `LISTCTL_TOKEN`, `profile prod (auth login)` */

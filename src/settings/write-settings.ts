@@ -21,11 +21,7 @@ import {
   storedVersion,
 } from './read-settings.ts';
 
-/**
- * Replaces the content of a JSON file. The caller checks the result, since conf does not notice a short write.
- *
- * @param text the text of `content`
- */
+/** Replaces the content of a JSON file. The caller checks the result, since conf does not notice a short write. */
 function writeConfFile(file: string, content: Readonly<Record<string, unknown>>, text: string): void {
   const extension = extname(file);
   const conf = new Conf<Record<string, unknown>>({
