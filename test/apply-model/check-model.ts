@@ -94,7 +94,7 @@ async function resolveAll(world: ModelWorld): Promise<void> {
     if (inDoubt === undefined) continue;
     const id = inDoubt.idempotencyKey === null ? undefined : world.made.get(inDoubt.idempotencyKey);
     const isThere = id !== undefined && world.service.items().has(id);
-    // Who looks knows it, whatever somebody did to it since.
+    // A read finds it, whatever another client did to it since.
     await succeed(world, ['state', 'resolve', 'manifest.json', `${key}=${isThere ? id : 'none'}`, '--force']);
   }
 }

@@ -77,7 +77,7 @@ export class ModelWorld {
     writeFileSync(join(this.#directory, 'manifest.json'), `{"key":"Title","items":[${items.join(',\n')}]}`);
   }
 
-  /** What the state file holds; undefined where there is none. */
+  /** The contents of the state file; undefined if it is missing. */
   state(): StateShown | undefined {
     const text = this.stateText();
     return text === undefined ? undefined : (JSON.parse(text) as StateShown);

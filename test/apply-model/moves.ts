@@ -7,7 +7,7 @@ export interface ManifestItem {
   readonly fields: readonly (readonly [name: string, json: string])[];
 }
 
-/** What becomes of one write. The `lost` ones look the same to who sent it. */
+/** The outcome of one write. The `lost` ones look the same to the sender. */
 export type Fate = 'done' | 'lost-applied' | 'lost-not-applied' | 'failed-applied' | 'refused' | 'throttled';
 
 /** When the process is killed: at its n-th write to the journal, or at the service's n-th request of all. */
@@ -22,7 +22,7 @@ export interface Call {
   readonly refreshes: boolean;
   /** Whether the key is said to be honored, where it is. */
   readonly saysHonored: boolean;
-  /** By way of `--out`. */
+  /** Through `--out`. */
   readonly savesPlan: boolean;
   readonly concurrency: number;
   /** By the number of the write; `done` beyond the end. */
@@ -34,7 +34,7 @@ export interface Call {
 export type Move =
   | { readonly kind: 'edit'; readonly manifest: readonly ManifestItem[] }
   | { readonly kind: 'apply'; readonly call: Call }
-  /** Somebody else is at work, or takes an item over or lets go of one. */
+  /** Another process holds the lock, or imports or forgets an item. */
   | { readonly kind: 'drift' | 'remove' | 'import' | 'forget'; readonly nth: number; readonly json: string }
   | { readonly kind: 'add'; readonly key: string }
   /** Somebody looks what became of every create in doubt. */

@@ -26,7 +26,7 @@ export interface BulkRow {
   readonly peakMiB: number;
 }
 
-/** How fast each client sends so many rows, 64 at once. */
+/** How fast each client sends a number of rows, 64 at once. */
 export async function measureBulk(node: string, rows: number, rounds: number): Promise<readonly BulkRow[]> {
   await using directory = await temporaryDirectory();
   using service = await serving(node, echo);
@@ -88,7 +88,7 @@ export async function measureLatency(node: string): Promise<readonly LatencyRow[
       // A hundred round trips and more, so that the search for the limit, which takes six, is a small part.
       const csv = await writeRows(directory.path, Math.round(best * (latencyMs === 20 ? 10 : 30)));
       const { said } = await create(node, directory.path, service.url, csv, concurrency);
-      // The last line says it of the whole run; those before it tell how far the run was.
+      // The last line is about the whole run; those before it show the progress.
       const rowsPerSecond = Number(
         /(?<rate>[\d,.]+) rows\/s$/.exec(said.trimEnd())?.groups?.['rate']?.replaceAll(',', ''),
       );

@@ -57,7 +57,7 @@ export async function measureServe(node: string, rounds: number): Promise<ServeF
   return { createsPerSecond: median(creates), lmdbPerSecond: median(writes) };
 }
 
-/** The figures as lines for people. */
+/** The figures as lines of text. */
 export function serveLines({ createsPerSecond, lmdbPerSecond }: ServeFigures): string {
   const rate = (perSecond: number) => Math.round(perSecond).toString().padStart(7);
   return [

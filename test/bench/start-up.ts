@@ -62,7 +62,7 @@ export async function measureStartUp(node: string, rounds: number): Promise<read
   });
 }
 
-/** The rows as a table for people. */
+/** The rows as a table. */
 export function startUpTable(rows: readonly StartUpRow[]): string {
   const header = ['', 'ms', 'x bare Node', 'bar', ''];
   const cells = rows.map(({ name, medianMs, ratio, bar }) => [

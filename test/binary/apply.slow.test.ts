@@ -25,7 +25,7 @@ test('P05: it is killed again and again, with its service or without: it doubles
     { kills: 0, folded: 0 },
   );
   expect(kills).toBeGreaterThanOrEqual(8);
-  // Else nobody has seen a state whose run was at work.
+  // Otherwise no state was seen while its run was in progress.
   expect(folded).toBeGreaterThan(0);
 });
 
@@ -51,7 +51,7 @@ test('P23: of two at once on one state, one works, and the other waits for it or
   expect([service.items().size, service.writes().length]).toEqual([count, count]);
 });
 
-test('P24: the lock of one that was killed is taken at once, and what it did is told', async () => {
+test('P24: breaks the lock of a killed process at once, and reports what that process did', async () => {
   await using service = await itemService({
     script: ({ nth }) => (nth === 5 ? { status: 0, silent: true, applies: true } : undefined),
   });

@@ -18,7 +18,7 @@ const items = '/sites/home/lists/tasks/items';
 /** Chance that lets nothing go wrong. */
 const noFaults = { next: () => 0.99, whole: () => 0, branch: () => noFaults };
 
-/** A file of so many rows, and a service that answers that many requests, each after a while. */
+/** A file with the given number of rows, and a service that responds to that many requests, each after a delay. */
 async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE_INFINITY } = {}) {
   const directory = await temporaryDirectory();
   const data = join(directory.path, 'items');
@@ -60,7 +60,7 @@ async function manyRows(rows: number, { latencyMs = 0, answers = Number.POSITIVE
       for (const { Row } of found.values()) counts[Number(Row) - 1] = (counts[Number(Row) - 1] ?? 0) + 1;
       return counts;
     },
-    /** Resolves when so many requests have come. */
+    /** Resolves after the given number of requests. */
     requested: async (count: number) => {
       while (proxy.requests.length < count) await sleep(5);
     },
@@ -93,9 +93,9 @@ async function finish(many: ManyRows): Promise<void> {
   expect(await many.itemCounts()).toEqual(onceEach(many.rows));
 }
 
-describe('a run that is told to stop', () => {
+describe('a run that is asked to stop', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'P01, P02: by %s sends no further row, takes the answers that are due, says how to go on, and ends by the signal',
+    'P01, P02: on %s sends no further row, waits for pending responses, prints how to resume, and exits by the signal',
     async (signal) => {
       await using many = await manyRows(60, { latencyMs: 100 });
       const running = many.start('--concurrency', '8');
@@ -174,8 +174,8 @@ describe('a run that is told to stop', () => {
   });
 });
 
-describe('a run whose results nobody takes', () => {
-  test('P20: goes on to its end when its reader goes, and ends by its outcome', async () => {
+describe('a run whose reader closes the pipe', () => {
+  test('P20: completes after its reader exits, and exits by its outcome', async () => {
     await using many = await manyRows(2000);
 
     const { stdout, stderr } = await shell(
@@ -218,8 +218,10 @@ describe('a run whose results nobody takes', () => {
   );
 });
 
-describe('a run that another process is at work on', () => {
-  test('P23: is refused at once, with who holds it, and without a request', { retry: 2 }, async () => {
+describe('a run that another process holds', () => {
+  test('P23: is refused at once without a request, and names the process that holds the lock', {
+    retry: 2,
+  }, async () => {
     await using many = await manyRows(20, { answers: 1 });
     const first = many.start();
     await many.requested(5);

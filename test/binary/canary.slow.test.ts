@@ -40,7 +40,7 @@ const commands: readonly (readonly string[])[] = [
   ['--help'],
 ];
 
-/** Answers of every kind; the last one is none at all. */
+/** Responses of every kind; the last one is no response at all. */
 const answers: readonly ScriptedAnswer[] = [
   { status: 200, body: item },
   { status: 401, body: { error: 'expired' } },
@@ -113,7 +113,7 @@ test('the canary is another one in each run, so that no other suite on the machi
 });
 
 describe('the search finds what is planted', () => {
-  test('in a file, however deep, and in bytes that are no text', () => {
+  test('in a file, at any depth, and in invalid UTF-8', () => {
     const planted = join(home.path, 'a/b/config.json.bak');
     mkdirSync(join(home.path, 'a/b'), { recursive: true });
     writeFileSync(planted, Buffer.concat([Buffer.from([0, 255, 254]), Buffer.from(`{"token":"${canary}"}`)]));
@@ -159,7 +159,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     expect(filesWith(canary, home.path, [file])).toEqual([]);
   });
 
-  test('with one that was stored: it is in one file, and goes when it is told to', async () => {
+  test('with a stored token: it is in one file only, and is removed by logout', async () => {
     await using service = await scriptedService({ status: 200, body: item });
     const login = ['auth', 'login', '--with-token', '--base-url', service.url];
     expect(await leaksOf(login, {}, `${canary}\n`)).toEqual([]);
@@ -188,7 +188,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     expect(tokensSeen(service)).toEqual([]);
   });
 
-  test.each(['CANARY ', 'CANARY\u0007', 'CANARYé', '"CANARY"\n\n'])('with one that is none: %j', async (form) => {
+  test.each(['CANARY ', 'CANARY\u0007', 'CANARYé', '"CANARY"\n\n'])('with an invalid token: %j', async (form) => {
     const bad = form.replace('CANARY', canary);
     expect(await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, bad)).toEqual([]);
     expect(await leaksOfAll({ LISTCTL_TOKEN: bad }, answers.slice(0, 1))).toEqual([]);

@@ -15,7 +15,7 @@ test.each(['json', 'jsonl', 'yaml', 'csv', 'tsv'])(
   },
 );
 
-test('a process whose stdin stays open ends all the same', async () => {
+test('an open stdin does not keep a process running', async () => {
   await using service = await scriptedService({ status: 200, body: { id: '17', fields: { Title: 'a' } } });
 
   for (const words of [['--help'], ['--version'], ['items', 'get', '17'], ['items', 'create', '-f', 'Title=a']]) {

@@ -41,7 +41,7 @@ describe('P05: killed again and again, with its service or without, over a wire 
 });
 
 describe('that would be seen', () => {
-  test('of who sends what has no answer again: rows are doubled', async () => {
+  test('of a client that retries requests without a response: rows are duplicated', async () => {
     const naive = { client: naiveClient, rows: [60, 90] as const, modes: ['create'] as const };
     const [end] = await crashLoop({ seed, kills: 8, ...naive, goesOn: true });
 
@@ -49,7 +49,7 @@ describe('that would be seen', () => {
     expect(end?.broken.some((sentence) => sentence.includes('J2'))).toBe(true);
   });
 
-  test('of listctl, told to send again what is in doubt: rows are doubled', async () => {
+  test('of listctl with retries of rows in doubt: rows are duplicated', async () => {
     const client = listctlWith('--in-doubt', 'retry');
     const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], modes: ['create'], client, goesOn: true });
 
@@ -63,7 +63,7 @@ describe('that would be seen', () => {
     expect(untold).toEqual([1]);
   });
 
-  test('not of one that prints an id once it is recorded', async () => {
+  test('not of a client that prints an id once it is recorded', async () => {
     const { untold } = await runAct(await actOf(['recorded', 'printed']));
 
     expect(untold).toEqual([]);
@@ -95,9 +95,9 @@ describe('that would be seen', () => {
     return { ...nobody, client, place, random: seededRandom(1) };
   }
 
-  test.each<ModeName>(['create', 'apply', 'service'])('%s: of a list that somebody meddles with', async (mode) => {
+  test.each<ModeName>(['create', 'apply', 'service'])('%s: of a list that another client modifies', async (mode) => {
     const [end] = await crashLoop({ seed, kills: 1, rows: [30, 60], modes: [mode], meddle });
-    // Kept for whoever wants to know why: here it is known.
+    // Normally kept to find the reason: here it is known.
     await rm(end?.evidence ?? '', { recursive: true });
 
     const { lost = 0, doubled = 0, phantom = 0 } = end?.counts ?? {};
@@ -107,8 +107,8 @@ describe('that would be seen', () => {
   });
 
   /**
-   * Takes some items away, makes others twice, and adds one that nobody asked for. Some: of a single one it may not be
-   * known whether it was made.
+   * Deletes some items, duplicates others, and adds an unrelated one. Some: of a single one it may be unknown whether it
+   * was created.
    */
   async function meddle(list: ListContents, { rows, bystanders }: Job): Promise<void> {
     const found = [...(await list.upTo(rows.length))].filter(

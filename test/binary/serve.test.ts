@@ -109,7 +109,7 @@ describe('a service that is killed', () => {
   });
 });
 
-describe('a service that is told to stop', () => {
+describe('a service that is asked to stop', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     'by %s finishes what is under way, keeps its items, and ends by that signal without a word',
     async (signal) => {
@@ -130,7 +130,7 @@ describe('a service that is told to stop', () => {
   );
 });
 
-test('a reader of stdout that goes away ends nothing', async () => {
+test('keeps running after the reader of stdout has closed the pipe', async () => {
   await using directory = await temporaryDirectory();
   const running = listctl(['serve', '--port', '0', '--data', directory.path], { LISTCTL_TOKEN: token });
   const [line] = (await once(createInterface({ input: running.stdout }), 'line')) as [string];

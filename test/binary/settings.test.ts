@@ -34,10 +34,10 @@ test('two loops of profile set at once lose nothing (P25)', { timeout: 600_000 }
   expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'config.json.bak']);
 });
 
-test('whenever it is killed, the settings are whole, nothing that was told is lost, and nobody is locked out', async () => {
+test('a kill at any time leaves the settings intact, loses no acknowledged change, and leaves no lock', async () => {
   await using directory = await settingsDirectory();
   const told: string[] = [];
-  // The first start tells how long one takes here.
+  // The first start measures how long one takes here.
   const startedAt = performance.now();
   await listctl(['profile', 'set', 'first', '--site', 'x'], directory.env);
   const tookMs = performance.now() - startedAt;
@@ -56,7 +56,7 @@ test('whenever it is killed, the settings are whole, nothing that was told is lo
 });
 
 describe('what does not fit on the disk changes nothing (P09)', () => {
-  /** A text that makes a settings file so many bytes larger. */
+  /** A string that makes a settings file larger by the given number of bytes. */
   const large = (bytes: number) => `echo ${'x'.repeat(bytes)}`;
 
   const diskKb = 32;
@@ -111,7 +111,7 @@ describe('what does not fit on the disk changes nothing (P09)', () => {
   });
 });
 
-test.skipIf(noMount !== undefined)(`a read-only directory is named, and reads go on${because} (P11)`, async () => {
+test.skipIf(noMount !== undefined)(`a read-only directory is named, and reads still work${because} (P11)`, async () => {
   await using disk = await smallDisk(64);
   const inside = { LISTCTL_CONFIG_DIR: disk.path };
   await listctl(['profile', 'set', 'a', '--local', '-s', 's', '-l', 'l'], inside);
@@ -138,7 +138,7 @@ test.each(['', '.', 'x'])('settings below the current directory do not count, HO
     mkdirSync(join(clone.path, above, 'listctl'), { recursive: true });
     writeFileSync(join(clone.path, above, 'listctl', 'config.json'), JSON.stringify(config), { mode: 0o600 });
   }
-  // Looked at alone: the home of the passwd database, which counts then, is that of whoever runs the tests.
+  // Read-only: the home directory of the passwd database, which is used then, is that of the user who runs the tests.
   const { exitCode, stdout } = await listctl(
     ['profile', 'list'],
     { HOME: home, XDG_CONFIG_HOME: '.config' },

@@ -142,7 +142,7 @@ function asInit(words: readonly string[], environment: Readonly<Record<string, s
   };
 }
 
-/** Undefined where there is none yet, or no more. */
+/** Undefined if there is none yet, or none any more. */
 function childOf(id: number): number | undefined {
   try {
     return Number(readFileSync(`/proc/${id}/task/${id}/children`, 'utf8')) || undefined;

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const dryRun = ['items', 'get', '17', '-s', 'a', '-l', 'b', '--base-url', 'https://host.example', '--dry-run'];
 
-test('a command keeps no compiled code, which whoever can write the cache directory could replace', async () => {
+test('a command stores no compiled code, which anyone with write access to the cache directory could replace', async () => {
   await using cache = await temporaryDirectory();
 
   const { exitCode } = await listctl(dryRun, { XDG_CACHE_HOME: cache.path });

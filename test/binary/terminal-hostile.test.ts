@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { showItems } from '../support/items-in-terminal.ts';
 
-test('what stands in an item moves no cursor, rings no bell, sets no title and reverses no text', async () => {
+test('the content of an item cannot move the cursor, ring the bell, set the title or reverse text', async () => {
   const hostile = {
     title: '\u001b]0;owned\u0007\u001b]2;owned\u001b\\\u009d0;owned\u009c',
     moves: 'before\u001b[2J\u001b[1;1H\u001b[10A\rafter\u0008\u0008',

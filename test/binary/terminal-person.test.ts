@@ -7,7 +7,7 @@ import { openShell } from '../support/typed-shell.ts';
 
 const backspace = '\u007f';
 
-test('init, create, edit, get and delete, typed into a shell as a person does', async () => {
+test('init, create, edit, get and delete work when typed into a shell', async () => {
   await using directory = await temporaryDirectory();
   const service = await serveDirectory(join(directory.path, 'served'));
   await using person = await openShell('bash', directory.path, { columns: 100 });
@@ -17,7 +17,7 @@ test('init, create, edit, get and delete, typed into a shell as a person does', 
   try {
     person.start('listctl init');
     await person.shows('? Service URL, including the version path');
-    // A letter too many, seen and taken back.
+    // One letter too many, which is then deleted.
     terminal.type(`${service.url}x`);
     await person.shows(`${service.url}x`);
     terminal.type(`${backspace}\r`);

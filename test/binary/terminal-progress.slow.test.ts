@@ -13,7 +13,7 @@ const atOnce = 20;
 const bar = /^\[=*-*\] \d+ of \d+/;
 
 describe('the bar', () => {
-  test.each([40, 80, 200])('at %i columns is one row, drawn over and over, and gone at the end', async (columns) => {
+  test.each([40, 80, 200])('at %i columns is one row, redrawn in place, and removed at the end', async (columns) => {
     await using world = await manyRows();
     await using terminal = world.open('', { columns });
 
@@ -112,7 +112,10 @@ interface ManyWorld extends AsyncDisposable {
   open(line: string, options: { readonly columns: number; readonly env?: Record<string, string> }): Terminal;
 }
 
-/** A file of rows, sent one by one, and a service that answers some of them at once, and the others when it is told to. */
+/**
+ * A file of rows, sent one by one, and a service that responds to some of them at once, and to the others on
+ * request.
+ */
 async function manyRows({ firstStatus = 201 } = {}): Promise<ManyWorld> {
   let answerAll = () => {};
   const after = new Promise<void>((resolve) => {
@@ -152,7 +155,7 @@ function textsOf(terminal: Terminal): readonly string[] {
   return terminal.rows().map(({ text }) => text);
 }
 
-/** The rows in which a bar stands, or what is left of one. */
+/** The rows that contain a bar, or the remains of one. */
 function barRows(terminal: Terminal): readonly number[] {
   return textsOf(terminal).flatMap((text, row) => (/\[[-=]+|[-=]+\]| of 50/.test(text) ? [row] : []));
 }

@@ -61,7 +61,7 @@ describe('delete', () => {
     expect(terminal.cursor).toMatchObject({ column: 0, isVisible: true });
   });
 
-  test('takes no other word for an answer, and none that was typed before it asked', async () => {
+  test('accepts no other word as an answer, nor one that was typed before the prompt', async () => {
     await using world = await atService({ status: 204 });
     await using terminal = world.open(['items', 'delete', '17']);
 
@@ -111,7 +111,7 @@ test('auth login asks for the token: it is stored, and seen nowhere', async () =
 
   await terminal.shows(`Token for ${service.url} [input is masked]`);
   const before = terminal.text();
-  // One after the other, as they come from a person; and Ctrl-T, which may show them.
+  // One after the other, as if typed; and Ctrl-T, which may show them.
   for (const key of `${token}x\u007f\u0014`) terminal.type(key);
   terminal.type('\r');
 
@@ -131,7 +131,7 @@ describe('a terminal that is closed at a question', () => {
     await using directory = await temporaryDirectory();
     const at = (name: string) => join(directory.path, name);
     writeFileSync(at('manifest.yaml'), 'key: Title\nitems:\n  - Title: Milk\n');
-    // The shell is there to tell how it ended.
+    // The shell is needed to report how it ended.
     const line = `trap '' HUP; (trap - HUP; exec '${testNode}' '${listctlFile}' ${words}); echo $? > status`;
     await using terminal = openTerminal('/bin/sh', ['-c', line], {
       cwd: directory.path,
@@ -168,7 +168,7 @@ async function atService(...answers: readonly ScriptedAnswer[]) {
   };
 }
 
-/** What was written, without what moves and paints: a secret might stand between the colors. */
+/** The output without cursor movements and colors: a secret might be between the colors. */
 function withoutEscapes({ written }: Terminal): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with one.
   return written.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');

@@ -51,27 +51,30 @@ describe.each(questions)('at the question for $kind', ({ line, sign, typed }) =>
   });
 });
 
-test.each(questions)('Ctrl-Z gives the shell back, and fg asks anew for $kind', async ({ line, sign, typed }) => {
-  await using world = await inShell();
-  const { session, service } = world;
-  const before = await session.run('stty -a');
+test.each(questions)(
+  'Ctrl-Z returns to the shell, and fg repeats the prompt for $kind',
+  async ({ line, sign, typed }) => {
+    await using world = await inShell();
+    const { session, service } = world;
+    const before = await session.run('stty -a');
 
-  session.start(line);
-  await session.shows(sign);
-  session.terminal.type(`${typed}${ctrlZ}`);
-  await session.ended();
-  expect(await session.run('stty -a')).toBe(before);
-  session.start('fg');
-  await session.shows(sign);
-  session.terminal.type(ctrlC);
-  await session.ended();
+    session.start(line);
+    await session.shows(sign);
+    session.terminal.type(`${typed}${ctrlZ}`);
+    await session.ended();
+    expect(await session.run('stty -a')).toBe(before);
+    session.start('fg');
+    await session.shows(sign);
+    session.terminal.type(ctrlC);
+    await session.ended();
 
-  await expectUsable(session, before, exitCodes.SIGINT);
-  expect(service.requests).toHaveLength(0);
-  expect(world.kept()).toEqual([]);
-});
+    await expectUsable(session, before, exitCodes.SIGINT);
+    expect(service.requests).toHaveLength(0);
+    expect(world.kept()).toEqual([]);
+  },
+);
 
-test('a question that was left with Ctrl-Z takes its answer after fg, and no half of one from before', async () => {
+test('a prompt suspended with Ctrl-Z accepts its answer after fg, without the input typed before', async () => {
   await using world = await inShell();
   const { session, service } = world;
 
@@ -88,7 +91,7 @@ test('a question that was left with Ctrl-Z takes its answer after fg, and no hal
 });
 
 describe('while a run shows its bar', () => {
-  test('Ctrl-C waits for what is under way, and leaves a summary, the way to go on and the terminal', async () => {
+  test('Ctrl-C waits for pending requests, then prints a summary and how to resume, and restores the terminal', async () => {
     let answer = () => {};
     const after = new Promise<void>((resolve) => {
       answer = resolve;
@@ -112,7 +115,7 @@ describe('while a run shows its bar', () => {
     await expectUsable(session, before, exitCodes.SIGINT);
   });
 
-  test('twice does not wait, and the terminal is usable all the same', async () => {
+  test('twice does not wait, and still leaves the terminal usable', async () => {
     await using world = await inShell({ silent: true });
     const { session, service } = world;
     const before = await session.run('stty -a');
@@ -130,7 +133,7 @@ describe('while a run shows its bar', () => {
     await expectUsable(session, before, exitCodes.SIGINT);
   });
 
-  test('kill -9, which nobody can tidy up after, leaves it usable too', async () => {
+  test('kill -9 leaves the terminal usable too', async () => {
     await using world = await inShell({ silent: true });
     const { session } = world;
     const before = await session.run('stty -a');

@@ -1,4 +1,4 @@
-/** Tables on a real screen, cell by cell: nothing wraps, and columns stand below each other. */
+/** Tables on a real screen, cell by cell: nothing wraps, and columns are aligned. */
 import { describe, expect, test } from 'vitest';
 import { showItems } from '../support/items-in-terminal.ts';
 import type { Terminal } from '../support/terminal.ts';
@@ -39,7 +39,7 @@ describe.each(widths)('at %i columns', (columns) => {
     expect(lines.map((_, row) => lastColumn(shown.terminal, row + 1))).toEqual(lines.map(() => at));
   });
 
-  test('columns stand below each other, whatever is in the cells before them', async () => {
+  test('columns are aligned, whatever the cells before them contain', async () => {
     const items = wideTitles.map(({ title }, at) => ({ id: String(at), fields: { Title: title, Mark: '|' } }));
 
     await using shown = await showItems(items, columns);
@@ -79,7 +79,7 @@ describe.each(widths)('at %i columns', (columns) => {
     expect(rows.filter(({ text }) => text.endsWith('…'))).toHaveLength(2);
   });
 
-  test('columns for which there is no room are counted in a last row', async () => {
+  test('columns that do not fit are counted in a last row', async () => {
     const fields = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`Field${at}`, `value ${at}`]));
 
     await using shown = await showItems(

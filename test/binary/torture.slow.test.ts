@@ -36,7 +36,7 @@ test
     'profile set, for the first time',
     'state import, over a state that is there',
   ])(
-  `on a disk with room for less and less of it, «%s» is done or told${because(noMount)}`,
+  `on a disk with less and less space, «%s» completes or reports the failure${because(noMount)}`,
   { timeout: 120_000 },
   async (name) => {
     const { hits, broken } = await tortureOnSmallDisk(named(name));

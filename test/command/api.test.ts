@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { run } from '../support/test-host.ts';
 
-test('any other request goes out with the same token and care', async () => {
+test('any other request is sent with the same token and checks', async () => {
   await using service = await scriptedService({ status: 200, body: '{"value":[1.10,"\\u009b"]}' });
 
   const { exitCode, stdout } = await run(['api', 'get', 'sites/S/lists/L/items?expand=fields&a=%2F', '-o', 'jsonl'], {
@@ -38,7 +38,7 @@ test('a body is a file as it is, or the members that --field builds', async () =
   expect(patch?.headers).not.toHaveProperty('idempotency-key');
 });
 
-test('an answer that is not JSON goes out as bytes, and on a terminal as text that drives nothing', async () => {
+test('a response that is not JSON is printed as bytes, and on a terminal as escaped text', async () => {
   await using service = await scriptedService({
     status: 200,
     body: 'a\u001b[31m\nb\n',

@@ -98,7 +98,7 @@ describe('auth login', () => {
     expect(directory.tokens()).toEqual({ default: { origin, token } });
   });
 
-  test('what is no token is asked for again', async () => {
+  test('an invalid token is prompted for again', async () => {
     await using directory = await settingsDirectory();
     const host = testHost({ ...directory, terminal: 100 });
 
@@ -164,7 +164,7 @@ describe('auth logout', () => {
     expect(readdirSync(directory.path).sort()).toEqual(['config.json', 'credentials.json']);
   });
 
-  test('of a named one; and again, when there is none', async () => {
+  test('of a named profile; and again, when no token is stored', async () => {
     await using directory = await settingsDirectory(kept);
 
     await run(['auth', 'logout', '-p', 'dev'], directory);
@@ -195,7 +195,7 @@ describe('auth status and auth token', () => {
       source: 'profile prod (auth login)',
       value: token,
     },
-  ])('tell the token from $from', async ({ env, words, source, value }) => {
+  ])('get the token from $from', async ({ env, words, source, value }) => {
     await using directory = await settingsDirectory(kept);
     const world = { env: { ...directory.env, ...env } };
 
@@ -258,7 +258,7 @@ describe('auth status and auth token', () => {
     expect(stdout).toContain('to\\x1b]0;x\\x07ken⏎)\n');
   });
 
-  test('there is none: exit 3, with what to do', async () => {
+  test('exit with 3 and say what to do if there is no token', async () => {
     for (const verb of ['status', 'token']) {
       const { exitCode, stdout, stderr } = await run(['auth', verb]);
 

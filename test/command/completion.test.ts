@@ -33,14 +33,11 @@ describe('commands and flags', () => {
     },
   );
 
-  test.each(commands)(
-    'behind "$path" its own flags are offered, and those of every command',
-    async ({ path, options }) => {
-      const all = [...program.options, ...options].map(({ long }) => long);
+  test.each(commands)('after "$path" offers its flags and the global ones', async ({ path, options }) => {
+    const all = [...program.options, ...options].map(({ long }) => long);
 
-      expect([...(await offered(path, '-'))].sort()).toEqual([...new Set(all)].sort());
-    },
-  );
+    expect([...(await offered(path, '-'))].sort()).toEqual([...new Set(all)].sort());
+  });
 
   test.each([
     { typed: 'items get -p', word: 'x', is: [], because: 'a name that nobody has' },
@@ -132,7 +129,7 @@ describe('values', () => {
     expect(stdout).toBe('a\tx\\x1b]0;y\\x07\\tz⏎b\n');
   });
 
-  test('settings that make no sense are no error in the middle of a line', async () => {
+  test('ignores invalid settings', async () => {
     await using directory = await temporaryDirectory();
     keepConfig(directory.path, '{');
 
@@ -140,7 +137,7 @@ describe('values', () => {
   });
 });
 
-test('whatever was typed: it ends with 0, and every line is a word that goes on, or wants a file', async () => {
+test('exits with 0 for any input, and every line is a word to complete or requests a file', async () => {
   const known = commands.flatMap(({ path, options }) => [
     ...path.split(' '),
     ...options.map(({ long }) => long),
@@ -174,7 +171,7 @@ describe('listctl completion', () => {
     }
   });
 
-  test('names them where there is none for a shell', async () => {
+  test('lists the supported shells if the shell is unknown', async () => {
     const { exitCode, stdout, stderr } = await run(['completion', 'csh']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });

@@ -72,7 +72,7 @@ export interface Ended {
   readonly hasReadInput: boolean;
 }
 
-/** A service that does what it is told, and counts. */
+/** A scripted service that counts its requests. */
 export interface CountingService extends AsyncDisposable {
   readonly url: string;
   readonly requests: string[];

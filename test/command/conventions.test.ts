@@ -23,7 +23,7 @@ function endedOffTerminal(): ReturnType<typeof endAll> {
   return ended;
 }
 
-/** Those that ask a person before they go on. */
+/** Commands that prompt for confirmation. */
 const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'init', 'auth login'];
 
 /** Those whose work is to ask the service. */
@@ -89,7 +89,7 @@ describe('stdin', () => {
     expect([...reading].sort()).toEqual([...cases.flatMap(({ flag }) => flag ?? []), '--token-file'].sort());
   });
 
-  test('no command reads stdin, or waits for it, unless it was told to', async () => {
+  test('no command reads stdin, or waits for it, without a flag that says so', async () => {
     const ended = await endedOffTerminal();
 
     expect(ended.filter(({ exitCode }) => exitCode === undefined).map(({ path }) => path)).toEqual([]);
@@ -204,10 +204,10 @@ describe('the network', () => {
 });
 
 describe('names', () => {
-  /** Where a flag has other words elsewhere, as the page tells: the same idea, said of what the command is about. */
+  /** Flags with another text elsewhere, as the page lists: the same meaning for what the command works on. */
   const told = ['--field', '--force', '--in-doubt', '--journal', '--rows', '--unset', '--yes'];
 
-  test('a flag has one description, value and short form in all commands, but for those that the page tells', () => {
+  test('a flag has one description, value and short form in all commands, except for those that the page lists', () => {
     const meanings = new Map<string, Set<string>>();
     for (const option of allOptions()) {
       meanings.set(nameOf(option), (meanings.get(nameOf(option)) ?? new Set()).add(meaningOf(option)));
@@ -219,7 +219,7 @@ describe('names', () => {
     for (const [name] of several) expect(page).toContain(`| \`${name}\` |`);
   });
 
-  test('a letter is short for one flag, and a flag that all commands have is in none anew', () => {
+  test('a letter is short for one flag, and no command reuses that of a global flag', () => {
     const short = allOptions().filter((option) => option.short !== undefined);
     const pairs = new Set(short.map((option) => `${option.short} ${nameOf(option)}`));
     const own = commands.slice(1).flatMap(({ options }) => options.map(nameOf));
@@ -260,7 +260,7 @@ describe('mistakes', () => {
     expect(missed).toEqual([]);
   });
 
-  test('a flag of many items without --from, or before its command, is told where it goes', async () => {
+  test('a flag for bulk runs without --from, or before its command, fails with its correct position', async () => {
     const many = leaves.filter(({ options }) => options.some(({ long }) => long === '--from'));
     for (const { path, options } of many) {
       const ofMany = options.filter(({ group }) => group.endsWith('(with --from)'));

@@ -45,7 +45,7 @@ describe('what it says', () => {
     expect(stdout).not.toContain('stored-token');
   });
 
-  test('for a person: a table with a mark for each, and the hints below it', async () => {
+  test('on a terminal: a table with a mark for each, and the hints below it', async () => {
     await using service = await scriptedService(missing);
     const { LISTCTL_LIST: _, ...env } = environmentFor(service);
 
@@ -58,7 +58,7 @@ describe('what it says', () => {
     expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
   });
 
-  test('for a program: a list, whatever else was asked for by a query', async () => {
+  test('with -o json: a list, whatever --query selects', async () => {
     await using service = await scriptedService(missing);
     const env = environmentFor(service);
 
@@ -261,7 +261,7 @@ describe('what is wrong decides the exit code', () => {
 });
 
 describe('TLS', () => {
-  test('who vouches for the service, and for how long; few days are a warning', async () => {
+  test('shows the issuer of the certificate and its expiry; few days left are a warning', async () => {
     await using directory = await temporaryDirectory();
     const authority = newAuthority();
     const caFile = join(directory.path, 'ca.pem');
@@ -281,7 +281,7 @@ describe('TLS', () => {
     });
   });
 
-  test('a certificate that nobody vouches for: exit code 7, --ca-file is named, and no request is made', async () => {
+  test('an untrusted certificate: exit code 7, --ca-file is named, and no request is made', async () => {
     await using service = await secureService(newAuthority().issue({ address: '127.0.0.1' }));
 
     const { exitCode, found } = await doctor({ env: environmentFor(service) });
@@ -293,7 +293,7 @@ describe('TLS', () => {
     expect(service.requests).toEqual(['GET']);
   });
 
-  test('authorities that cannot be read are named, and nobody is asked', async () => {
+  test('names a CA file that cannot be read, and sends no request', async () => {
     await using service = await secureService(newAuthority().issue({ address: '127.0.0.1' }));
 
     const { exitCode, found } = await doctor({ env: environmentFor(service) }, [
@@ -344,7 +344,7 @@ describe('when a token expires', () => {
     expect(parseTokenExpiry(token)).toBe(ms);
   });
 
-  test('is told as a time and as how far that is', () => {
+  test('is shown as a time and as the time left', () => {
     expect(formatExpiry(0, hourMs * 2)).toBe('1970-01-01 00:00 UTC (2 hours ago)');
     expect(formatExpiry(60_000, 0)).toBe('1970-01-01 00:01 UTC (in 1 minute)');
     expect(formatExpiry(hourMs * 72, 0)).toBe('1970-01-04 00:00 UTC (in 3 days)');

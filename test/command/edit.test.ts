@@ -67,7 +67,7 @@ describe('what is sent', () => {
     expect(service.requests[1]?.headers).not.toHaveProperty('if-match');
   });
 
-  test('the diff stands on stderr before the question, with --quiet too', async () => {
+  test('prints the diff on stderr before the prompt, with --quiet too', async () => {
     await using service = await scriptedService(read, done);
 
     const { stderr, stdout } = await edit(service, [toBread], [[send, 'y\n']], ['--quiet', '-o', 'none']);
@@ -155,7 +155,7 @@ describe('what changes nothing sends nothing', () => {
 });
 
 describe('the editor', () => {
-  test('gets a file of its own, mode 0600, in a directory that nobody else may look into', async () => {
+  test('gets a separate file with mode 0600, in a directory that is private to the user', async () => {
     await using service = await scriptedService(read);
 
     const { seen, report } = await edit(service, [
@@ -181,7 +181,7 @@ describe('the editor', () => {
     expect(readFileSync(join(directory.path, 'words'), 'utf8')).toBe('--wait,a b,3\n');
   });
 
-  test('what an id holds is no command of the shell, and no path', async () => {
+  test('an id is never run as a shell command, nor used as a path', async () => {
     await using service = await scriptedService({ status: 200, body: { ...milk, id: '$(touch x);../../a b' } });
 
     const { report, exitCode } = await edit(service, ['echo "$1" > "$REPORT"'], [], [], '$(touch x);../../a b');
@@ -209,7 +209,7 @@ describe('the editor', () => {
     { world: {} },
     { world: { terminal: 80 }, words: ['--no-input'] },
     { world: { terminal: 80 }, more: { CI: 'yes' } },
-  ])('P22: is not opened where nobody may be asked: $world $words $more', async ({ world, words = [], more = {} }) => {
+  ])('P22: is not opened if prompting is impossible: $world $words $more', async ({ world, words = [], more = {} }) => {
     await using service = await scriptedService(read);
     const env = { ...environmentFor(service), EDITOR: 'false', ...more };
 
@@ -232,7 +232,7 @@ describe('the editor', () => {
   });
 });
 
-describe('a text that is not taken is opened again', () => {
+describe('a text that is refused is opened again', () => {
   test('with the error above it and the line that it then has, and sent once it is good', async () => {
     await using service = await scriptedService(read, done);
     const slip = 'perl -pi -e "s/^Note: soon/Note: [soon/" "$1"';
@@ -249,7 +249,7 @@ describe('a text that is not taken is opened again', () => {
 
     expect({ exitCode, kept }).toEqual({ exitCode: 0, kept: [] });
     const [, line] = /^# Not sent: line (\d+): /.exec(seen[1] ?? '') ?? [];
-    // The list that nobody closes is found to be so behind its line.
+    // The unclosed list is found only after its line.
     expect(seen[1]?.split('\n').slice(0, Number(line)).join('\n')).toContain('Note: [soon');
     expect(seen[1]?.match(/^# The fields of/gm)).toHaveLength(1);
     expect(service.requests[1]?.body).toBe('{"fields":{"Note":"later"}}');
@@ -289,7 +289,7 @@ describe('a text that is not taken is opened again', () => {
     expect(service.requests[2]?.body).toBe('{"fields":{"Title":"Buy rolls"}}');
   });
 
-  test('left as it was it is not sent again: the first refusal stands, and the text is kept', async () => {
+  test('is not sent again if left unchanged: the first refusal is reported, and the text is saved', async () => {
     await using service = await scriptedService(read, { status: 422, body: { error: 'no bread' } });
 
     const { exitCode, stderr, kept } = await edit(
@@ -307,7 +307,7 @@ describe('a text that is not taken is opened again', () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  test('somebody was quicker (412): the edit is laid over the item as it is now, and says what else changed', async () => {
+  test('a concurrent change (412): the edit is applied to the current item, and the other changes are shown', async () => {
     const now = { id: '17', fields: { Title: 'Buy beer', Count: 3, Note: 'soon' } };
     await using service = await scriptedService(
       read,
@@ -397,7 +397,7 @@ test.each([
   expect(service.requests).toHaveLength(1);
 });
 
-test('through a protected profile it is asked for as everywhere; a no keeps the text', async () => {
+test('prompts through a protected profile like other commands; after a no it saves the text', async () => {
   await using service = await scriptedService(read);
   await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 

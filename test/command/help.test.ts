@@ -218,7 +218,7 @@ describe('help --json', () => {
     { words: 'itmes', says: "unknown command or topic 'itmes'", hint: 'Did you mean items?' },
     { words: 'filds', says: "unknown command or topic 'filds'", hint: 'Did you mean fields?' },
     { words: 'items get 17', says: "unknown command '17'", hint: 'see listctl --help' },
-  ])('"$words" is no command', async ({ words, says, hint }) => {
+  ])('"$words" is an unknown command', async ({ words, says, hint }) => {
     const { exitCode, stdout, stderr } = await run(['help', ...words.split(' '), '--json']);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
@@ -231,7 +231,7 @@ describe('help --json', () => {
     expect(stdout).toMatch(/^Usage: listctl items/m);
   });
 
-  test('there is no other format', async () => {
+  test('other formats are refused', async () => {
     const { exitCode, stderr } = await run(['help', '-o', 'yaml']);
 
     expect({ exitCode, stderr }).toEqual({

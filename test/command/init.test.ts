@@ -50,7 +50,7 @@ test('with -p it makes that profile; Enter alone keeps what is known', async () 
   });
 });
 
-test('a token that the service refuses is asked for again', async () => {
+test('a token that the service refuses is prompted for again', async () => {
   await using service = await scriptedService({ status: 401, body: { error: 'expired' } }, missing);
   await using directory = await settingsDirectory();
   const host = testHost({ ...directory, terminal: 120 });
@@ -64,7 +64,7 @@ test('a token that the service refuses is asked for again', async () => {
   expect(Object.values(directory.tokens()).map((kept) => kept.token)).toEqual([token]);
 });
 
-test('an invalid address or id is asked for again', async () => {
+test('an invalid address or id is prompted for again', async () => {
   await using service = await scriptedService(missing);
   await using directory = await settingsDirectory();
   const host = testHost({ ...directory, terminal: 120 });

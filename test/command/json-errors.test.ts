@@ -150,7 +150,7 @@ describe('what else stderr says is JSON too', () => {
     expect(linesOf(stderr)).toEqual([{ notice: 'renewing' }]);
   });
 
-  test('exit is the status of the process where a signal asked it to end', async () => {
+  test('exit is the exit code of the process if a signal stopped it', async () => {
     const stop = new AbortController();
     await using service = await listService(() => {
       stop.abort(new Stopped('SIGTERM'));
@@ -167,7 +167,7 @@ describe('what else stderr says is JSON too', () => {
 });
 
 describe('the summary', () => {
-  test('tells this session from the whole run, in the file as on stderr', async () => {
+  test('separates this session from the whole run, in the file as on stderr', async () => {
     let isRefused = true;
     await using service = await listService(({ title }) => (title === 't3' && isRefused ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
@@ -210,7 +210,7 @@ describe('the summary', () => {
     ]);
   });
 
-  test('goes to stdout as -, where no results do', async ({ service, world }) => {
+  test('is written to stdout with -, if no results are', async ({ service, world }) => {
     const words = create(world.file('a.csv', titles(2)), '--summary-json', '-');
 
     const refused = await world.run(words);

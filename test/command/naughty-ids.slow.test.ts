@@ -60,7 +60,7 @@ describe('as ids of items', () => {
     if (isMany) expect(done.map((record) => record[2]).sort()).toEqual([...ids].sort());
   });
 
-  test('what is none ends each verb with 2, alone and among good ones, and nothing is sent', async () => {
+  test('an invalid id exits with 2 for each verb, alone and among valid ones, and nothing is sent', async () => {
     await using service = await echo();
     await using world = await manyWorld(service);
     const codes = new Set<number>();
@@ -111,7 +111,7 @@ describe('as sites and lists', () => {
     }
   });
 
-  test('what is none ends with 2, and nothing is sent', async () => {
+  test('an invalid name exits with 2, and nothing is sent', async () => {
     await using service = await echo();
     const env = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'test-token' };
 
@@ -173,7 +173,7 @@ describe('on a terminal', () => {
     const { exitCode, stdout, stderr } = await run(words, { env, terminal: 80 });
 
     expect(exitCode).toBe(0);
-    // A tab divides the cells of TSV; in one it stands in quotes.
+    // A tab separates the cells of TSV; within a cell it is quoted.
     const lines = stdout.split('\n').map((line) => (format === 'tsv' ? line.replaceAll('\t', ' ') : line));
     expect(lines.filter((line) => steering.test(line))).toEqual([]);
     expect(stderr).not.toMatch(steering);
@@ -193,7 +193,7 @@ describe('on a terminal', () => {
   });
 });
 
-/** A place where the name of a list may stand, and what a run needs to find it there. */
+/** A place where the name of a list may occur, and what a run needs to find it there. */
 interface Place {
   readonly from: string;
   readonly set: (string: { readonly id: string; readonly at: number; readonly directory: string }) => {

@@ -66,7 +66,7 @@ describe('as values', () => {
     expect(readers['jsonl']?.(stdout)).toEqual(texts);
   });
 
-  test('every format shows them, and what CSV, JSON and JSONL show goes back as an update and a create', async () => {
+  test('every format prints them, and the output as CSV, JSON and JSONL is valid input of create and update', async () => {
     await using world = await manyWorld({ url: 'local:' });
     const ids = await created(world, world.file('a.json', JSON.stringify(rowsOf(naughtyStrings))));
 

@@ -146,7 +146,7 @@ describe('profile list, show, use, remove', () => {
     expect(ids.stdout).toBe('prod\ndev\n');
   });
 
-  test('list of none is no failure, and makes no file', async () => {
+  test('list without profiles is not an error, and creates no file', async () => {
     await using directory = await settingsDirectory();
 
     expect(await run(['profile', 'list'], directory)).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });

@@ -1,4 +1,4 @@
-/** `listctl runs resolve`: what a person says of rows in doubt. */
+/** `listctl runs resolve`: manual resolution of rows in doubt. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -101,7 +101,7 @@ describe('--applied ID', () => {
     expect((await settle('20261120-101530-0002')).exitCode).toBe(0);
   });
 
-  test('of a delete the id must be the one of the row, and nothing is asked of the service', async () => {
+  test('requires for a delete the id of the row, and sends no request', async () => {
     await using world = await runsWorld();
     await world.journal({
       header: { action: 'delete' },
@@ -169,7 +169,7 @@ describe('--not-applied', () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: '0\n' });
   });
 
-  test('a run with a journal of its own is settled by that path', async () => {
+  test('a run with --journal is resolved by that path', async () => {
     await using world = await runsWorld();
     const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));
 
@@ -206,7 +206,7 @@ test.each([
   expect(readFileSync(path)).toEqual(before);
 });
 
-test('P23: a run that a process is at work on is not settled, by its id or by its path', async () => {
+test('P23: a run that another process holds is not resolved, by its id or by its path', async () => {
   await using world = await runsWorld();
   const path = await world.journal(created('https://lists.example/v1.0', [{}]));
   const own = await world.journal(created('https://lists.example/v1.0', [{}]), join(world.path, 'own.journal'));

@@ -29,7 +29,7 @@ function sent({ requests }: ScriptedService): readonly string[] {
 }
 
 describe('over the built-in service', () => {
-  test('every item is deleted, and a run of its own tells of it', async () => {
+  test('deletes every item, and records it as a separate run', async () => {
     await using world = await runsWorld();
     const run = await world.create(['milk', 'bread', 'eggs']);
 
@@ -154,7 +154,7 @@ describe('an item that changed since', () => {
     expect(service.requests.slice(0, 3).map(({ headers }) => headers['if-match'])).toEqual(['"v1"', '"v2"', '"v3"']);
   });
 
-  test('is not one that a service says 412 of because it is gone', async () => {
+  test('does not include a deleted item that the service answers with 412', async () => {
     await using service = await scriptedService({ status: 412 }, gone);
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }]));
@@ -190,7 +190,7 @@ describe('an item that changed since', () => {
     expect(stderr).toContain('--force');
   });
 
-  test('goes with --force: nothing is read, and nothing is asked of its state', async () => {
+  test('is deleted with --force, without reading its current state', async () => {
     await using service = await scriptedService(deleted);
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v1"' }, { id: '2' }]));
@@ -232,7 +232,7 @@ describe('resumed', () => {
     expect(sent(service)).toEqual(['DELETE 1', 'DELETE 2', 'DELETE 2', 'DELETE 3']);
   });
 
-  test('last names the run itself, also in what is said to go on', async () => {
+  test('"last" is replaced by the run id, also in the resume command', async () => {
     await using service = await scriptedService({ status: 400, body: { error: 'no' } });
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
@@ -306,7 +306,7 @@ test.each([
   { of: 'a deletion', known: { etag: '"v"' }, requests: ['DELETE 1'] },
   { of: 'the look before one', known: { fields }, requests: ['GET 1'] },
 ])(
-  'a 404 with a page for people, as the answer to $of, does not mean that the item is gone',
+  'a 404 with an HTML page, in response to $of, does not mean that the item is missing',
   async ({ known, requests }) => {
     const page = { status: 404, body: '<html>not here</html>', headers: { 'content-type': 'text/html' } };
     await using service = await scriptedService(page);
@@ -421,7 +421,7 @@ describe('nothing is sent', () => {
     expect(world.names()).toHaveLength(1);
   });
 
-  test('through a protected profile that nobody confirmed', async () => {
+  test('through a protected profile without confirmation', async () => {
     await using service = await scriptedService(deleted);
     await using settings = await settingsDirectory({
       profiles: { prod: { baseUrl: service.url, protected: true } },
@@ -439,7 +439,7 @@ describe('nothing is sent', () => {
     expect((await world.run([...words, '--confirm', 'prod'], { env: settings.env })).exitCode).toBe(0);
   });
 
-  test('P23: while a process is at work on the run', async () => {
+  test('P23: while another process holds the run', async () => {
     await using service = await scriptedService(deleted);
     await using world = await runsWorld();
     await world.journal(created(service.url, [{ id: '1', etag: '"v"' }]));
@@ -550,7 +550,7 @@ test('its journal names the run that it undoes, and holds neither fields nor the
   expect(readFileSync(of)).toEqual(before);
 });
 
-test('a run with a journal of its own is undone by that path', async () => {
+test('a run with --journal is undone by that path', async () => {
   await using service = await scriptedService(deleted);
   await using world = await runsWorld();
   const path = join(world.path, 'ci.journal');

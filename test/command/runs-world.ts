@@ -29,7 +29,7 @@ export interface RunsWorld extends AsyncDisposable {
   names(): readonly string[];
 }
 
-/** A run as its journal is to tell of it; the rest is a create of so many rows on this boot. */
+/** A run as recorded in its journal; the rest is a create of the given number of rows on this boot. */
 export interface GivenRun {
   readonly header?: Partial<NewHeader>;
   /** How many rows it has. */

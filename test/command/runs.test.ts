@@ -1,4 +1,4 @@
-/** `listctl runs list`, `show` and `remove`: what journals tell, without a service. */
+/** `listctl runs list`, `show` and `remove`: read from journals, without a service. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -68,7 +68,7 @@ describe('runs list', () => {
     expect(stderr).toContain(`${damaged} is damaged at byte`);
   });
 
-  test('a run is running while somebody holds its lock: of those of one input the last', async () => {
+  test('a run is running while its lock is held: of the runs of one input only the last', async () => {
     await using world = await runsWorld();
     const end = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
     await world.journal({ rows: 1, groups: end });
@@ -111,7 +111,7 @@ describe('runs show', () => {
     expect((await world.run(['runs', 'show', 'last'])).stdout).toMatch(/answerTimes +p50 /);
   });
 
-  test('what its sessions took together; of one that was killed as far as its records tell', async () => {
+  test('shows the total time of its sessions; of a killed one up to its last record', async () => {
     await using world = await runsWorld();
     const path = await world.journal({
       rows: 5,
@@ -144,7 +144,7 @@ describe('runs show', () => {
     expect(marked.at(-1)).toBeLessThan(4100);
   });
 
-  test('a long run is told in no more steps than a screen has room for', async () => {
+  test('shows a long run in no more steps than fit the screen', async () => {
     await using world = await runsWorld();
     const groups = Array.from({ length: 300 }, (_, at) => [intent(at + 1, title), done(at + 1, String(at))]);
     const path = await world.journal({ rows: 300, apartMs: 60_000, groups });
@@ -175,7 +175,7 @@ describe('runs show', () => {
     expect(await world.run(['runs', 'show', path, '-o', 'id'])).toMatchObject({ exitCode: 0, stdout: 'a\nb\nc\n' });
   });
 
-  test('--rows tells of every row, in the order of the input, after any number of sessions', async () => {
+  test('--rows lists every row, in the order of the input, after any number of sessions', async () => {
     await using world = await runsWorld();
     const begin: JournalRecord = ['B', { boot: 'here', limit: 4, tool: '0.1.0', at: Date.UTC(2026, 10, 21) }];
     const path = await world.journal({
@@ -228,7 +228,7 @@ describe('runs show', () => {
     expect(await show('-o', 'id')).toBe('a\nb\nc\n');
   });
 
-  test('--rows of a shard tells of its rows alone', async () => {
+  test('--rows of a shard lists its rows only', async () => {
     await using world = await runsWorld();
     const header = { shard: '2/3', input: { bytes: 12, sha256: '0f'.repeat(32), rows: 8 } };
     const path = await world.journal({ header, rows: 3, groups: [[intent(5, title), done(5, 'b')]] });
@@ -254,7 +254,7 @@ describe('runs show', () => {
     expect(stderr).toContain('row 1: the item id has control characters');
   });
 
-  test('of a run that was shrunk the ids are gone: exit 2; the rest is shown with that said', async () => {
+  test('the ids of a compacted run are missing: exit 2; the rest is shown with a note', async () => {
     await using world = await runsWorld();
     const path = await world.journal({ rows: 2, groups: [[ended({ done: 2, sent: 2 })]] });
     const [header = '', ...lines] = readFileSync(path, 'utf8').split('\n');
@@ -314,7 +314,7 @@ describe('runs show', () => {
     { word: 'last', says: 'no runs in' },
     { word: givenRun, says: `run ${givenRun} not found in` },
     { word: 'nowhere/at.all', says: 'no run is recorded in' },
-  ])('there is no such run: $word', async ({ word, says }) => {
+  ])('an unknown run: $word', async ({ word, says }) => {
     await using world = await runsWorld();
 
     for (const verb of [['show'], ['undo', '--yes'], ['resolve', '--all', '--not-applied'], ['remove', '--yes']]) {
@@ -325,7 +325,7 @@ describe('runs show', () => {
     }
   });
 
-  test('P15: a damaged journal is exit 10 with its byte, whatever is asked of it', async () => {
+  test('P15: a damaged journal is exit 10 with its byte, for every command', async () => {
     await using world = await runsWorld();
     const path = await world.journal({ rows: 2, groups: [[intent(1, title)], [done(1, '1')]] });
     writeFileSync(path, readFileSync(path, 'latin1').replace('["I"', '["J"'), 'latin1');
@@ -342,7 +342,7 @@ describe('runs remove', () => {
   const whole = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
   const half = [[intent(1, title), done(1, '1')], [ended({ done: 1, left: 1 })]];
 
-  test('a run that is wholly done is forgotten as it is', async () => {
+  test('a completed run is removed without confirmation', async () => {
     await using world = await runsWorld();
     await world.journal({ rows: 1, groups: whole });
     const own = await world.journal({ rows: 1, groups: whole }, join(world.path, 'own.journal'));
@@ -354,7 +354,7 @@ describe('runs remove', () => {
     expect(existsSync(own)).toBe(false);
   });
 
-  test('one that is not needs --yes where nobody can be asked; then none of several is forgotten', async () => {
+  test('an incomplete run requires --yes if prompting is impossible; then none of several is removed', async () => {
     await using world = await runsWorld();
     await world.journal({ rows: 2, groups: half });
     await world.journal({ header: other, rows: 1, groups: whole });
@@ -388,7 +388,7 @@ describe('runs remove', () => {
     expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(left);
   });
 
-  test('P23: one that a process is at work on is not forgotten, whatever was confirmed', async () => {
+  test('P23: a run that another process holds is not removed, with any confirmation', async () => {
     await using world = await runsWorld();
     await world.journal({ rows: 1, groups: whole });
     await takeLock(runLock(world.runs, 'ab'.repeat(32)), { waitMs: 0 }, testHost());
@@ -400,7 +400,7 @@ describe('runs remove', () => {
     expect(world.names().filter((name) => name.endsWith('.journal'))).toHaveLength(1);
   });
 
-  test('two runs of one input have one lock, and go together', async () => {
+  test('two runs of one input share a lock, and are removed together', async () => {
     await using world = await runsWorld();
     await world.journal({ rows: 1, groups: whole });
     await world.journal({ header: { run: other.run }, rows: 1, groups: whole });
@@ -409,7 +409,7 @@ describe('runs remove', () => {
     expect(world.names()).toEqual([]);
   });
 
-  test('a damaged one goes when that is confirmed; a file that is no journal never', async () => {
+  test('a damaged journal is removed if confirmed; a file that is not a journal never', async () => {
     await using world = await runsWorld();
     const path = await world.journal({ rows: 1, groups: whole });
     writeFileSync(path, `x${readFileSync(path, 'latin1')}`, 'latin1');

@@ -48,7 +48,7 @@ describe('trying again', () => {
     expect(stderr).toContain(says);
   });
 
-  test('a wait that is asked for is kept, but none beyond --max-wait: then it ends at once, and names it', async () => {
+  test('a requested wait is honored, but none beyond --max-wait: then it exits at once, and names the wait', async () => {
     const kept = await get([busy, good]);
     const given = await get([busy, good], ['--max-wait', '29']);
     const much = await get([{ ...busy, headers: { 'retry-after': '500' } }, good], ['--max-wait', '600']);
@@ -114,7 +114,7 @@ describe('what is seen of it', () => {
 describe('whom to trust', () => {
   const https = { ...environmentFor({ url: 'https://127.0.0.1:1/v1.0' }) };
 
-  test('with NODE_TLS_REJECT_UNAUTHORIZED=0 no token goes out, unless --insecure-tls says so too', async () => {
+  test('with NODE_TLS_REJECT_UNAUTHORIZED=0 no token is sent without --insecure-tls', async () => {
     const env = { ...https, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
 
     const refused = await run(['items', 'get', '17', '--retries', '0'], { env });

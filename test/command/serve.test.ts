@@ -52,7 +52,7 @@ async function serving(
 const bearer = (value: string) => ({ headers: { authorization: `Bearer ${value}` } });
 
 describe('what it prints', () => {
-  test('is its address and the lines that use it; the token that it made stands on stderr alone, once', async () => {
+  test('is its address and example commands; a generated token is printed once, on stderr only', async () => {
     await using server = await serving([]);
     const { stdout, stderr } = server.host.printed;
 
@@ -125,7 +125,7 @@ describe('the token', () => {
     expect(JSON.stringify(server.host.printed)).not.toContain(token);
   });
 
-  test.each(['', 'two words', 'secret\nsecret', 'sécret'])('%j is none, and is not repeated', async (text) => {
+  test.each(['', 'two words', 'secret\nsecret', 'sécret'])('%j is invalid, and is not repeated', async (text) => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'token');
     writeFileSync(file, text);
@@ -180,7 +180,7 @@ describe('its items', () => {
 });
 
 describe('fault injection', () => {
-  test('is as slow, as throttled and as broken as it was asked to be', async () => {
+  test('is as slow, as throttled and as faulty as its flags say', async () => {
     const env = { LISTCTL_TOKEN: token };
     await using slow = await serving(['--latency', '250'], env);
     await using throttled = await serving(['--throttle', '1/m'], env);
@@ -210,7 +210,7 @@ describe('it ends', () => {
     await expect(sendHttp(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('with 10 on a port that is taken, and lets go of its store', async () => {
+  test('with 10 if the port is in use, and closes its store', async () => {
     await using server = await serving([]);
     await using directory = await temporaryDirectory();
     const { port } = new URL(server.url);
@@ -249,7 +249,7 @@ describe('other machines', () => {
     expect(readdirSync(directory.path)).toEqual([]);
   });
 
-  test('may, where there is one, and the danger is told', async () => {
+  test('may connect if there is a token, with a warning', async () => {
     await using directory = await temporaryDirectory();
     writeFileSync(join(directory.path, 'token'), token);
     await using server = await serving(['--host', '0.0.0.0', '--token-file', join(directory.path, 'token')]);

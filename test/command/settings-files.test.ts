@@ -1,4 +1,4 @@
-/** The files that settings are kept in: damaged, other people's, open to others, denied. */
+/** Settings files: damaged, owned by another user, readable by others, inaccessible. */
 import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -71,7 +71,7 @@ describe('a damaged file is named, and left as it is', () => {
   });
 });
 
-describe('whose they are, and who may read them (P13)', () => {
+describe('ownership and permissions (P13)', () => {
   test('loose credentials are warned about, and closed at the next write', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service));
@@ -134,7 +134,7 @@ test.skipIf(process.platform === 'win32')('a directory that was there keeps its 
   expect((statSync(directory.credentials).mode & 0o777).toString(8)).toBe('600');
 });
 
-test('what a writer that was killed left half-written goes with the next write (P06)', async () => {
+test('leftovers of a killed writer are removed by the next write (P06)', async () => {
   await using directory = await settingsDirectory();
   for (const stray of ['config.json.tmp-17212345671a2b3c', 'config.json.bak.tmp-listctl']) {
     writeFileSync(join(directory.path, stray), '{"profi');

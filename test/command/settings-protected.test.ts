@@ -51,7 +51,7 @@ describe('a protected profile', () => {
     expect(service.requests).toHaveLength(sent);
   });
 
-  test('reads and dry runs are not asked about', async () => {
+  test('reads and dry runs do not prompt', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 
@@ -61,7 +61,7 @@ describe('a protected profile', () => {
     expect(service.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
-  test('does not stand in the way of another service', async () => {
+  test('does not block another service', async () => {
     await using service = await scriptedService({ status: 201, body: milk });
     await using other = await scriptedService({ status: 201, body: milk });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));

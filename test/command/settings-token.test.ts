@@ -14,7 +14,7 @@ function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
   return requests.map(({ headers }) => headers.authorization);
 }
 
-describe('a token goes only where it belongs', () => {
+describe('a token is sent only to its service', () => {
   test.each([
     { how: 'a flag', words: ['--base-url'], variable: undefined },
     { how: 'the environment', words: [], variable: 'LISTCTL_BASE_URL' },

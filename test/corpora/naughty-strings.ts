@@ -1,4 +1,4 @@
-/** Strings that break programs: those that many people collected, and those that could break this one. */
+/** Strings that break programs: a well-known collection, and those that could break this one. */
 import collected from './naughty-strings.json' with { type: 'json' };
 
 /** Each once; the empty one is not among them. All are well-formed, so that any file can hold them. */

@@ -17,7 +17,7 @@ export interface ActOptions {
   readonly wire: Wire;
   /** Somebody is killed so often at most. */
   readonly killsMax: number;
-  /** Undefined where nobody is to be killed. */
+  /** Undefined if no process is killed. */
   readonly time: RunTime | undefined;
   readonly random: SeededRandom;
 }
@@ -30,7 +30,7 @@ export interface Kills {
   readonly atOnce: number;
 }
 
-/** What its sessions told on their way. */
+/** What its sessions reported. */
 export interface Told {
   readonly kills: Kills;
   readonly sessions: number;
@@ -40,11 +40,11 @@ export interface Told {
   readonly untold: readonly number[];
   /** What was recorded after each session. */
   readonly recorded: readonly RunRecorded[];
-  /** Of a first session that nobody killed. */
+  /** Of a first session that was not killed. */
   readonly time: RunTime | undefined;
 }
 
-/** An act that nobody kills any more ends by itself in so many sessions, or never. */
+/** An act without further kills ends within this number of sessions, or never. */
 const lastSessionsMax = 8;
 
 /** @throws {Error} when a session ends as none may, or it comes to no end */
@@ -63,7 +63,7 @@ export async function runAct(act: ActOptions): Promise<Told> {
     const now = await client.recordedIn(place);
     for (const [row, id] of session.printed) {
       printed.set(row, id);
-      // A later session may make good what this one had not recorded: that tells nothing of this one.
+      // A later session may recover what this one had not recorded, so it is no evidence about this one.
       if (now.doneIds.get(row) !== id) untold.push(row);
     }
     recorded.push(now);

@@ -1,4 +1,7 @@
-/** `listctl apply` in the loop: how a session of it is started, what its state tells, and how it comes to rest. */
+/**
+ * `listctl apply` in the loop: how a session is started, what its state contains, and how it is resolved at the
+ * end.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { journalPath } from '../../src/apply/recover.ts';
@@ -54,7 +57,7 @@ function stateAt(path: string): { readonly state: State | undefined } | { readon
   }
 }
 
-/** How a row stands by what the state has under its key. */
+/** The status of a row according to the state entry of its key. */
 function endOf({ id, becomes }: InputRow, known: StateItem | undefined) {
   if (known?.inDoubt !== undefined) return { state: 'in-doubt', id: undefined } as const;
   const isDone = becomes === undefined ? known === undefined : isSame(known?.fields as TextFields | undefined, becomes);
@@ -74,8 +77,8 @@ function causesOf(state: State | undefined, { requests }: SessionPlace): Readonl
 }
 
 /**
- * Brings a list to rest, where the wire is calm: says of each create in doubt what became of it, as a person would who
- * looks, and applies the manifest twice more.
+ * Settles a list without injected faults: resolves each create in doubt by what the list contains, as a user would,
+ * and applies the manifest twice more.
  *
  * @returns what was not as it must be: the second one has nothing to do, sends nothing but reads, and leaves the state
  *   as it is
@@ -95,7 +98,7 @@ export async function settleManifest(place: SessionPlace, items: ReadonlyMap<str
   return broken;
 }
 
-/** In this process: nobody is to be killed any more, and a start takes a while. */
+/** Runs in this process: there are no further kills, and a start takes a while. */
 function runIn(place: SessionPlace, words: readonly string[]): Promise<Run> {
   return run(words, { cwd: place.directory, env: environmentOf(place) });
 }

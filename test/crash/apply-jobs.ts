@@ -2,7 +2,7 @@
 import type { ListContents, TextFields } from './list-contents.ts';
 import type { InputRow, Job } from './modes.ts';
 
-/** The job of a first manifest, in a list with an item of somebody else's that looks like one of the manifest's. */
+/** The job of a first manifest, in a list with an unmanaged item that looks like one of the manifest's. */
 export async function makeFirstManifest(mode: Job['mode'], count: number, list: ListContents): Promise<Job> {
   const foreign = { Row: '1', Note: 'of somebody' };
   const [id = ''] = await list.add([foreign]);

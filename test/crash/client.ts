@@ -1,4 +1,7 @@
-/** Who sends the rows in the loop: listctl, or somebody who sends what has no answer again, to see what the loop finds. */
+/**
+ * The client of the loop: listctl, or one that retries requests without a response, to show that the loop
+ * detects it.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +39,7 @@ export interface RunRecorded {
   readonly left: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
-  /** Of a state file that is kept beside: which version it is, or why it is none. */
+  /** The version of a state file that is saved alongside, or why it is invalid. */
   readonly state?: StateSeen | undefined;
   /** Whether that has a run at work, which the next session folds into it. */
   readonly isAtWork?: boolean;

@@ -1,4 +1,4 @@
-/** Rounds, one after the other, until so many processes were killed. */
+/** Runs rounds until a number of processes were killed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ export async function crashLoop(options: LoopOptions): Promise<readonly LoopEnd[
   return ends;
 }
 
-/** Of rounds that come to their end one in a few kills somebody at least; without an end they would go on for ever. */
+/** At least one in a few completed rounds has a kill; without this limit a loop without kills would never end. */
 const roundsPerKill = 10;
 
 async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions): Promise<LoopEnd> {

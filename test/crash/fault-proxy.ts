@@ -19,7 +19,7 @@ const shares: readonly (readonly [Fault, number])[] = [
 
 /** A proxy at work. */
 export interface FaultProxy extends Wire {
-  /** From now on, the answers to all but so many requests are held back until their clients go. */
+  /** From now on, the responses to all but the given number of requests are delayed until their clients exit. */
   holdAfter(count: number): void;
 }
 

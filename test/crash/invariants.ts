@@ -25,8 +25,8 @@ export interface RoundFacts {
   readonly statesSeen: readonly StateSeen[];
   readonly concurrency: number;
   /**
-   * How often listctl or the service was killed. With the service its connections go, and what was on them unread is no
-   * request of the log: so many at most as are under way at once.
+   * How often listctl or the service was killed. A kill of the service closes its connections, and unread requests on
+   * them are not in the log: at most as many as the concurrency.
    */
   readonly kills: number;
 }
@@ -98,7 +98,7 @@ function foundIn(facts: RoundFacts) {
     stateOf(number) === 'done' && doneIds.get(number) === id;
   const inDoubt = numbers.filter((number) => stateOf(number) === 'in-doubt');
   return {
-    // Each row of ours can be sent, and nobody refuses one for good.
+    // Each of our rows is valid, and none is refused permanently.
     unsettled: numbers.filter((number) => !isTold(stateOf(number))).map((number) => `${number} ${stateOf(number)}`),
     undone: numbers.filter((number) => stateOf(number) !== 'done').map((number) => `${number} ${stateOf(number)}`),
     doubled: numbers.filter((number) => (idsOf.get(number)?.length ?? 0) > 1),

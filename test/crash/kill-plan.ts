@@ -1,4 +1,4 @@
-/** When a session of a run is killed, and who is. */
+/** When a session of a run is killed, and which process. */
 
 import { pick, type SeededRandom } from '../support/seeded-random.ts';
 import type { ModeName } from './modes.ts';
@@ -6,13 +6,13 @@ import type { ModeName } from './modes.ts';
 /** A kill; `both` are killed at the same moment, `service-first` the client while the service is down or just back. */
 export interface KillPlan {
   readonly kind: 'client' | 'service' | 'both' | 'service-first';
-  /** So long after the start of the session, or after so many writes of it have come to the service. */
+  /** The time after the start of the session, or the number of its writes that have reached the service. */
   readonly at: { readonly ms: number } | { readonly writes: number; readonly thenMs: number };
   /** After that, until the client is killed as well. */
   readonly laterMs: number;
 }
 
-/** How long a run takes that nobody kills. */
+/** How long a run takes without kills. */
 export interface RunTime {
   /** From the start to the first request. */
   readonly startMs: number;
@@ -40,7 +40,7 @@ const shares: Shares = [
   ['service-first', 0.08],
 ];
 
-/** Here it is the service that is looked at, and nobody waits for it. */
+/** Here the service is under test, and its end is not waited for. */
 const sharesOfService: Shares = [
   ['client', 0.25],
   ['service', 0.3],
@@ -48,7 +48,7 @@ const sharesOfService: Shares = [
   ['service-first', 0.1],
 ];
 
-/** By the clock many kills hit a start, a look or a wait: those among the writes tell more, and come out the same again. */
+/** By the clock many kills hit a start, a read or a wait: those among the writes find more, and are reproducible. */
 const shareByClock = 0.4;
 
 /** From a request's coming to what its answer leaves behind. */

@@ -1,4 +1,4 @@
-/** What the built-in service said to those who write to it while it is killed, and what must then be in its list. */
+/** The responses of the built-in service to writers while it is killed, and what its list must then contain. */
 import type { RoundCounts } from './invariants.ts';
 import { isSame, type TextFields } from './list-contents.ts';
 
@@ -25,14 +25,14 @@ export interface Ledger {
   readonly unanswered: number;
 }
 
-/** An item of the list that is one of theirs tells so. */
+/** An item of the list that was written by them is marked. */
 export function markOf(fields: TextFields): string | undefined {
   return fields['Mark'];
 }
 
 /**
  * Judges it: what was acknowledged is there as it was acknowledged, once, by its id; an id is never given twice, also
- * after its item is deleted; a key gives the same id each time; and nothing is there that nobody made.
+ * after its item is deleted; a key gives the same id each time; and nothing exists that was not created.
  *
  * @param found what the list holds, by id
  * @param others ids that the service gave to others in the same list

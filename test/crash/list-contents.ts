@@ -9,7 +9,7 @@ export type TextFields = Readonly<Record<string, string>>;
 /** So many requests at once. */
 const underWayMax = 16;
 
-/** So many ids without an item tell that there is none after them. */
+/** After this number of ids without an item there are no further items. */
 const beyond = 32;
 
 /** A list of the service at this address. */

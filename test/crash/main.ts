@@ -50,7 +50,7 @@ function allOf(one: LoopEnd, other: LoopEnd): LoopEnd {
     kills: sumOf(one.kills, other.kills),
     counts: sumOf(one.counts, other.counts),
     causes: sumOfMaps(one.causes, other.causes),
-    // Each was told with its mode.
+    // Each was reported with its mode.
     ...{ broken: [], evidence: undefined },
   };
 }

@@ -2,8 +2,8 @@
 import type { ListContents, TextFields } from './list-contents.ts';
 
 /**
- * A way of running listctl under the loop. In `service` the built-in service itself is what is killed: a `listctl serve`
- * and a run with `--local` share one store, and both are written to.
+ * How listctl runs under the loop. In `service` the built-in service is killed: a `listctl serve` and a run with
+ * `--local` share one store, and both are written to.
  */
 export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'service';
 
@@ -52,7 +52,7 @@ export interface RowJob extends Job {
   readonly csv: string;
 }
 
-/** Whether rows may be left in doubt: a create that nobody knows about is never sent again. Its service knows no keys. */
+/** Whether rows may be left in doubt: a lost create is never sent again. Its service ignores keys. */
 export function holdsDoubt(mode: ModeName): boolean {
   return mode === 'create' || mode === 'apply';
 }
@@ -67,7 +67,7 @@ export async function makeJob(mode: RowModeName | 'service', count: number, list
   const numbers = Array.from({ length: count }, (_, at) => at + 1);
   if (mode !== 'update' && mode !== 'delete') {
     const rows = numbers.map((number) => ({ id: undefined, fields: fieldsOf(number), becomes: fieldsOf(number) }));
-    // The built-in service is known to honor keys: nobody says so.
+    // The built-in service is known to honor keys, so no flag is needed.
     const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honored'];
     const words = ['items', 'create', ...keys];
     return { mode, words, rows, ...filesOf(rows), bystanders: new Map(), idMax: 0 };
@@ -89,7 +89,7 @@ function rowOf(mode: 'update' | 'delete', id: string, number: number): InputRow 
   return { id, fields: fieldsOf(number), becomes: { ...fieldsOf(number), Kept: 'as it was' } };
 }
 
-/** The row's number is among them, so that an item tells which row it is of. */
+/** The row's number is among them, so that an item identifies its row. */
 function fieldsOf(number: number): TextFields {
   return { Row: String(number), Title: `Grüße, "row" ${number}`, Note: number % 7 === 0 ? 'two\nlines' : '007' };
 }

@@ -33,7 +33,7 @@ export interface RoundOptions {
   readonly throttles: boolean;
   /** Somebody is killed so often at most. */
   readonly killsMax: number;
-  /** By the number of the act; undefined where nobody is to be killed. */
+  /** By the number of the act; undefined if no process is killed. */
   readonly times: (act: number) => RunTime | undefined;
   readonly random: SeededRandom;
   /** Does something to the list before it is looked at. */
@@ -49,7 +49,7 @@ export interface RoundEnd extends Judgment {
   readonly folded: number;
   /** Why rows are in doubt, and how many. */
   readonly causes: ReadonlyMap<string, number>;
-  /** Of the first session of each act, where nobody killed it. */
+  /** Of the first session of each act, if it was not killed. */
   readonly times: readonly (RunTime | undefined)[];
 }
 
@@ -122,7 +122,7 @@ async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Pr
   return { place, facts, found, end };
 }
 
-/** What the records of all sessions, the last one among them, tell. */
+/** The contents of the records of all sessions, including the last one. */
 function factsOf(recorded: readonly RunRecorded[], { rows }: Job) {
   const last = recorded.at(-1);
   return {
@@ -152,7 +152,7 @@ async function settle(stage: Stage, { place, found, facts }: EndedJob) {
   wire.setCalm(false);
   const recorded = await applyClient.recordedIn(place);
   const items = await contents.upTo(place.job.idMax + stage.created());
-  // Now all of it is to be there: nothing is in doubt any more, and nobody was killed.
+  // Now everything must exist: nothing is in doubt any more, and nothing was killed.
   const job: Job = { ...place.job, mode: 'apply-keyed' };
   const seen = { ...factsOf([recorded], job), requests: [], kills: 0, items };
   const judgment = judge({ ...facts, ...seen, job });
@@ -187,7 +187,7 @@ function together(one: RoundEnd, other: RoundEnd): RoundEnd {
   };
 }
 
-/** The round, with what became of those who wrote to the same list. */
+/** The round, with the outcome of the other writers to the same list. */
 async function withLedger({ end, facts, found }: EndedJob, writers: Writers, { directory }: Stage): Promise<RoundEnd> {
   const { ledger } = writers;
   const { counts, broken } = judgeLedger(ledger, found, facts.doneIds.values());

@@ -30,7 +30,7 @@ export interface Wire {
   goDown(): Promise<void>;
   /** Takes them again, at the same address. */
   comeUp(): Promise<void>;
-  /** Resolves when so many more writes have come. */
+  /** Resolves after the given number of further writes. */
   writesCame(count: number): Promise<void>;
   /** Whether faults cease from now on. */
   setCalm(isCalm: boolean): void;
@@ -39,7 +39,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-/** Counts writes, and tells who waits for a number of them. */
+/** Counts writes, and resolves those who wait for a number of them. */
 export function writeCount() {
   let count = 0;
   const waiting = new Set<{ readonly until: number; readonly tell: () => void }>();
@@ -52,7 +52,7 @@ export function writeCount() {
         each.tell();
       }
     },
-    /** Resolves when there are so many more than now. */
+    /** Resolves after the given number of further writes. */
     more: (writes: number) => new Promise<void>((tell) => waiting.add({ until: count + writes, tell })),
   };
 }

@@ -1,4 +1,4 @@
-/** Those who write to the built-in service while it is killed and started again, and write down what it said. */
+/** Clients that write to the built-in service while it is killed and restarted, and record its responses. */
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -123,7 +123,7 @@ class WritersAtWork implements Ledger {
         : this.#send('PATCH', `/${id}`, { Note: next['Note'] ?? '' });
     });
     const isDone = answer.status === (next === undefined ? 204 : 200);
-    // It was deleted by an attempt that nobody had an answer to.
+    // It was deleted by an attempt without a response.
     const wasDone = next === undefined && answer.status === 404 && attempts > 1;
     if (isDone || wasDone) item.may = [next];
     else this.#refuse(what, item.mark, answer);
@@ -152,7 +152,7 @@ class WritersAtWork implements Ledger {
     throw new Error('the service answers nobody any more');
   }
 
-  /** The answer, if there is a whole one; one that is no JSON is a refusal, for nobody may send that again. */
+  /** The response, if it is complete; one that is not JSON is a refusal, since it must not be sent again. */
   async #send(method: string, path: string, fields?: TextFields, key?: string): Promise<Answer | undefined> {
     const whole = await this.#exchange(method, path, fields, key);
     if (whole === undefined) return undefined;

@@ -30,7 +30,7 @@ export interface JobEnd {
   readonly log: string;
 }
 
-/** What a run of a job is given by whoever starts it. */
+/** The inputs of a run of a job. */
 export interface RunOptions {
   /** Of the workflow run or pipeline; another number is another one. */
   readonly run: number;
@@ -87,7 +87,7 @@ export class Forge implements AsyncDisposable {
     return join(this.#directory, 'origin.git');
   }
 
-  /** A clone in which a person works: files are changed there and pushed. */
+  /** The author's clone: files are changed there and pushed. */
   get author(): string {
     return join(this.#directory, 'author');
   }
@@ -121,7 +121,7 @@ export class Forge implements AsyncDisposable {
     return stdout;
   }
 
-  /** Types lines of shell into the author's clone, as a person would. */
+  /** Types lines of shell into the author's clone. */
   async type(lines: string, environment: Readonly<Record<string, string>>): Promise<JobEnd> {
     const identity = Object.fromEntries(
       ['AUTHOR', 'COMMITTER'].flatMap((who) => [

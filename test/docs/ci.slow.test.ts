@@ -96,7 +96,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
     expectEachOnce(service, fixed);
   });
 
-  test('whose journals are gone, damaged or empty is red when it is resumed, and sends nothing', async () => {
+  test('with missing, damaged or empty journals fails when resumed, and sends nothing', async () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
     await forge.push({ 'tasks.csv': csvOf(rows) });
@@ -169,7 +169,7 @@ describe('a load that is canceled', () => {
   });
 });
 
-test('a re-run of failed jobs resumes, though the workflow was told to start', async () => {
+test('a re-run of failed jobs resumes, although the workflow was started without --resume', async () => {
   await using service = await listService(refusesRow7);
   await using forge = await Forge.create(service.url);
   await forge.push({ 'tasks.csv': csvOf(rows) });
@@ -209,7 +209,7 @@ describe('a load on Kubernetes', () => {
     expectEachOnce(service);
   });
 
-  test('goes on in another pod where one was stopped, and does nothing in a third', async () => {
+  test('resumes in another pod after a stop, and does nothing in a third', async () => {
     const stop = new AbortController();
     await using service = await listService(({ nth }) => {
       if (nth === 3) stop.abort();

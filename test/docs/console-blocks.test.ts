@@ -26,14 +26,14 @@ test.each(blocks)('$page, "$heading": block $number prints what it says', async 
   expect(seen).toEqual(steps);
 });
 
-/** What was printed, as the page has it where it fits: `…` on the page stands for anything within a line. */
+/** The output, with the text of the page if it matches: `…` on the page matches anything within a line. */
 function asWritten(printed: string, written: string): string {
   const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const pattern = written.split('…').map(literal).join('.*');
   return new RegExp(`^${pattern}$`).test(printed) ? written : printed;
 }
 
-test('`…` on a page stands for anything within a line, and nothing else does', () => {
+test('`…` on a page matches anything within a line, and nothing else does', () => {
   expect(asWritten('12 rows; 0.3 s', '12 rows; … s')).toBe('12 rows; … s');
   expect(asWritten('12 rows\n0.3 s', '12 rows… s')).toBe('12 rows\n0.3 s');
   expect(asWritten('12 rows.', '13 rows.')).toBe('12 rows.');

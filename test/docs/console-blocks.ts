@@ -1,4 +1,4 @@
-/** The console blocks of a Markdown page: what a person types after `$ `, and what that prints. */
+/** The console blocks of a Markdown page: the commands after `$ `, and their output. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
@@ -13,7 +13,7 @@ export interface Step {
   readonly output: string;
 }
 
-/** A fenced `console` block, with the heading that it stands under. */
+/** A fenced `console` block, with the heading above it. */
 export interface ConsoleBlock {
   readonly heading: string;
   readonly steps: readonly Step[];
@@ -46,7 +46,7 @@ function stepsOf(body: string): readonly Step[] {
     });
 }
 
-/** The environment of a person who has just installed listctl: the program on the PATH, and an empty home. */
+/** The environment of a user who has just installed listctl: the program on the PATH, and an empty home. */
 export function newcomer(home: string): Record<string, string> {
   const programs = join(home, 'bin');
   mkdirSync(programs);
@@ -78,7 +78,7 @@ export async function typeAll(
     stdout
       .split(`${mark}`)
       .slice(0, commands.length)
-      // Where sh is bash it tells of a job that was killed, and dash does not.
+      // If sh is bash it reports a job that was killed; dash does not.
       .map((text) => text.replace(/^\S*sh: line \d+: +\d+ Killed.*\n?/gm, ''))
       .map((text) => text.replace(/^\n/, '').replace(/\n$/, ''))
   );

@@ -1,4 +1,4 @@
-/** Man pages, of what `listctl help --json` tells: roff with the macros of man(7). */
+/** Man pages, from the output of `listctl help --json`: roff with the macros of man(7). */
 import type { CommandNode, OptionNode, ProgramNode } from '../../src/commands/help/help.ts';
 import { allCommands } from '../support/command-nodes.ts';
 

@@ -6,13 +6,13 @@ import { makePictures } from './pictures.ts';
 const root = join(import.meta.dirname, '../..');
 const directory = join(root, 'docs/pictures');
 
-test('docs/pictures shows what the program does: npm run pictures makes it anew', { timeout: 120_000 }, async () => {
+test('docs/pictures matches the output of the program: npm run pictures updates it', { timeout: 120_000 }, async () => {
   const shown = readdirSync(directory).map((file) => [file, readFileSync(join(directory, file), 'utf8')]);
 
   expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(await makePictures()));
 });
 
-test('every picture stands in the README, with words for who does not see it', () => {
+test('every picture is in the README, with alternative text', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
   const images = [...readme.matchAll(/^!\[(?<words>[^\]]*)\]\(docs\/pictures\/(?<file>[^)]+)\)$/gm)];

@@ -14,7 +14,7 @@ const docs = join(import.meta.dirname, '../../docs');
 /** Wide enough for the longest line of them, and not too wide for a page to show at its own size. */
 const columns = 88;
 
-/** What is another in each run and on each machine, and what stands in its place: times and rates alone. */
+/** Values that differ between runs and machines, and their replacements: times and rates only. */
 const everChanging = [
   [/(?<=; )[^,;]+, [\d.,]+ rows\/s$/g, '2.1 s, 8.6 rows/s'],
   [/(?<=; )[^,;]+, [\d.,]+ steps\/s$/g, '0.3 s, 10 steps/s'],
@@ -120,7 +120,7 @@ async function applyPicture(): Promise<string> {
 
 const localList = { LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 'home', LISTCTL_LIST: 'tasks' };
 
-/** The home of somebody who has just installed listctl, with these docs in it. */
+/** The home of a user who has just installed listctl, with these docs in it. */
 async function newHome(): Promise<TemporaryDirectory & { readonly environment: Record<string, string> }> {
   const home = await temporaryDirectory();
   symlinkSync(docs, join(home.path, 'docs'));
@@ -141,7 +141,7 @@ async function enter(shell: Terminal, line: string): Promise<void> {
   await shell.shows(new RegExp(`\\$ ${literal}\\n(?:.*\\n)*\\$$`));
 }
 
-/** Waits for what nothing tells of. */
+/** Waits for a state that has no event. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let looks = 0; !isSo(); looks += 1) {
     if (looks === 3000) throw new Error(`waited in vain for ${isSo}`);
@@ -153,7 +153,7 @@ function countOf(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** The picture of what stands there now: what was typed and printed, not what the shell adds of itself. */
+/** The picture of the current screen: what was typed and printed, without what the shell adds. */
 function pictureOf({ screen }: Terminal, caption: Caption): string {
   const rows = rowsOf(screen);
   const texts = rows.map(textOf);

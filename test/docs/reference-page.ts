@@ -1,8 +1,8 @@
-/** `docs/reference.md`, of what `listctl help --json` tells; what was written by hand stays below it. */
+/** `docs/reference.md`, from the output of `listctl help --json`; the handwritten part stays below it. */
 import type { CommandNode, OptionNode, ProgramNode } from '../../src/commands/help/help.ts';
 import { allCommands } from '../support/command-nodes.ts';
 
-/** What stands above this line is made, what stands below it is written by hand. */
+/** Text above this line is generated, text below it is handwritten. */
 const border = '<!-- written by `npm run reference` up to here -->\n';
 
 /** The page anew, with the part of the old one that was written by hand. */
@@ -59,7 +59,7 @@ function optionTable(options: readonly OptionNode[]): readonly string[] {
     : ['| flag | meaning |', '|---|---|', ...rows];
 }
 
-/** A text that stands in a table as it is. */
+/** A string that needs no escape in a table. */
 function cell(text: string): string {
   return text.replace(/[\\|<>*_`[\]]/g, '\\$&');
 }

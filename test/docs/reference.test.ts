@@ -7,7 +7,7 @@ import { referencePage } from './reference-page.ts';
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/reference.md'), 'utf8');
 
-test('docs/reference.md is what the program tells of itself: npm run reference makes it anew', async () => {
+test('docs/reference.md matches help --json: npm run reference updates it', async () => {
   const { stdout } = await listctl(['help', '--json']);
 
   expect(page).toBe(referencePage(JSON.parse(stdout), page));

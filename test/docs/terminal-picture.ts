@@ -20,7 +20,7 @@ interface Cell {
 /** The cells of a row, up to the last one that shows something. */
 export type CellRow = readonly Cell[];
 
-/** What a picture is about, for who does not see it. */
+/** The alternative text of a picture. */
 export interface Caption {
   readonly title: string;
   readonly description: string;
@@ -47,7 +47,7 @@ const palette = [
 const plain: Look = { isBold: false, isDim: false, color: undefined };
 
 /**
- * What stands on a screen, with what has scrolled away above it; blank rows at the end are left out.
+ * The text of a screen, including what has scrolled away above it; blank rows at the end are left out.
  *
  * @throws {Error} when a cell looks in a way that no picture shows
  */
@@ -82,7 +82,7 @@ export function replaced(row: CellRow, pattern: RegExp, text: string): CellRow {
   return cells;
 }
 
-/** The picture of a terminal that is so many columns wide. A row that begins with `$ ` stands a little off the one above. */
+/** The picture of a terminal with the given width. A row that begins with `$ ` has a small gap above it. */
 export function terminalPicture(rows: readonly CellRow[], columns: number, { title, description }: Caption): string {
   const width = Math.round(columns * size.cell) + 2 * size.aside;
   let bottom: number = size.bar + size.above;
@@ -125,7 +125,10 @@ interface Run extends Cell {
   readonly columns: number;
 }
 
-/** A row's runs, each at its column. Two blanks or more end one, as columns of a table do: what follows stands where it should in any font. */
+/**
+ * A row's runs, each at its column. Two blanks or more end one, as columns of a table do, so that it is aligned
+ * in any font.
+ */
 function runsOf(row: CellRow): readonly Run[] {
   const runs: Run[] = [];
   let column = 0;

@@ -8,7 +8,7 @@ export interface FuzzTarget {
   readonly name: string;
   /** Pieces that mean something in its format. */
   readonly words: readonly string[];
-  /** Puts right what stands for the whole, a checksum or a length, so that the damage comes further in. */
+  /** Repairs a checksum or a length, so that the damage is not detected by it. */
   readonly fix?: (bytes: Buffer, random: SeededRandom) => Buffer;
   /** How many runs `npm test` makes. */
   readonly testRuns: number;
@@ -21,8 +21,8 @@ export interface OpenTarget {
   /**
    * Reads the bytes.
    *
-   * @returns what came of it in a few words, by which one kind of end is told from another
-   * @throws what nobody foresaw: a finding
+   * @returns the outcome in a few words, which identify its kind
+   * @throws an unexpected error: a finding
    */
   run(bytes: Buffer): Promise<string> | string;
   close?(): Promise<void>;

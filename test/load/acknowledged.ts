@@ -12,7 +12,7 @@ interface Known {
   fate: 'there' | 'delete-under-way' | 'gone';
 }
 
-/** What is read of an item: its fields, or undefined where there is none. */
+/** The fields of an item, or undefined if it does not exist. */
 export type ReadItem = (id: string) => Promise<Readonly<Record<string, unknown>> | undefined>;
 
 /** The books of a load. */
@@ -51,7 +51,7 @@ export class Acknowledged {
   }
 
   /**
-   * Reads every item, so many at once, and compares.
+   * Reads every item, several at once, and compares.
    *
    * @returns a sentence for each that is not as it was confirmed
    */

@@ -1,4 +1,4 @@
-/** Connections on which nothing is ever said, and what they cost those who do speak. */
+/** Idle connections, and what they cost the active ones. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import autocannon from 'autocannon';
@@ -20,7 +20,7 @@ const loadSeconds = 5;
 const idleMs = 10_000;
 const lateMs = 10_000;
 
-/** Serves a directory to so many idle connections, and to a few that read. */
+/** Serves a directory to a number of idle connections, and to a few active ones. */
 export async function idleConnections(directory: string, connections: number): Promise<IdleEnd> {
   const service = await serveDirectory(directory);
   try {

@@ -52,7 +52,7 @@ async function loadAndCompare(
     const startedAt = performance.now();
     requests += await loadUntilKilled(service, {
       ...{ acknowledged, unexpected, connections, leg },
-      // Kills come at no special moment, and the load takes as long as it should.
+      // Kills are at random times, and the load has a fixed duration.
       lastsMs: legMs * (0.5 + randomInt(1000) / 1000),
     });
     tookMs += performance.now() - startedAt;
@@ -139,7 +139,7 @@ function requestsOf(path: string, leg: Pick<Leg, 'acknowledged' | 'unexpected' |
       turn.id = id;
     },
   };
-  /** A request about the item of this turn; where there is none, the turn begins anew. */
+  /** A request about the item of this turn; without an item, the turn starts over. */
   const about = (method: string, toSend: (id: string) => object, taken: LoadRequest['onResponse']): LoadRequest => ({
     method,
     setupRequest: (request, { id }) =>

@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 
-// Nobody's own zone, so that a date that is taken for a local one is another one.
+// A zone other than UTC, so that a date that is parsed as local time differs.
 process.env['TZ'] = 'America/New_York';
 
 const units = [

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A token that nobody else has: other runs of this suite on the machine are not to be seen. */
+/** A unique token: other runs of this suite on the machine must not match. */
 export function newCanary(): string {
   return `canary-${randomBytes(4).toString('hex')}-${randomBytes(8).toString('hex')}`;
 }

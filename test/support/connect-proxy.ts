@@ -1,4 +1,4 @@
-/** An HTTP proxy on a loopback port, which remembers all that it was told before a tunnel was open. */
+/** An HTTP proxy on a loopback port, which records everything that it received before a tunnel was open. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
 import type { ServerCertificate } from './tls-certificate.ts';

@@ -4,7 +4,7 @@
 export interface AnswerParts {
   /** After the status, where the usual one won't do. */
   readonly reason?: string;
-  /** In this order; a name may stand there twice. `Content-Length` is added unless a framing header is among them. */
+  /** In this order; a name may occur twice. `Content-Length` is added unless a framing header is among them. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   /** Text and bytes as they are; anything else as JSON. */
   readonly body?: unknown;

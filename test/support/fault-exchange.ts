@@ -139,7 +139,7 @@ function perform(action: FaultAction, socket: Socket, rest: Buffer, isInBody: bo
   else if (action === 'garbage') socket.write(isInBody ? Buffer.alloc(rest.length, garbageBytes) : garbageBytes);
 }
 
-/** One byte at a time, the first at once, for as long as there are any and somebody takes them. */
+/** One byte at a time, the first at once, until all are sent or the client closes. */
 function drip(bytes: Buffer, socket: Socket): void {
   let sent = 1;
   socket.write(bytes.subarray(0, 1));

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 /** A request, read to its end. */
 export interface WholeRequest {
   readonly method: string;
-  /** Exactly as it stood in the request line. */
+  /** Exactly as sent in the request line. */
   readonly path: string;
   /** By lower-case name; repeated ones joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;

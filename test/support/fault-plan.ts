@@ -1,4 +1,4 @@
-/** What a fault server is told to do, and when. */
+/** What a fault server does, and when. */
 
 /** Where in an exchange something goes wrong, in the order in which an exchange comes by them. */
 export const faultPoints = [
@@ -52,7 +52,7 @@ export interface AnswerStep {
   readonly ending?: Exclude<FaultAction, 'delay'>;
 }
 
-/** A body without an end: chunk after chunk for as long as somebody takes them. */
+/** A body without an end: chunk after chunk until the client closes. */
 export interface FloodStep {
   readonly head: Uint8Array;
   readonly chunk: Uint8Array;

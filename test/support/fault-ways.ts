@@ -60,7 +60,7 @@ export function expectClean({ exitCode, stdout, stderr }: Pick<Run, 'exitCode' |
   else expect(stderr).toMatch(/^listctl: [^\n]+\n( {2}[^\n]+\n){0,2}$/);
 }
 
-/** Works on all of them, so many at a time, and gives the results in their order. */
+/** Processes all of them with limited concurrency, and returns the results in their order. */
 export async function pooled<T, R>(
   all: readonly T[],
   atOnce: number,
@@ -128,7 +128,7 @@ export async function runAgainst(
   };
 }
 
-/** A host whose waits do something, and take as long as that does. */
+/** A host whose waits run a callback, and take as long as that does. */
 export function waiting(host: TestHost, during: (ms: number) => Promise<unknown>): TestHost {
   const sleep = async (ms: number) => {
     host.sleptMs.push(ms);

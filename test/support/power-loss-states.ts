@@ -19,7 +19,7 @@ export interface StoredBytes {
 export type Names = Map<string, StoredBytes>;
 
 /**
- * Disks as they may be after a power cut: every one where they are few, else so many of them, by chance.
+ * Possible disks after a power cut: every one if they are few, else a random sample.
  *
  * @param namings the names that may be there: as a process sees them, and as they are on disk for certain
  */

@@ -9,13 +9,13 @@ import { type CutLimits, type Names, type StoredBytes, statesAfterCut } from './
 /** A disk in memory. */
 export interface PowerLossDisk {
   readonly io: JournalIo;
-  /** Called after everything that changes the disk, as long as it is set. */
+  /** Called after everything that changes the disk, while it is set. */
   onChange: (() => void) | undefined;
-  /** The bytes of a file as a process sees it; undefined where there is none. */
+  /** The bytes of a file as a process sees it; undefined if it is missing. */
   bytesOf(path: string): Buffer | undefined;
   /** Puts a file there, on disk. */
   put(path: string, bytes: Buffer): void;
-  /** Disks as they may be after a power cut now: all of them where they are few, else so many of them, by chance. */
+  /** Possible disks after a power cut now: all of them if they are few, else a random sample. */
   afterPowerCut(limits: CutLimits): readonly PowerLossDisk[];
 }
 

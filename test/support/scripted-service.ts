@@ -17,7 +17,7 @@ export interface ScriptedAnswer {
 /** A request as it arrived. */
 export interface SeenRequest {
   readonly method: string;
-  /** Exactly as it stood in the request line. */
+  /** Exactly as sent in the request line. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;

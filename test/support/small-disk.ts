@@ -17,7 +17,7 @@ export function whyNoMount(): string | undefined {
   return isMounted ? undefined : 'no disk may be mounted here';
 }
 
-/** Mounts a disk of so many kilobytes on a directory; false where that cannot be done. */
+/** Mounts a disk of the given size in kilobytes on a directory; false if that is impossible. */
 export function mountDisk(path: string, kilobytes: number): boolean {
   return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kilobytes}k,mode=700`, 'tmpfs', path]).status === 0;
 }

@@ -7,7 +7,7 @@ export interface TemporaryDirectory extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Makes an empty directory that nobody else uses. */
+/** Creates an empty directory for one test. */
 export async function temporaryDirectory(): Promise<TemporaryDirectory> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'listctl-test-')));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };

@@ -1,4 +1,4 @@
-/** A program in a pseudo-terminal, and the screen that it paints: what a person who sits there types and sees. */
+/** A program in a pseudo-terminal, and the screen that it paints: what a user types and sees. */
 
 import type { Socket } from 'node:net';
 import { env as ownEnvironment } from 'node:process';
@@ -34,14 +34,14 @@ export interface Terminal extends AsyncDisposable {
   /** Types keys: `\r` is Enter, `\u0003` Ctrl-C, `\u0004` Ctrl-D. */
   type(keys: string): void;
   /**
-   * What stands there now, with what has scrolled away above it: a line each, blanks at their ends left out.
+   * The current text, including what has scrolled away above it: one string per line, trailing blanks removed.
    *
    * @param fromRow leaves out the rows above, as `cursor` counts them
    */
   lines(fromRow?: number): readonly string[];
   /** The same row by row, blank ones at the end left out: a line that was too long for the terminal is several. */
   rows(): readonly ShownRow[];
-  /** What stands in one place of the screen; the place behind the first half of a wide character holds nothing. */
+  /** The content of one cell of the screen; the cell after the first half of a wide character is empty. */
   cellAt(row: number, column: number): string | undefined;
   /** All lines as one text, blank ones at the end left out. */
   text(): string;
@@ -49,7 +49,7 @@ export interface Terminal extends AsyncDisposable {
   shows(sign: RegExp | string): Promise<void>;
   /** Waits for anything else that is to be seen there; it throws as `shows` does. */
   comesTo(what: string, isSo: () => boolean): Promise<void>;
-  /** Where the cursor stands: its row with all that have scrolled away above it, from 0, and whether it is seen. */
+  /** The position of the cursor: its row including all that have scrolled away, from 0, and whether it is visible. */
   readonly cursor: { readonly row: number; readonly column: number; readonly isVisible: boolean };
   resize(columns: number, rows: number): Promise<void>;
   /** Closes the terminal, as its window does; the program is not waited for. */
@@ -81,7 +81,7 @@ const widthsOfToday = {
   },
   charProperties: (codePoint: number, preceding: number): number => {
     const width = widthsOfToday.wcwidth(codePoint);
-    // In the bits that xterm wants: the width, and whether it joins what stands before it.
+    // In the bits that xterm expects: the width, and whether it joins the preceding character.
     const joins = width === 0 && preceding !== 0;
     return (((joins ? preceding >> 1 : width) & 3) << 1) | (joins ? 1 : 0);
   },

@@ -11,10 +11,10 @@ export interface World {
   readonly stdin?: string | Uint8Array;
   /** What it is: a pipe, unless a test says otherwise. */
   readonly stdinKind?: NonNullable<Input['kind']>;
-  /** The width of the terminal that all three streams are; undefined where there is none. */
+  /** The width of the terminal of all three streams; undefined without a terminal. */
   readonly terminal?: number;
   readonly signal?: AbortSignal;
-  /** The second time that somebody asks to stop. */
+  /** The second request to stop. */
   readonly forceStop?: AbortSignal;
   /** Where it is started: a directory with nothing of ours above it, unless a test says otherwise. */
   readonly cwd?: string;
@@ -22,7 +22,7 @@ export interface World {
   readonly passwdHome?: string;
   /** What the wall clock says: the real time, unless a test says otherwise. */
   readonly now?: () => number;
-  /** What stands for chance: always the middle, unless a test says otherwise. */
+  /** The random source: always the middle, unless a test sets it. */
   readonly random?: () => number;
   /** The transport that carries the requests: the light one, unless a test says otherwise. */
   readonly transport?: 'one' | 'many';
@@ -41,7 +41,7 @@ export interface TestHost extends Host {
   answer(question: string | RegExp, typed: string): Promise<void>;
 }
 
-/** A directory that nobody makes. */
+/** A directory that is never created. */
 const nowhere = join(tmpdir(), `listctl-nowhere-${process.pid}`, 'listctl');
 
 /** Makes the world for one run. */

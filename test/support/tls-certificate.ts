@@ -7,7 +7,7 @@ export interface ServerCertificate {
   readonly cert: string;
 }
 
-/** Somebody who signs certificates. */
+/** A certificate authority. */
 export interface Authority extends ServerCertificate {
   /** A certificate for a server, valid from yesterday until tomorrow unless it says otherwise. */
   issue(name: SubjectName, validity?: Validity): ServerCertificate;
@@ -24,7 +24,7 @@ export interface Validity {
 
 const aroundToday: Validity = { fromDay: -1, toDay: 1 };
 
-/** A new authority, which nobody trusts yet. */
+/** A new authority, which is not trusted yet. */
 export function newAuthority(): Authority {
   const { privateKey, publicKey } = newKeys();
   const own = { commonName: 'listctl test authority', publicKey, validity: aroundToday };

@@ -1,4 +1,4 @@
-/** A shell in a pseudo-terminal, into which a test types as a person does. */
+/** A shell in a pseudo-terminal, into which a test types like a user. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +20,9 @@ export interface ShellSession extends AsyncDisposable {
   readonly terminal: Terminal;
   /** Types a line and enters it, without waiting for what comes of it. */
   start(line: string): void;
-  /** Waits until what stands below the line that was entered last holds it. */
+  /** Waits until the output below the line that was entered last contains it. */
   shows(sign: RegExp | string): Promise<void>;
-  /** Waits until the shell takes the next line, and gives what stands between the last one and that. */
+  /** Waits until the shell accepts the next line, and returns the output since the last one. */
   ended(): Promise<string>;
   /** Enters a line and waits for its end. */
   run(line: string): Promise<string>;
@@ -87,7 +87,7 @@ function sessionIn(terminal: Terminal): ShellSession {
     terminal.type(`${line}\r`);
   };
   const ended = async () => {
-    // At once a line stands as it was entered: the next prompt is below.
+    // The line is complete at once: the next prompt is below.
     await terminal.comesTo('a prompt', () => terminal.cursor.row > enteredAt && isAtPrompt(terminal));
     return below().slice(0, -ready.trimEnd().length).trimEnd();
   };
@@ -105,7 +105,7 @@ function sessionIn(terminal: Terminal): ShellSession {
   };
 }
 
-/** Whether the cursor stands behind a prompt, and nothing was typed there. */
+/** Whether the cursor is after a prompt, with nothing typed yet. */
 function isAtPrompt({ screen, cursor: { row, column } }: Terminal): boolean {
   return screen.buffer.active.getLine(row)?.translateToString(false, 0, column) === ready;
 }

@@ -54,7 +54,7 @@ process.exitCode = brokenCount > 0 || hits === 0 ? 1 : 0;
 async function doWork(): Promise<void> {
   for (let next = work.shift(); next !== undefined; next = work.shift()) {
     const end = await next.run();
-    // Not every scenario has the calls that somebody asks for.
+    // Not every scenario has the requested calls.
     const isUntried = end.hits === 0 && values.call === undefined;
     hits += end.hits;
     const broken = [...end.broken, ...(isUntried ? ['nothing was hit, so nothing was seen to hold'] : [])];

@@ -19,7 +19,7 @@ export interface Ended {
 /** How listctl is run. */
 export interface RunOptions {
   readonly input?: string | undefined;
-  /** What stands before it: strace, with its flags. */
+  /** Arguments before it: strace, with its flags. */
   readonly wrapper?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Told of the process, to kill it. */

@@ -7,7 +7,7 @@ import { refusedTitle } from './list-service.ts';
 import type { Ended, Place } from './place.ts';
 import { brokenEnd, brokenIf, type Scenario } from './scenario.ts';
 
-/** At most so many rows are sent at once. */
+/** Maximum rows in flight. */
 const concurrency = 2;
 
 const create = ['items', 'create', '--from', 'rows.csv', '--concurrency', String(concurrency), '-o', 'jsonl'];

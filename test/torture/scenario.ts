@@ -16,7 +16,7 @@ export interface Scenario {
   /**
    * Begins to judge a run that is about to start in the place as it was prepared.
    *
-   * @returns tells what does not hold, a sentence for each thing
+   * @returns a sentence for each violation
    */
   judge(place: Place): (ended: Ended) => Promise<readonly string[]> | readonly string[];
   /**

@@ -126,7 +126,7 @@ function isAsWanted(place: Place, wanted: readonly string[]): boolean {
   return String(titlesIn(place)) === String([...wanted].sort());
 }
 
-/** The state of the place; why it cannot be read, where it cannot; undefined where there is none. */
+/** The state of the place, the reason why it cannot be read, or undefined if it is missing. */
 function stateIn(place: Place): State | string | undefined {
   const path = place.path('work', stateName);
   if (!existsSync(path)) return undefined;
@@ -148,7 +148,7 @@ function backupIsBroken(place: Place): boolean {
   }
 }
 
-/** Creates that nobody will know of: neither the state nor its journal has the key that they were sent with. */
+/** Creates that are lost: neither the state nor its journal has the key that they were sent with. */
 async function brokenKnowledge(place: Place, state: State | undefined): Promise<readonly string[]> {
   const path = place.path('work', `${stateName}.journal`);
   const recorded = new Set<string | null>();

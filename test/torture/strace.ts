@@ -1,4 +1,4 @@
-/** System calls that fail where they are told to: `strace -e inject`. */
+/** Injects failures into system calls: `strace -e inject`. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +58,7 @@ export function whyNoStrace(): string | undefined {
 /**
  * Runs listctl under strace.
  *
- * @param log a file for what strace tells, outside the place
+ * @param log a file for the output of strace, outside the place
  * @param injection undefined for a look at what it calls
  */
 export async function runTraced(
@@ -107,7 +107,7 @@ function callsIn(log: string, root: string): readonly TracedCall[] {
   return calls;
 }
 
-/** Of what is written only where to: the name of a file may be in what is told on stderr. */
+/** Of a write only its destination is kept: the text may contain the name of a file. */
 function isAbout(root: string, text: string): boolean {
   const [, written] = /^\w*write\w*\((.*?>)/.exec(text) ?? [];
   return (written ?? text).includes(`${root}/`);

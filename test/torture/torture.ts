@@ -29,7 +29,7 @@ const lasting = ['pwrite64', 'pwritev', 'fdatasync', 'fsync', 'rename', 'renamea
 /** The calls whose failure may not be passed over: what they were to do is not done. */
 const essential = ['write', 'writev', 'pwrite64', 'pwritev', 'fdatasync', 'fsync', 'ftruncate', /^rename/];
 
-/** Runs a scenario once for each call that can fail, and each way of failing. */
+/** Runs a scenario once for each call that can fail, and each kind of failure. */
 export async function torture(scenario: Scenario, options: TortureOptions = {}): Promise<TortureEnd> {
   const beside = mkdtempSync(join(tmpdir(), 'listctl-torture-'));
   const root = join(beside, 'place');

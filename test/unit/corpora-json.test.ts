@@ -58,7 +58,7 @@ const ambiguous = 'y_object_duplicated_key.json';
 const unclear = /^(object_same_key_(different|unclear)_values|string_\d_invalid_codepoints?)\.json$/;
 
 const marked = 'i_string_UTF-16LE_with_BOM.json';
-/** What is no answer, and yet can stand in a file of rows. */
+/** Values that are no response, but are valid in a file of rows. */
 const otherwise: Readonly<Record<string, string>> = {
   'n_single_space.json': 'a blank line is no row',
   'n_structure_no_data.json': 'an empty pipe has no rows',
@@ -89,7 +89,7 @@ describe('an answer', () => {
     expectEqual(parseResponseJson({ status: 200, headers: {}, body: bytes }), bytes);
   });
 
-  test.each(bad)('with $name is no usable one: $because', ({ bytes }) => {
+  test.each(bad)('with $name is invalid: $because', ({ bytes }) => {
     const read = () => parseResponseJson({ status: 200, headers: {}, body: bytes });
 
     expect(read).toThrow(SyntaxError);
@@ -148,7 +148,7 @@ async function problemOf(file: SuiteFile): Promise<string> {
   }
 }
 
-/** Whether it is about the whole row, so that no column to tell. */
+/** Whether it is about the whole row, so that there is no column to report. */
 function isPlain(problem: string): boolean {
   return /^\d+ /.test(problem);
 }
@@ -158,7 +158,7 @@ function expectEqual(value: JsonValue, bytes: Buffer): void {
   const text = bytes.toString().replace(/^\ufeff/, '');
   const printed = printJson(value);
   expect(JSON.parse(printed)).toEqual(JSON.parse(text));
-  // As a set: of a member that stands twice with one value, one is left.
+  // Compared as a set: a member that occurs twice with one value is reduced to one.
   expect(new Set(numbersIn(printed))).toEqual(new Set(numbersIn(text)));
 }
 

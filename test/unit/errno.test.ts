@@ -16,7 +16,7 @@ describe('errnoReason', () => {
     expect(errnoReason(Object.assign(new Error('x'), { code }))).toBe(words);
   });
 
-  test('an error without a code is told in its own words', () => {
+  test('an error without a code is reported by its message', () => {
     expect(errnoReason(new Error('it changed'))).toBe('it changed');
     expect(errnoReason('odd')).toBe('odd');
   });

@@ -43,7 +43,7 @@ test('a name out of a file of settings is cut in what is said of it', () => {
   expect(() => credentialsFrom({ tokens: { [name]: 1 } }, 'x')).toThrow(/: tokens\.n{64}… must have origin and token$/);
 });
 
-test('a header that was torn, with a lost block in it and more behind that, is told from a whole one at once', () => {
+test('a torn header with a lost block in it and more lines after it is recognized at once', () => {
   const { io, put } = powerLossDisk();
   put('a.journal', Buffer.from(`26a3be75 {"listctl":"journal","version":1,${'\0'.repeat(60_000)}"tool"`));
 
@@ -60,13 +60,13 @@ describe.each([
     expect(response).toMatchObject({ status, body: new Uint8Array() });
   });
 
-  test('a status line whose number is no status is no answer', async () => {
+  test('a status line whose number is not a status is not a response', async () => {
     const { response, error } = await answered(open, 'HTTP/1.1 004 Not Found\r\nContent-Length: 5\r\n\r\n12345');
 
     expect([response, error?.kind]).toEqual([undefined, 'unusable']);
   });
 
-  test('a 101 without an upgrade is told in our words', async () => {
+  test('a 101 without an upgrade is reported in our words', async () => {
     const attempt = await answered(open, 'HTTP/1.1 101 Switching Protocols\r\nX: y\r\n\r\nabc');
 
     expect(attempt.response?.status ?? attempt.error?.reason).toEqual(

@@ -20,7 +20,7 @@ describe('the loop itself', () => {
   const reasonsOf = async (run: (bytes: Buffer) => string) =>
     (await fuzz(broken(run), { seed: 1, runsMax: 60 })).findings.map(({ reason }) => reason);
 
-  test('finds what is thrown and is no failure, once for each kind', async () => {
+  test('finds errors that are not failures, once for each kind', async () => {
     const reasons = await reasonsOf((bytes) => {
       if (bytes.includes('{')) throw new TypeError(`at ${bytes.length}`);
       return 'fine';

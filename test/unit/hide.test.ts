@@ -70,7 +70,7 @@ describe('a token is hidden', () => {
   });
 });
 
-test('what is no token stays as it is, byte for byte', () => {
+test('text without a token is unchanged, byte for byte', () => {
   const texts = ['', 'HTTP 400: no such list', '%zz \\u12 &nope; &#0; 100%', 'x'.repeat(70_000), '%41%42\\u0043'];
 
   expect(texts.map(createHider(token))).toEqual(texts);

@@ -27,7 +27,7 @@ test('names of the language are ordinary names, and change nothing else', () => 
   expect(printJson(objectFrom([['__proto__', 1]]))).toBe('{"__proto__":1}');
 });
 
-test('what is no JSON, ambiguous, too deep or too wide is refused', () => {
+test('invalid, ambiguous, too deep or too wide JSON is refused', () => {
   const bad = ['', '{', '{"a":1,}', '01', '{"a":1,"a":2}', "{'a':1}", '\u00a01', 'NaN', '"\n"', '1 2'];
   const deep = `${'['.repeat(129)}1.0${']'.repeat(129)}`;
   const wide = `{${Array.from({ length: 10_001 }, (_, index) => `"k${index}":1`).join()}}`;
@@ -63,7 +63,7 @@ test('indented text is that of JSON.stringify', () => {
   expect(printJson(value, 2)).toBe(JSON.stringify(value, undefined, 2));
 });
 
-test('an object is told from what else has the type object', () => {
+test('an object is distinguished from other values of type object', () => {
   expect([{}, { a: 1 }].every((value) => isObject(value))).toBe(true);
   expect([null, [], new NumberToken('1.0'), 'a', 1, undefined].some((value) => isObject(value))).toBe(false);
 });

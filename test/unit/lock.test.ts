@@ -12,7 +12,7 @@ const atOnce = { waitMs: 0 };
 /** The real processes of this machine. */
 const processes = { own: process.pid, isRunning };
 
-test('one at a time: the second is told who holds it, and gets in when that is done', async () => {
+test('one at a time: the second caller sees the holder, and acquires the lock once it is released', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.lock');
   const first = await takeLock(path, atOnce, testHost());
@@ -28,7 +28,7 @@ test('one at a time: the second is told who holds it, and gets in when that is d
   expect(existsSync(path)).toBe(false);
 });
 
-test('who waits asks again after 50 to 250 ms, and gives up when its time is over', async () => {
+test('a waiting process checks again after 50 to 250 ms, and gives up after its timeout', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.lock');
   const host = testHost();
@@ -41,7 +41,7 @@ test('who waits asks again after 50 to 250 ms, and gives up when its time is ove
   expect(readdirSync(path)).toHaveLength(1);
 });
 
-test('whoever waits stops when it is told to', async () => {
+test('a wait stops when its signal aborts', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.lock');
   await takeLock(path, atOnce, testHost());
@@ -53,7 +53,7 @@ test('whoever waits stops when it is told to', async () => {
 });
 
 describe('what others left behind', () => {
-  test('the entry of a process that is gone is removed', async () => {
+  test('the entry of an exited process is removed', async () => {
     await using directory = await temporaryDirectory();
     const gone = spawnSync('true').pid;
     leave(directory.path, { ...thisHolder(processes), pid: gone, startedAt: '1' });
@@ -79,7 +79,7 @@ describe('what others left behind', () => {
     await expect(taking).rejects.toMatchObject({ kind: 'locked', message: expect.stringContaining(`${process.pid}`) });
   });
 
-  test('that of another machine is taken for alive, until somebody says that it is gone', async () => {
+  test('the entry of another machine is treated as live until the lock is broken', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.lock');
     leave(directory.path, { pid: 1, startedAt: '1', domain: '0123456789abcdef', nonce: '0123456789ab' });
@@ -91,7 +91,7 @@ describe('what others left behind', () => {
     await takeLock(path, { waitMs: 0, breakLock: true }, { ...testHost(), processes });
   });
 
-  test('a file that is no entry counts for nothing', async () => {
+  test('a file that is not an entry is ignored', async () => {
     await using directory = await temporaryDirectory();
     mkdirSync(join(directory.path, 'a.lock'));
     writeFileSync(join(directory.path, 'a.lock', 'README'), '');
@@ -110,7 +110,7 @@ test('a lock that cannot be made is a local file, named', async () => {
   });
 });
 
-test('who only looks is told whether somebody holds it, and takes nothing', async () => {
+test('a check reports whether the lock is held, and does not acquire it', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'a.lock');
   expect(isLocked(path, processes)).toBe(false);
@@ -142,7 +142,7 @@ function isRunning(id: number): boolean {
 }
 
 test.each(['null', '7', '"x"', '{"host":{},"since":[]}', '{"host":null}', '[]', '{'])(
-  'an entry that says %s is held all the same, by its name',
+  'an entry that contains %s still counts, by its name',
   async (said) => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'a.lock');

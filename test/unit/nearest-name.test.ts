@@ -12,6 +12,6 @@ test.each([
   { typed: 'production', nearest: undefined, because: 'too much is different' },
   { typed: 'x', nearest: undefined, because: 'nothing is left of it' },
   { typed: '', nearest: undefined, because: 'nothing was typed' },
-])('$typed is taken for $nearest: $because', ({ typed, nearest }) => {
+])('suggests $nearest for $typed: $because', ({ typed, nearest }) => {
   expect(nearestName(typed, names)).toBe(nearest);
 });

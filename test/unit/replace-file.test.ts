@@ -96,7 +96,7 @@ describe('a file', () => {
   });
 });
 
-describe('P09: what goes wrong at any step leaves the file as it was, and nothing beside it', () => {
+describe('P09: a failure at any step leaves the file unchanged, and nothing beside it', () => {
   test.each([
     ['open', 'EACCES', 'permission denied'],
     ['open', 'EROFS', 'read-only'],
@@ -116,7 +116,7 @@ describe('P09: what goes wrong at any step leaves the file as it was, and nothin
     expect([readFileSync(path, 'utf8'), readdirSync(directory.path)]).toEqual(['old', ['r.csv']]);
   });
 
-  test('pieces that end in a failure tell that one', async () => {
+  test('throws the failure of its input', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'r.csv');
     function* pieces() {

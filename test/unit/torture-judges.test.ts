@@ -33,7 +33,7 @@ describe('a request whose intent is not on disk', () => {
     ['written and synced before', inOrder(intent, sync, post)],
     ['written by one writev with the socket', inOrder(intent, sync, post.replace('write', 'writev'))],
     ['a read', inOrder(get)],
-  ])('is none where it was %s', (_, calls) => {
+  ])('is not reported if it was %s', (_, calls) => {
     expect(sentUnsynced({ calls })).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe('a journal that is used again', () => {
     ['that is written behind a sync that failed', inOrder(failedSync, intent)],
     ['whose other sync was under way', [called(1, failedSync, { endedAt: 3 }), called(2, sync)]],
     ['beside which another file is synced', inOrder(failedSync, otherSync)],
-  ])('is none %s', (_, calls) => {
+  ])('is not reported for one %s', (_, calls) => {
     expect(goneOn({ calls })).toEqual([]);
   });
 
@@ -115,7 +115,7 @@ describe('a failure that is passed over', () => {
     ['of a call that may fail', called(0, open), 0],
     ['of something else', called(0, rename, { isInside: false }), 0],
     ['none', called(0, sync), 0],
-  ])('is none where it is %s', (_, call, exitCode) => {
+  ])('is not reported if it is %s', (_, call, exitCode) => {
     expect(passedOver({ calls: [call], exitCode }, 0)).toEqual([]);
   });
 });

@@ -120,7 +120,7 @@ test('N36: __proto__ is a name like any other', () => {
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
 });
 
-test('the place of a value and of a member is where a person finds it', () => {
+test('the position of a value and of a member is where it is in the file', () => {
   const { value, placeOf } = readYaml('site: x\nitems:\n  - a: 1\n    b: 2\n  - {a: 3}\n') as {
     value: { items: readonly JsonValue[] };
     placeOf: ReturnType<typeof readYaml>['placeOf'];

@@ -174,7 +174,7 @@ test('a saved plan of which an item became another one is overtaken', async ({ s
   expect([exitCode, service.writes().slice(1)]).toEqual([5, []]);
 });
 
-test('a key that the service writes in another way is the same one', async ({ service, world }) => {
+test('a key that the service formats differently is the same one', async ({ service, world }) => {
   world.file('manifest.yaml', 'key: Code\nitems:\n- {Code: 1.10, Note: x}\n- {Code: "7", Note: x}\n');
   await world.apply('--init', '--yes');
   await service.change('1', { Code: 1.1, Note: 'y' });

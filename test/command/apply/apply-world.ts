@@ -21,9 +21,9 @@ export interface ApplyWorld extends ManyWorld {
   /** What the state file holds. */
   known(): StateShown;
   hasState(): boolean;
-  /** Runs a command line whose waits take as long as they say: another one is at work meanwhile. */
+  /** Runs a command line with real waits: another process holds the lock meanwhile. */
   patient(words: readonly string[], world?: World): Promise<Run>;
-  /** Runs a command line on a terminal, and types the answer once a question with this text stands there. */
+  /** Runs a command line on a terminal, and types the answer once a prompt with this text is shown. */
   answering(words: readonly string[], typed: string, world?: World, question?: string): Promise<Run>;
 }
 

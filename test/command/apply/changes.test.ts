@@ -1,4 +1,4 @@
-/** What `apply` sends: creates, the fields that differ, deletes where it is told to, and nothing the second time. */
+/** What `apply` sends: creates, the fields that differ, deletes with --prune, and nothing the second time. */
 import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
@@ -40,10 +40,7 @@ describe('apply', () => {
     expect(world.text('manifest.yaml.state.json')).toBe(state);
   });
 
-  test('N37: sees no difference in numbers that JavaScript could not tell apart, and in a digit of them it does', async ({
-    service,
-    world,
-  }) => {
+  test('N37: compares numbers digit for digit, beyond the precision of JavaScript', async ({ service, world }) => {
     const manifest = (digits: string) =>
       `{"key":"Title","items":[{"Title":"a","a":1234567890123456789${digits},"b":1.0,"c":1e400,"d":-0}]}`;
     world.file('manifest.yaml', manifest('0'));
@@ -95,7 +92,7 @@ describe('apply', () => {
     expect([exitCode, service.writes(), service.items().get('1')]).toEqual([0, ['POST a'], a]);
   });
 
-  test('sets back what somebody changed, and says so', async ({ service, world }) => {
+  test('resets a field that was changed outside apply, and says so', async ({ service, world }) => {
     await world.begin(a, b);
     await service.change('1', { Note: 'changed' });
 
@@ -106,7 +103,7 @@ describe('apply', () => {
     expect(stdout).toContain('Note: changed → x');
   });
 
-  test('creates again what is gone, and says so', async ({ service, world }) => {
+  test('recreates a missing item, and says so', async ({ service, world }) => {
     await world.begin(a, b);
     await service.remove('2');
 
@@ -142,7 +139,7 @@ describe('what the manifest no longer names', () => {
     expect([[...service.items().keys()], Object.keys(world.known().items)]).toEqual([['1'], ['a']]);
   });
 
-  test('is forgotten where somebody removed it', async ({ service, world }) => {
+  test('is forgotten if it was already deleted', async ({ service, world }) => {
     await world.begin(a, b);
     await service.remove('2');
     world.manifest(a);
@@ -152,7 +149,7 @@ describe('what the manifest no longer names', () => {
     expect([exitCode, service.writes().length, Object.keys(world.known().items)]).toEqual([0, 2, ['a']]);
   });
 
-  test('is done where somebody removes it at the same moment', async ({ service, world }) => {
+  test('counts as deleted if another client deletes it at the same time', async ({ service, world }) => {
     await world.begin(a, b);
     world.manifest(a);
     service.script = ({ method }) => (method === 'DELETE' ? { status: 404, body: { error: 'gone' } } : undefined);

@@ -12,7 +12,7 @@ describe('a plan with changes', () => {
     ['no terminal', {}, []],
     ['a CI', { terminal: 80, env: { CI: 'true' } }, []],
     ['--no-input', { terminal: 80 }, ['--no-input']],
-  ])('P22: needs --yes where nobody can be asked (%s): 2, nothing sent', async (_, where, more) => {
+  ])('P22: requires --yes if prompting is impossible (%s): 2, nothing sent', async (_, where, more) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await world.begin(a);
@@ -32,7 +32,7 @@ describe('a plan with changes', () => {
     { typed: '\u0003', exit: 130, sent: [] },
     { typed: '\u0004', exit: 2, sent: [] },
   ])(
-    'is asked about on a terminal, with the deletes counted: $typed',
+    'is requested on a terminal, with the number of deletes: $typed',
     async ({ typed, exit, sent }, { service, world }) => {
       await world.begin(a, b);
       world.manifest(a, c);
@@ -86,7 +86,7 @@ describe('a protected profile', () => {
     expect(without.stderr).toContain('--confirm prod');
   });
 
-  test('is no matter of a plan that is only shown, nor of one without changes', async () => {
+  test('is not needed for a plan that is only shown, nor for one without changes', async () => {
     await using service = await itemService();
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await applyWorld(service);

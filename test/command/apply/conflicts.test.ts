@@ -1,4 +1,4 @@
-/** Items that somebody changes between the look and the write: `If-Match` says which one was meant. */
+/** Items that change between the read and the write: `If-Match` names the version that was read. */
 import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
@@ -9,7 +9,7 @@ const [a, b] = [
   { Title: 'b', Note: 'y' },
 ];
 
-describe('somebody else at work at the same moment', () => {
+describe('another client that writes at the same time', () => {
   test.for([
     { what: 'an update', items: [{ ...a, Note: 'new' }, b], flags: [] },
     { what: 'a delete', items: [b], flags: ['--prune'] },

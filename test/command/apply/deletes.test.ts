@@ -10,7 +10,7 @@ function items(count: number) {
   return Array.from({ length: count }, (_, at) => ({ Title: `t${at + 1}` }));
 }
 
-/** A list of 20 items, whose manifest names only so many of them by now. */
+/** A list of 20 items, whose manifest names only the given number of them by now. */
 async function prunedTo(left: number) {
   const service = await itemService();
   const world = await applyWorld(service);
@@ -122,7 +122,7 @@ describe('--prune', () => {
     expect(run.stderr.replaceAll(/\s+/g, ' ')).toContain('tasks" to delete 11 of 20 managed items');
   });
 
-  test('is guarded when a saved plan is carried out; whoever saves it is told', async () => {
+  test('is guarded when a saved plan is carried out; saving the plan prints a warning', async () => {
     await using pruned = await prunedTo(9);
     const { world, service } = pruned;
 

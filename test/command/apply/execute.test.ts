@@ -29,7 +29,10 @@ describe('steps that are refused', () => {
     ]);
   });
 
-  test('--fail-fast stops at the first; what was not sent is no failure of the state', async ({ service, world }) => {
+  test('--fail-fast stops at the first failure; what was not sent is not a failure of the state', async ({
+    service,
+    world,
+  }) => {
     world.manifest(...items);
     service.script = ({ nth }) => (nth === 3 ? { status: 400, body: { error: 'no' } } : undefined);
 
@@ -42,7 +45,7 @@ describe('steps that are refused', () => {
     expect([exitCode, known, again.exitCode, service.items().size, service.writes().length]).toEqual([9, 2, 0, 40, 41]);
   });
 
-  test('401 stops the run: 3, and the next one goes on', async ({ service, world }) => {
+  test('401 stops the run: 3, and the next run continues', async ({ service, world }) => {
     world.manifest(...items);
     service.script = ({ nth }) => (nth === 10 ? { status: 401, body: { error: 'expired' } } : undefined);
 
@@ -78,7 +81,7 @@ test('--rate spaces the requests, those of the look before the plan as well', as
 });
 
 test.for(['--concurrency', '--rate', '--max-errors', '--lock-timeout'])(
-  '%s that is no number is 2: nothing sent',
+  '%s that is not a number is 2: nothing sent',
   async (flag, { service, world }) => {
     world.manifest(...items);
 

@@ -1,10 +1,10 @@
-/** No state: a first time that somebody must say or see, since a state that was lost would make all of it again. */
+/** No state: a first run must be confirmed, since a lost state would create every item again. */
 import { describe, expect } from 'vitest';
 import { test } from './fixtures.ts';
 
 const [a, b] = [{ Title: 'a' }, { Title: 'b' }];
 
-describe('where there is no state', () => {
+describe('without a state file', () => {
   test.for([['--yes'], ['--yes', '--prune'], ['--dry-run'], ['--no-refresh', '--yes']])(
     'a job without --init is 2, with the path of the state: %j; nothing sent, none made',
     async (flags, { service, world }) => {
@@ -27,7 +27,7 @@ describe('where there is no state', () => {
     expect(stderr).toContain('elsewhere.json');
   });
 
-  test('on a terminal the plan says so above, and it is asked about', async ({ service, world }) => {
+  test('on a terminal the plan says so, and a prompt follows', async ({ service, world }) => {
     world.manifest(a, b);
 
     const { exitCode, stdout, stderr } = await world.answering(['apply', 'manifest.yaml'], 'y\n', { terminal: 200 });
@@ -53,7 +53,7 @@ describe('where there is no state', () => {
     },
   );
 
-  test('on a terminal with --quiet -o none nobody would see it: 2', async ({ service, world }) => {
+  test('on a terminal with --quiet -o none the plan would not be visible: 2', async ({ service, world }) => {
     world.manifest(a);
 
     const { exitCode } = await world.run(['apply', 'manifest.yaml', '--quiet', '-o', 'none', '--yes'], {

@@ -1,4 +1,4 @@
-/** A create whose outcome is unknown: held, named, settled by a person, or sent again with a key that is honored. */
+/** A create whose outcome is unknown: held, reported, resolved manually, or retried with a key that is honored. */
 import { describe, expect, test } from 'vitest';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
 import { type ItemService, type ItemServiceOptions, itemService } from './item-service.ts';

@@ -1,4 +1,4 @@
-/** The idempotency keys of creates follow from what is created: they need no state, and stand for one body each. */
+/** The idempotency keys of creates are derived from what is created: they need no state, and identify one body each. */
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { applyWorld } from './apply-world.ts';
@@ -65,7 +65,7 @@ test('another body has another key: what was refused is fixed and sent', async (
   expect([exitCode, titlesIn(world.service), first === second]).toEqual([0, ['a'], false]);
 });
 
-describe('an item that is made once more within the time that a key is remembered', () => {
+describe('an item that is recreated while the service remembers its key', () => {
   test.each([
     [
       'was deleted by --prune',
@@ -122,7 +122,7 @@ describe('an item that is made once more within the time that a key is remembere
   });
 });
 
-test('a create that a person settled as not made is sent with another key', async () => {
+test('a create resolved as not made is sent with another key', async () => {
   await using world = await honoring();
   world.world.manifest(a);
   world.service.script = () => ({ status: 500, body: { error: 'bad day' } });

@@ -18,7 +18,7 @@ function leaveForeignLock({ statePath }: ApplyWorld): void {
   writeFileSync(join(`${statePath}.lock`, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"elsewhere"}');
 }
 
-describe('P23: while one is at work', () => {
+describe('P23: while another run holds the lock', () => {
   test.each([
     ['apply', ['apply', 'manifest.yaml', '--init', '--yes']],
     ['state import', ['state', 'import', 'manifest.yaml', 'b=1']],
@@ -46,7 +46,7 @@ describe('P23: while one is at work', () => {
   test.each([
     ['apply --dry-run', ['apply', 'manifest.yaml', '--dry-run'], '? key "a", in doubt'],
     ['state export', ['state', 'export', 'manifest.yaml'], 'items: []'],
-  ])('%s shows what is known so far, and says that a run is at work', async (_, words, shown) => {
+  ])('%s shows the current state, and says that a run is in progress', async (_, words, shown) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     world.manifest(a, b);
@@ -97,7 +97,7 @@ describe('P24: the lock of another host', () => {
     expect(broken.stderr).toContain('if that process is still running, stop one of the two');
   });
 
-  test('is waited for as long as --lock-timeout says', async ({ world }) => {
+  test('is waited for up to --lock-timeout', async ({ world }) => {
     world.manifest(a);
     leaveForeignLock(world);
 

@@ -49,7 +49,7 @@ describe('a manifest is read by its name', () => {
 describe('site, list and key at the top of a manifest', () => {
   const text = 'site: other\nlist: things\nkey: Title\nitems:\n- Title: a\n';
 
-  test('say where it goes, where no flag does', async ({ service, world }) => {
+  test('name the destination if no flag does', async ({ service, world }) => {
     world.file('manifest.yaml', text);
 
     const env = { LISTCTL_SITE: '', LISTCTL_LIST: '' };
@@ -96,7 +96,7 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
     expect(stderr).toContain(said);
   });
 
-  test('several problems are told, each with its line', async ({ world }) => {
+  test('reports several problems, each with its line', async ({ world }) => {
     world.file('manifest.csv', 'Title,Note\na,x\na,y\n,z\n');
 
     const { exitCode, stderr } = await world.run(['apply', 'manifest.csv', '--key', 'Title', '--init', '--yes']);
@@ -107,7 +107,7 @@ describe('a manifest that cannot be used is 2: nothing sent, no state', () => {
   });
 });
 
-test('D: a value that begins with @ names no file: it is sent as it stands', async ({ service, world }) => {
+test('D: a value that begins with @ names no file: it is sent unchanged', async ({ service, world }) => {
   await world.begin({ Title: 'a', Note: '@/etc/hostname' });
 
   expect(service.items().get('1')).toEqual({ Title: 'a', Note: '@/etc/hostname' });

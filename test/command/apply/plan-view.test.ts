@@ -1,4 +1,4 @@
-/** The plan: a diff for a person, JSON for a program, and nothing sent where that is all that was asked for. */
+/** The plan: a diff on a terminal, JSON for scripts, and nothing sent if only the plan was requested. */
 import { describe, expect } from 'vitest';
 import { applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
@@ -117,7 +117,7 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
     },
   );
 
-  test('an orphan alone is no change', async ({ world }) => {
+  test('an orphan alone is not a change', async ({ world }) => {
     await world.begin(a, b);
     world.manifest(a);
 
@@ -136,7 +136,7 @@ test('the plan of a run that is carried out is shown first', async () => {
   expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 1 no longer in the manifest');
 });
 
-test('a read that fails is told, and nothing is planned from it', async () => {
+test('reports a read that fails, and plans nothing from it', async () => {
   await using changed = await changedWorld();
   changed.service.script = ({ method }) => (method === 'GET' ? { status: 403, body: { error: 'no' } } : undefined);
 

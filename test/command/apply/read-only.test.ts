@@ -65,7 +65,7 @@ describe('without write access', () => {
   });
 });
 
-test('what a killed run did is shown, and its journal is left for who may write', async ({ service, world }) => {
+test('shows what a killed run did, and leaves its journal in place', async ({ service, world }) => {
   world.manifest(a, b);
   const left = new Map<string, string>();
   service.onApplied = (_, id) => {

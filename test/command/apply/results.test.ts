@@ -81,7 +81,7 @@ describe('the results of the steps, in their order', () => {
     expect([exitCode, stdout, stderr]).toEqual([0, expected, '']);
   });
 
-  test('a step that failed has its error; the run ends with 9 and stdout is no plan', async () => {
+  test('a failed step has its error; the run exits with 9 and stdout is not a plan', async () => {
     await using changed = await changedWorld();
     const { world, service } = changed;
     service.script = ({ method }) => (method === 'POST' ? { status: 400, body: { error: 'no' } } : undefined);
@@ -99,7 +99,7 @@ describe('the results of the steps, in their order', () => {
 test.each([
   ['json', 'y\n', 0],
   ['none', 'n\n', 2],
-])('with -o %s a person sees the plan on stderr before the question', async (format, typed, exit) => {
+])('with -o %s on a terminal prints the plan on stderr before the prompt', async (format, typed, exit) => {
   await using changed = await changedWorld();
 
   const { exitCode, stdout, stderr } = await changed.world.answering(['apply', 'manifest.yaml', '-o', format], typed);

@@ -19,7 +19,7 @@ async function plan(service: ItemService, world: ApplyWorld, ...more: readonly s
 }
 
 describe('a saved plan', () => {
-  test('is carried out without being asked about: what was looked at is what is done', async ({ service, world }) => {
+  test('is carried out without a prompt, exactly as saved', async ({ service, world }) => {
     await plan(service, world);
 
     const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--concurrency', '1']);
@@ -57,7 +57,7 @@ describe('a saved plan', () => {
     expect(stdout).toContain('Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged');
   });
 
-  test('of a first time needs no --init: whoever made it said so', async ({ service, world }) => {
+  test('of a first run needs no --init when it is applied', async ({ service, world }) => {
     world.manifest(a);
     const made = await world.apply('--init', '--out', 'plan.json');
     const hadState = world.hasState();

@@ -1,4 +1,7 @@
-/** The state on disk: refused and left as it is where it is not the one (P12, P17), and told to nobody. */
+/**
+ * The state on disk: refused and left unchanged if it is not the right one (P12, P17), and readable by its
+ * owner only.
+ */
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -124,7 +127,7 @@ test('the serial grows with each version, the lineage stays, and nothing else is
   ]);
 });
 
-test('a state that is gone, with the journal of its run beside it, is 10, --init or not', async () => {
+test('a missing state file with the journal of its run beside it is 10, with or without --init', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   world.manifest(a);
@@ -143,7 +146,7 @@ test('a state that is gone, with the journal of its run beside it, is 10, --init
   expect(stderr).toContain('manifest.yaml.state.json.journal');
 });
 
-describe('a state whose run has lost its journal is 10: nobody knows what was created', () => {
+describe('a state whose run has lost its journal is 10, since what was created is unknown', () => {
   test('at the end of that run, and ever after', async () => {
     await using service = await itemService();
     await using world = await applyWorld(service);
@@ -162,7 +165,7 @@ describe('a state whose run has lost its journal is 10: nobody knows what was cr
   });
 });
 
-test('a journal whose state was never written has sent nothing: it is no hindrance', async () => {
+test('a journal whose state was never written has sent nothing: it does not block the next run', async () => {
   await using service = await itemService();
   await using world = await applyWorld(service);
   world.manifest(a);

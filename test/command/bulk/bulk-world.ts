@@ -60,7 +60,7 @@ function recordsOf(journal: string): readonly JournalRecord[] {
   return lines.flatMap((line) => (decodeLine(Buffer.from(line, 'latin1')) as JournalGroup).slice(1) as JournalRecord[]);
 }
 
-/** A CSV of so many rows, titled `t1`, `t2`, …. */
+/** A CSV with the given number of rows, titled `t1`, `t2`, …. */
 export function titles(count: number): string {
   return `Title\n${numbered(count).join('\n')}\n`;
 }

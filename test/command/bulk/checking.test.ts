@@ -49,7 +49,7 @@ const badRows: readonly BadFile[] = [
   },
 ];
 
-describe('a bad row in the middle', () => {
+describe('an invalid row in the middle', () => {
   test.for(badRows)('$what: 2, named, and nothing is sent', async ({ name, content, says }, { service, world }) => {
     const { exitCode, stdout, stderr } = await world.run(create(world.file(name, content)));
 
@@ -78,7 +78,7 @@ describe('a bad row in the middle', () => {
     },
   );
 
-  test('--skip-invalid --resume finds the bad row again, and sends nothing; fixed, it is sent', async ({
+  test('--skip-invalid --resume skips the invalid row again, and sends nothing; fixed, it is sent', async ({
     service,
     world,
   }) => {
@@ -128,7 +128,10 @@ describe('what makes the whole file unusable', () => {
     for (const text of says) expect(stderr).toContain(text);
   });
 
-  test('stdin whose first character tells no format needs --input-format', async ({ service, world }) => {
+  test('stdin requires --input-format if its first character does not identify the format', async ({
+    service,
+    world,
+  }) => {
     const { exitCode, stderr } = await world.run(create('-'), { stdin: titles(2) });
 
     expect([exitCode, service.requests.length]).toEqual([2, 0]);
@@ -143,7 +146,7 @@ describe('what makes the whole file unusable', () => {
   });
 });
 
-test('I10: the first 20 bad rows are named by line, and how many more there are', async ({ service, world }) => {
+test('I10: names the first 20 invalid rows by line, and counts the others', async ({ service, world }) => {
   const file = world.file('a.csv', `Title,Note\n${'t1\n'.repeat(25)}t2,x\n`);
 
   const { exitCode, stdout, stderr } = await world.run(create(file));
@@ -226,7 +229,7 @@ describe('I09', () => {
     expect([exitCode, service.requests]).toEqual([0, []]);
   });
 
-  test('UTF-16 is told by its mark, Windows-1252 by --encoding', async ({ service, world }) => {
+  test('UTF-16 is detected by its byte order mark, Windows-1252 needs --encoding', async ({ service, world }) => {
     await world.run(create(world.file('a.csv', Buffer.from('\uFEFFTitle\r\né\r\n', 'utf16le'))));
     await world.run(
       create(world.file('b.csv', Buffer.from('Title\n\xe9\x80\n', 'latin1')), '--encoding', 'windows-1252'),

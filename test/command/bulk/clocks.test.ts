@@ -69,7 +69,7 @@ test('D4: where the service cannot be reached its time is not known, and nothing
   expect(stderr).toContain('cannot read');
 });
 
-test('a token command is run once, though the time is asked for on a connection of its own', async () => {
+test('a token command is run once, although the time is requested on a separate connection', async () => {
   await using service = await listService(({ nth }) => (nth === 1 ? { status: 500 } : undefined), true);
   await using world = await manyWorld(service);
   const words = create(world.file('a.csv', titles(1)), '--idempotency', 'honored', '--retries', '0');

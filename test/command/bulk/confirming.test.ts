@@ -71,7 +71,7 @@ describe('delete --from', () => {
     expect([journals, exitCode]).toEqual([[], 0]);
   });
 
-  test('a bad file is told before anybody is asked', async ({ service, world }) => {
+  test('reports an invalid file before the prompt', async ({ service, world }) => {
     const { exitCode, stderr } = await world.run(['items', 'delete', '--from', world.file('ids.txt', '1\n..\n')], {
       terminal: 80,
     });
@@ -131,7 +131,7 @@ describe('a protected profile', () => {
     expect(without.stdout + wrong.stdout).toBe('');
   });
 
-  test('is no matter of reads', async () => {
+  test('does not apply to reads', async () => {
     await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     await using settings = await settingsDirectory(keptFor(service, { protected: true }));
     await using world = await manyWorld(service);
@@ -179,7 +179,7 @@ describe('--dry-run', () => {
     expect([exitCode, service.requests]).toEqual([2, []]);
   });
 
-  test('a person is shown ten, and told how many more there are', async ({ world }) => {
+  test('shows ten on a terminal, and the number of the others', async ({ world }) => {
     const { exitCode, stdout, stderr } = await world.run(
       create(world.file('a.csv', titles(25)), '--dry-run', '-o', 'pretty'),
     );
@@ -189,7 +189,7 @@ describe('--dry-run', () => {
     expect(stderr).toContain('25 of 25 rows would be sent; 15 more are not shown');
   });
 
-  test('reads and checks every row: a bad one is 2, and with --skip-invalid it is left out', async ({ world }) => {
+  test('reads and checks every row: an invalid one is 2, and with --skip-invalid it is left out', async ({ world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y\n');
 
     const strict = await world.run(create(file, '--dry-run'));

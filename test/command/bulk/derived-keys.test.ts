@@ -86,7 +86,7 @@ test.for([
   },
 );
 
-test('row numbers tell equal rows apart', async () => {
+test('row numbers distinguish equal rows', async () => {
   await using service = await listService(undefined, true);
   await using world = await manyWorld(service);
 
@@ -106,7 +106,10 @@ test.for([
   expect(stderr).toContain(says);
 });
 
-test('column:row is the column of that name; the type in a header is no part of a name', async ({ service, world }) => {
+test('column:row is the column of that name; the type in a header is not part of its name', async ({
+  service,
+  world,
+}) => {
   const file = world.file('a.csv', 'row:number,Title\n1,t1\n1,t2\n');
 
   const twin = await world.run(create(file, '--idempotency-key-from', 'column:row'));

@@ -85,21 +85,18 @@ describe('N22', () => {
     },
   );
 
-  test.each([403, 404])(
-    "%s to a create after a success is that row's failure, and the run goes on: 9",
-    async (status) => {
-      await using service = await listService(({ title }) =>
-        title !== 't1' && Number(title?.slice(1)) % 10 === 0 ? { status, body: { error: 'not this one' } } : undefined,
-      );
-      await using world = await manyWorld(service);
+  test.each([403, 404])('%s to a create after a success fails that row, and the run continues: 9', async (status) => {
+    await using service = await listService(({ title }) =>
+      title !== 't1' && Number(title?.slice(1)) % 10 === 0 ? { status, body: { error: 'not this one' } } : undefined,
+    );
+    await using world = await manyWorld(service);
 
-      const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(50)), '--concurrency', '1'));
+    const { exitCode, stderr } = await world.run(create(world.file('a.csv', titles(50)), '--concurrency', '1'));
 
-      expect(exitCode).toBe(9);
-      expect(service.requests).toHaveLength(50);
-      expect(stderr).toContain('50 rows: 45 created, 5 failed;');
-    },
-  );
+    expect(exitCode).toBe(9);
+    expect(service.requests).toHaveLength(50);
+    expect(stderr).toContain('50 rows: 45 created, 5 failed;');
+  });
 
   test("a success of an earlier session counts: 403 is a row's failure then", async () => {
     await using service = await listService(({ title }) =>
@@ -133,7 +130,7 @@ describe('N22', () => {
 
 describe('N23', () => {
   test.each([400, 405, 409, 412, 413, 415, 422, 423, 428, 501])(
-    "%s is a row's failure, and the run goes on",
+    '%s fails the row, and the run continues',
     async (status) => {
       await using service = await listService(({ title }) =>
         title === 't2' ? { status, body: { error: 'because we say so' } } : undefined,
@@ -153,7 +150,7 @@ describe('any redirect stops the run', () => {
   test.each([
     ...[301, 307, 308].map((status) => ({ id: 'N19', status, exit: 1 })),
     ...[302, 303].map((status) => ({ id: 'N20', status, exit: 8 })),
-  ])('$id: $status to a create in the middle: $exit, nobody is asked elsewhere', async ({ status, exit }) => {
+  ])('$id: $status to a create in the middle: $exit, no request to another origin', async ({ status, exit }) => {
     await using other = await listService();
     await using service = await listService(({ nth }) =>
       nth <= 10 ? undefined : { status, headers: { location: `${other.url.replace('//', '//ann:pw@')}/x?key=secret` } },
@@ -186,7 +183,7 @@ describe('any redirect stops the run', () => {
   });
 });
 
-describe('N15: a page for people stops the run', () => {
+describe('N15: an HTML page stops the run', () => {
   test('at the first create: 8, and at most as many rows in doubt as were under way', async () => {
     await using service = await listService(() => ({ status: 200, ...html }));
     await using world = await manyWorld(service);
@@ -259,7 +256,7 @@ describe('a service that was never there', () => {
     expect(endOf(world)).toMatchObject({ done: 0, failed: 0, inDoubt: 0, left: 50 });
   });
 
-  test('N02: a dead address is asked as for one item, not once for every row of the window', async () => {
+  test('N02: an unreachable address is tried as for one item, not once for every row of the window', async () => {
     await using world = await manyWorld({ url: 'http://127.0.0.1:1/v1.0' });
 
     await world.run(create(world.file('a.csv', titles(2000)), '-o', 'none'));
@@ -294,7 +291,7 @@ describe('a service that was never there', () => {
     expect([exitCode, service.items.size]).toEqual([0, 20]);
   });
 
-  test('N05: somebody who cannot prove to be the service: 7, no further attempt', async () => {
+  test('N05: a server that cannot prove its identity: 7, no further attempt', async () => {
     const { faultServer } = await import('../../support/fault-server.ts');
     const { selfSigned } = await import('../../support/tls-certificate.ts');
     await using server = await faultServer({ certificate: selfSigned({ address: '127.0.0.1' }) });
@@ -309,7 +306,7 @@ describe('a service that was never there', () => {
 });
 
 describe('limits on failures', () => {
-  test.each([1, 3])('--max-errors %i stops after so many failed rows: 9, the rest remaining', async (count) => {
+  test.each([1, 3])('--max-errors %i stops after that many failed rows: 9, the rest remaining', async (count) => {
     await using service = await listService(() => ({ status: 400, body: { error: 'no' } }));
     await using world = await manyWorld(service);
     const file = world.file('a.csv', titles(50));
@@ -321,7 +318,7 @@ describe('limits on failures', () => {
     expect(stderr).toContain(count === 1 ? '1 failed row' : '3 failed rows');
   });
 
-  test('--fail-fast is --max-errors 1; what is under way is told', async () => {
+  test('--fail-fast is --max-errors 1; pending rows are reported', async () => {
     await using service = await listService(({ title }) =>
       title === 't5' ? { status: 400, body: { error: 'no' } } : undefined,
     );
@@ -336,7 +333,7 @@ describe('limits on failures', () => {
     expect(service.requests.length).toBeLessThan(100);
   });
 
-  test('failed rows in an earlier session do not count, nor do bad rows that are skipped twice', async () => {
+  test('failed rows in an earlier session do not count, nor do invalid rows that are skipped twice', async () => {
     await using service = await listService(({ title }) =>
       title === 't1' ? { status: 400, body: { error: 'no' } } : undefined,
     );
@@ -349,7 +346,7 @@ describe('limits on failures', () => {
     expect([exitCode, service.items.size]).toEqual([9, 3]);
   });
 
-  test('a bad row counts as a failed one', async ({ service, world }) => {
+  test('an invalid row counts as a failed one', async ({ service, world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,x\nt4,x\n');
 
     const { exitCode, stderr } = await world.run(create(file, '--skip-invalid', '--fail-fast'));
@@ -371,7 +368,7 @@ test('N31: where nothing has answered yet it is as for one item: a first create 
 });
 
 describe('more than one thing went wrong', () => {
-  test('doubt before credentials: 8, and both are told', async () => {
+  test('doubt takes precedence over credentials: 8, and both are reported', async () => {
     await using service = await listService(({ title }) =>
       title === 't1' ? undefined : title === 't2' ? { status: 500 } : { status: 401, body: { error: 'expired' } },
     );

@@ -47,7 +47,7 @@ describe('rows in doubt', () => {
     expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
   });
 
-  test('--in-doubt skip gives them up: neither sent nor told again, 0', async () => {
+  test('--in-doubt skip abandons them: neither sent nor reported again, 0', async () => {
     await using service = await listService(doubtful);
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(5)));
@@ -155,7 +155,7 @@ describe('rows in doubt', () => {
   });
 });
 
-describe('rows that are told without being sent', () => {
+describe('rows that are reported without being sent', () => {
   test('a held row first, and one request at a time: the run ends', async () => {
     let isExpired = true;
     await using service = await listService(({ title }) => {

@@ -6,7 +6,7 @@ import { create, jsonLines, manyWorld, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
-/** Row 3 is refused until somebody fixes the list. */
+/** Row 3 is refused until the list is fixed. */
 function refusing(list: { isMended: boolean }): Script {
   return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
 }
@@ -35,7 +35,7 @@ describe('--journal FILE', () => {
     if (process.platform !== 'win32') expect(statSync(journal).mode & 0o777).toBe(0o600);
   });
 
-  test('its name is its identity: the input may stand elsewhere, where every retried job finds the journal', async () => {
+  test('identifies the run by its name: a retried job finds the journal wherever the input is', async () => {
     const list = { isMended: false };
     await using service = await listService(refusing(list));
     await using world = await manyWorld(service);
@@ -104,7 +104,7 @@ describe('--journal FILE', () => {
     expect((await world.run([...words, '--restart'])).exitCode).toBe(9);
   });
 
-  test('something else is no journal, and is never written over', async ({ service, world }) => {
+  test('another kind of file is not a journal, and is never overwritten', async ({ service, world }) => {
     const notes = world.file('notes.txt', 'milk, eggs');
 
     for (const more of [[], ['--resume']]) {
@@ -115,7 +115,7 @@ describe('--journal FILE', () => {
   });
 
   test.for(['milk, eggs', 'milk,\neggs\n', titles(2)])(
-    'a file that is no journal (%j) outlives --restart',
+    'a file that is not a journal (%j) is not replaced by --restart',
     async (content, { service, world }) => {
       const notes = world.file('notes.txt', content);
 
@@ -126,7 +126,7 @@ describe('--journal FILE', () => {
     },
   );
 
-  test('the input is not taken for the journal', async ({ world }) => {
+  test('refuses the input file as the journal', async ({ world }) => {
     const file = world.file('a.csv', titles(2));
 
     await world.run(create(file, '--journal', file, '--restart'));
@@ -150,7 +150,7 @@ describe('--journal FILE', () => {
 });
 
 describe("every command of a hint names a journal of the user's own by its path", () => {
-  /** The command lines in a text that begin with `listctl runs`, up to what a person fills in. */
+  /** The command lines in a text that begin with `listctl runs`, up to their placeholders. */
   const commandsIn = (text: string) => text.match(/listctl runs \w+ (?:'[^']*'|\S+)/g) ?? [];
 
   test.each([

@@ -18,7 +18,7 @@ import { create, jsonLines, type ManyWorld as Many, manyWorld, numbered, titles 
 import { test } from './fixtures.ts';
 import { listService, type Script } from './list-service.ts';
 
-/** Row 3 is refused until somebody fixes the list. */
+/** Row 3 is refused until the list is fixed. */
 function refusing(list: { isMended: boolean }): Script {
   return ({ title }) => (title === 't3' && !list.isMended ? { status: 400, body: { error: 'no' } } : undefined);
 }
@@ -188,7 +188,7 @@ describe('an input whose run did every row', () => {
 });
 
 describe('--resume', () => {
-  test('sends what is left and what was refused; rows that were done are neither sent nor told', async () => {
+  test('sends remaining and rejected rows; completed rows are neither sent nor reported', async () => {
     const list = { isMended: false };
     await using service = await listService((request) =>
       request.title === 't5' && !list.isMended ? { status: 401 } : refusing(list)(request),
@@ -364,7 +364,7 @@ describe('--resume', () => {
     expect([exitCode, service.requests]).toEqual([2, []]);
   });
 
-  test('of stdin goes by its content', async () => {
+  test('of stdin is identified by its content', async () => {
     const list = { isMended: false };
     await using service = await listService(refusing(list));
     await using world = await manyWorld(service);

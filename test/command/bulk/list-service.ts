@@ -36,7 +36,7 @@ export interface ListService extends AsyncDisposable {
   comeBack(): Promise<void>;
 }
 
-/** Starts a list; it ignores keys unless it is told to honor them. */
+/** Starts a list; it ignores keys unless it is set to honor them. */
 export async function listService(script: Script = () => undefined, honorsKeys = false): Promise<ListService> {
   const list = new List(script, honorsKeys);
   await list.comeBack();

@@ -7,8 +7,8 @@ import { create, manyWorld, titles } from './bulk-world.ts';
 import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
-describe('P23, P24: a run that somebody is at work on', () => {
-  test('P23: is 11, naming who holds it, with 0 requests, whatever flag is typed', async () => {
+describe('P23, P24: a run that another process holds', () => {
+  test('P23: is 11, naming the holder, with 0 requests, whatever flag is passed', async () => {
     let second: readonly number[] = [];
     let text = '';
     await using world = await manyWorld({ url: '' });
@@ -48,7 +48,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
   test('P24: the lock of another host is 11 and names --break-lock, which takes it', async ({ service, world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
-    // As a process of another machine left it: its name tells which one.
+    // As a process of another machine left it: its name identifies the machine.
     await leaveForeignLock(`${journal}.lock`);
     const words = create(world.file('a.csv', titles(2)), '--journal', journal);
 
@@ -78,7 +78,7 @@ describe('P23, P24: a run that somebody is at work on', () => {
     expect(stderr).toMatch(/lock/);
   });
 
-  test('--lock-timeout waits for it to be let go', async ({ world }) => {
+  test('--lock-timeout waits for it to be released', async ({ world }) => {
     const journal = join(world.path, 'j');
     mkdirSync(`${journal}.lock`);
     await leaveForeignLock(`${journal}.lock`);

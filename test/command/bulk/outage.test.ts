@@ -5,7 +5,7 @@ import { testHost } from '../../support/test-host.ts';
 import { manyWorld, titles } from './bulk-world.ts';
 import { listService } from './list-service.ts';
 
-/** How long nobody is there. */
+/** How long the service is unreachable. */
 const goneMs = 60_000;
 
 const updates = ['items', 'update', '-f', 'a=1', '-o', 'none'] as const;
@@ -28,7 +28,7 @@ describe('N41', () => {
     },
   );
 
-  test('creates while nobody listens were never sent: all are done, none in doubt but those that were cut', async () => {
+  test('creates during an outage are never sent: all complete, none in doubt except those that were cut off', async () => {
     const { exitCode, end, items } = await runThrough('nobody listens', ['items', 'create', '-o', 'none']);
 
     // What was under way when it went down may have been done.

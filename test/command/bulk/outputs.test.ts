@@ -1,4 +1,4 @@
-/** The files that a run writes: what may stand there, and what they must not be. */
+/** The files that a run writes: which paths are allowed, and which are refused. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -164,7 +164,7 @@ test('--rejects /dev/stderr is written there', async () => {
   expect(stderr).toContain('Title,listctl:error\nt2,');
 });
 
-test.runIf(isPosix)('--rejects of a pipe is written to while somebody reads it', async () => {
+test.runIf(isPosix)('--rejects to a pipe is written while the pipe has a reader', async () => {
   await using service = await refusing();
   await using world = await manyWorld(service);
   const pipe = fifo(world, 'pipe');

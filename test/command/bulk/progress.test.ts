@@ -1,4 +1,4 @@
-/** What a person sees of a run before there are results, and what a log is spared. */
+/** What a terminal shows of a run before there are results, and what is kept out of a log. */
 import { PassThrough } from 'node:stream';
 import { expect, vi } from 'vitest';
 import { main } from '../../../src/main.ts';
@@ -56,7 +56,7 @@ test('the bar is there before the first answer, well within 100 ms', async () =>
 test.each([
   { output: 'id', gone: true, because: 'results are printed in its place' },
   { output: 'none', gone: false, because: 'nothing is' },
-])('with -o $output on a terminal a result takes the bar away: $gone, $because', async ({ output, gone }) => {
+])('with -o $output on a terminal a result removes the bar: $gone, $because', async ({ output, gone }) => {
   const gates = [closedGate(), closedGate()];
   await using service = await listService(({ nth }) => ({
     ...{ status: 201, body: { id: `${nth}`, fields: {} } },
@@ -116,7 +116,7 @@ function closedGate() {
   return { opened, open: () => open() };
 }
 
-/** A world whose clock ticks when it is told to. */
+/** A world with a manual clock. */
 function ticking(
   world: ManyWorld,
   { env, ...how }: { readonly terminal?: number; readonly env: Record<string, string> },

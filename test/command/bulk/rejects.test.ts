@@ -135,10 +135,7 @@ describe('--rejects', () => {
     expect(world.text('r.csv')).toBe('Title,listctl:error\n');
   });
 
-  test('has bad rows that were skipped, as they stood there: read again they are still bad', async ({
-    service,
-    world,
-  }) => {
+  test('contains skipped invalid rows unchanged: read again they are still invalid', async ({ service, world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,x\nt2\nt3,y,z\n');
 
     const first = await world.run(create(file, '--skip-invalid', '--rejects', join(world.path, 'r.csv')));
@@ -186,7 +183,7 @@ describe('--rejects', () => {
     expect([exitCode, service.requests.length, readFileSync(file, 'utf8')]).toEqual([2, 0, titles(3)]);
   });
 
-  test('results that cannot be printed leave no rejects file that would be taken for a whole one', async () => {
+  test('results that cannot be printed leave no rejects file that would look complete', async () => {
     await using service = await listService(({ title }) => (title === 't500' ? { status: 400 } : undefined));
     await using world = await manyWorld(service);
     const rejects = world.file('r.csv', 'of an earlier run\n');
@@ -194,7 +191,7 @@ describe('--rejects', () => {
 
     const { exitCode, stderr } = await world.run(words);
 
-    // What was under way is waited for, and told.
+    // Pending requests are waited for, and reported.
     expect([exitCode, existsSync(rejects)]).toEqual([10, false]);
     const [told] = jsonLines(stderr);
     expect(told).toMatchObject({ summary: { exit: 10, total: { rows: 12_000, failed: 1, inDoubt: 0 } } });

@@ -56,7 +56,7 @@ test('another run may be given the same ids, and so may an update', async () => 
   expect(runs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
 });
 
-test('what was sent is created once with an honored key: the next session gets its own id', async () => {
+test('creates a row once with an honored key: the next session gets its id', async () => {
   await using service = await listService(
     ({ nth }) => (nth === 2 ? { status: 201, body: { id: '1', fields: {} }, applies: true } : undefined),
     true,

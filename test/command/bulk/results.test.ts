@@ -166,7 +166,7 @@ describe('get', () => {
 
 describe('stdout is empty', () => {
   test.for(['jsonl', 'json', 'csv', 'tsv', 'yaml', 'id', 'none', 'pretty'])(
-    'as %s, where the file has a bad row',
+    'as %s, if the file has an invalid row',
     async (format, { world }) => {
       const { exitCode, stdout } = await world.run(create(world.file('a.csv', 'Title\nt1\n"\n'), '-o', format));
 
@@ -219,7 +219,7 @@ describe('the summary', () => {
     expect(stderr).toMatch(/^ {2}resume with: listctl items create --from .*a\.csv -o none .*--resume$/m);
   });
 
-  test('is silent with --quiet, but an error is told', async () => {
+  test('prints nothing with --quiet except errors', async () => {
     const { exitCode, stderr, stdout } = await printed('--quiet');
 
     expect(exitCode).toBe(8);

@@ -42,7 +42,7 @@ describe('being throttled', () => {
     { id: 'N28', status: 429, value: '0', atLeastMs: 100 },
     { id: 'N28', status: 429, value: '-5', atLeastMs: 100 },
   ])(
-    '$id: after $status with Retry-After $value nobody sends before it is over',
+    '$id: after $status with Retry-After $value sends nothing before it is over',
     async ({ status, value, atLeastMs }) => {
       const seen: { readonly atMs: number; readonly isThrottled: boolean }[] = [];
       const clock = { ms: () => 0 };

@@ -42,7 +42,7 @@ describe('the built-in service', () => {
     expect(made.stderr).toMatch(/the service assigns ids/);
   });
 
-  test('get -o csv goes back with update --from, and changes nothing', async () => {
+  test('the output of get -o csv is valid input of update --from, and changes nothing', async () => {
     await using world = await seeded();
     const file = world.file('ids.txt', `${(await allIds(world)).join('\n')}\n`);
     const before = await itemsOf(world, [...(await allIds(world))]);
@@ -68,26 +68,29 @@ describe('the built-in service', () => {
       encode: (text: string) => Buffer.from(text.replaceAll('€', '\x80'), 'latin1'),
       more: ['--encoding', 'windows-1252'],
     },
-  ])('get -o csv, edited in a spreadsheet that saves $how, goes back with update --from', async ({ encode, more }) => {
-    await using world = await seeded();
-    const all = await allIds(world);
-    const got = await world.run(['items', 'get', ...all, '-o', 'csv']);
-    const edited = got.stdout
-      .replaceAll('\n', '\r\n')
-      .replace('two\r\nlines', 'two\nlines')
-      .replaceAll(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/g, ';')
-      .replace('é€', 'è€');
+  ])(
+    'the output of get -o csv, edited in a spreadsheet that saves $how, is valid input of update --from',
+    async ({ encode, more }) => {
+      await using world = await seeded();
+      const all = await allIds(world);
+      const got = await world.run(['items', 'get', ...all, '-o', 'csv']);
+      const edited = got.stdout
+        .replaceAll('\n', '\r\n')
+        .replace('two\r\nlines', 'two\nlines')
+        .replaceAll(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/g, ';')
+        .replace('é€', 'è€');
 
-    const words = ['items', 'update', '--from', world.file('now.csv', encode(edited)), '--type', 'Count=number'];
-    const { exitCode } = await world.run([...words, ...more]);
+      const words = ['items', 'update', '--from', world.file('now.csv', encode(edited)), '--type', 'Count=number'];
+      const { exitCode } = await world.run([...words, ...more]);
 
-    expect(exitCode).toBe(0);
-    expect(await itemsOf(world, [...all])).toEqual([
-      { Title: 'Bücher, "alte"', Count: 1, Note: '007' },
-      { Title: '=1+1', Count: 2, Note: 'two\nlines' },
-      { Title: 'è€', Count: 3 },
-    ]);
-  });
+      expect(exitCode).toBe(0);
+      expect(await itemsOf(world, [...all])).toEqual([
+        { Title: 'Bücher, "alte"', Count: 1, Note: '007' },
+        { Title: '=1+1', Count: 2, Note: 'two\nlines' },
+        { Title: 'è€', Count: 3 },
+      ]);
+    },
+  );
 
   test('create, update and delete over it need no token, and honor keys', async () => {
     await using world = await manyWorld({ url: 'local:' });

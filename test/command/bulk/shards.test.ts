@@ -5,7 +5,7 @@ import { test } from './fixtures.ts';
 import { listService } from './list-service.ts';
 
 describe('--shard', () => {
-  test('deals every row exactly once, each share with a run of its own', async ({ service, world }) => {
+  test('assigns every row to exactly one shard, each with a separate run', async ({ service, world }) => {
     const file = world.file('a.csv', titles(31));
 
     const runs = await Promise.all(['1/3', '2/3', '3/3'].map((shard) => world.run(create(file, '--shard', shard))));
@@ -35,7 +35,7 @@ describe('--shard', () => {
     expect(jsonLines(second[0]?.stdout ?? '').map(({ row }) => row)).toEqual([5, 7, 9]);
   });
 
-  test('a bad row in any share is told by every job, and none sends', async ({ service, world }) => {
+  test('every job reports an invalid row in any shard, and sends nothing', async ({ service, world }) => {
     const file = world.file('a.csv', 'Title,Note\nt1,a\nt2\nt3,c\n');
 
     for (const shard of ['1/2', '2/2']) expect((await world.run(create(file, '--shard', shard))).exitCode).toBe(2);

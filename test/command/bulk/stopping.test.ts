@@ -14,7 +14,7 @@ describe('a stop', () => {
     { signal: 'SIGTERM', exit: 143 },
     { signal: 'SIGHUP', exit: 129 },
   ] as const)(
-    'P01, P02: $signal: no new row, those under way are answered, and it says how to go on: $exit',
+    'P01, P02: $signal: sends no new row, waits for pending ones, and prints how to resume: $exit',
     async ({ signal, exit }) => {
       const stopping = new AbortController();
       await using service = await listService(({ nth }) => {
@@ -79,7 +79,7 @@ describe('a stop', () => {
     await using world = await manyWorld(service);
     const words = create(world.file('a.csv', titles(50)), '-o', 'none', '--concurrency', '1');
     const made = testHost({ cwd: world.path, env: world.env, signal: stopping.signal });
-    // A clock whose long waits last until somebody stops them.
+    // A clock whose long waits last until they are aborted.
     const sleep = (ms: number, signal: AbortSignal) =>
       ms < 1000
         ? made.clock.sleep(ms, signal)
@@ -111,7 +111,7 @@ describe('a stop', () => {
 });
 
 describe('stdout', () => {
-  test('P20: a reader that has gone ends no run: every row is done, 0', async ({ service, world }) => {
+  test('P20: completes every row after its reader has closed the pipe, 0', async ({ service, world }) => {
     const host = testHost({ cwd: world.path, env: world.env });
     const stdout: Output = { ...host.stdout, isClosed: true, write: async () => {} };
 

@@ -66,7 +66,7 @@ describe('a create', () => {
     expect(service.requests[0]?.body).toContain('"Count":1.10');
   });
 
-  test('has a key of its own for each row, and none with --idempotency none', async ({ service, world }) => {
+  test('sends a separate key for each row, and none with --idempotency none', async ({ service, world }) => {
     const file = world.file('a.csv', csv);
 
     await world.run(create(file));
@@ -202,7 +202,7 @@ describe('update, delete and get', () => {
     ]);
   });
 
-  test('I01, I02: an id that no path can carry is a bad row; any other is one segment', async () => {
+  test('I01, I02: an id that is invalid in a path is an invalid row; any other is one segment', async () => {
     await using service = await listService(({ id }) => ({ status: 200, body: { id, fields: {} } }));
     await using world = await manyWorld(service);
     const bad = ['.', '..', 'a\u0007b', 'x'.repeat(1025)];

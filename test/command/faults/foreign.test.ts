@@ -21,7 +21,7 @@ describe.each(ways)('over $name', (way) => {
     expect(new Set(read.log.map(({ connection }) => connection)).size).toBe(5);
   });
 
-  test('the same request on another connection gets its own response', async () => {
+  test('the same request on another connection gets the right response', async () => {
     const read = await runAgainst(way, verbs.get, { plan: inOrder(other) });
     const update = await runAgainst(way, verbs.update, { plan: inOrder(other) });
 

@@ -1,4 +1,4 @@
-/** Names under localhost stand for this machine, but somebody's DNS may say otherwise: the token stays here. */
+/** Names under localhost mean this machine, but DNS may say otherwise: the token must not leave it. */
 import dns from 'node:dns';
 import { createServer, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';

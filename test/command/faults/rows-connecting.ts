@@ -262,7 +262,7 @@ async function runTrustingAt(
   return await runOneWay(way, words, { env: { ...environmentOf({ url }), ...env } });
 }
 
-/** A loopback port on which nobody listens. */
+/** A loopback port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -32,7 +32,7 @@ test('a create sends the fields with the token and prints the item as it was sto
   });
 });
 
-test('each create has a key of its own, and none where the service is said not to want it', async () => {
+test('each create has its own key, and none with --idempotency none', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
   const env = environmentFor(service);
 
@@ -168,7 +168,7 @@ test('a file that is not UTF-8 is refused with the place, and so is a terminal w
   expect(service.requests).toEqual([]);
 });
 
-test('on a terminal a text that names a file is pointed out, and sent as the text it is', async () => {
+test('on a terminal a value that names a file prints a notice, and is sent as a string', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
   const world = { env: environmentFor(service), cwd: join(import.meta.dirname, '../../..') };
 

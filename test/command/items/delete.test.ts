@@ -15,7 +15,7 @@ test('a delete off a terminal does what was typed, as rm does', async () => {
   ]);
 });
 
-test('an item that is not there is exit code 4, and success where that was asked for', async () => {
+test('a missing item is exit code 4, or success with --ignore-missing', async () => {
   await using service = await scriptedService({ status: 404, body: { error: 'gone' } });
   const env = environmentFor(service);
 
@@ -26,7 +26,7 @@ test('an item that is not there is exit code 4, and success where that was asked
   expect(ignored).toMatchObject({ exitCode: 0, stdout: '{"id":"17"}\n', stderr: '' });
 });
 
-test('a page for people with a 404 does not say that the item is gone', async () => {
+test('an HTML page with a 404 does not mean that the item is missing', async () => {
   await using service = await scriptedService({
     status: 404,
     headers: { 'content-type': 'text/html' },
@@ -77,7 +77,7 @@ test.each([
   { world: { terminal: 80 }, env: { CI: 'true' }, more: [], exit: 2 },
   { world: {}, more: ['--no-input'], exit: 2 },
   { world: {}, env: { CI: 'true' }, more: [], exit: 2 },
-])('nothing is asked, nor guessed, with $world $more $env: $exit', async ({ world, more, env = {}, exit }) => {
+])('does not prompt, nor guess, with $world $more $env: $exit', async ({ world, more, env = {}, exit }) => {
   await using service = await scriptedService({ status: 204 });
 
   const { exitCode, stderr } = await run(['items', 'delete', '17', ...more], {
@@ -90,7 +90,7 @@ test.each([
   if (exit !== 0) expect(stderr).toContain('pass --yes to skip the prompt');
 });
 
-test('a page for people is no answer to a delete: it is in doubt', async () => {
+test('an HTML page in response to a delete leaves it in doubt', async () => {
   await using service = await scriptedService({
     status: 200,
     body: '<html>',

@@ -14,7 +14,7 @@ test('members beyond id and fields come through in JSON, digits and all', async 
   expect(stdout).toBe(`${body}\n`);
 });
 
-test('formats: a table for a person, JSON for a program, ids and nothing where they are asked for', async () => {
+test('formats: a table on a terminal, JSON in a pipe, ids and nothing on request', async () => {
   await using service = await scriptedService({ status: 200, body: milk });
   const env = environmentFor(service);
   const printed = async (terminal: number | undefined, ...more: string[]) =>
@@ -122,7 +122,7 @@ test.each([
   { body: '', exit: 1 },
   { body: '{"id":"17"', exit: 1 },
   { body: new Uint8Array(8 * 1024 * 1024 + 1).fill(0x20), exit: 1 },
-])('a read answered with what is no item ends with exit code $exit', async ({ body, exit }) => {
+])('a response to a read that is not an item exits with $exit', async ({ body, exit }) => {
   await using service = await scriptedService({ status: 200, body });
 
   const { exitCode, stdout } = await run(['items', 'get', '17'], { env: environmentFor(service) });
@@ -130,7 +130,7 @@ test.each([
   expect({ exitCode, stdout }).toEqual({ exitCode: exit, stdout: '' });
 });
 
-test('a service that is not there, or says nothing in time, is told apart from one that refuses', async () => {
+test('distinguishes an unreachable service, or a timeout, from a refusal', async () => {
   await using silent = await scriptedService({ status: 200, silent: true });
   const gone = environmentFor({ url: 'http://127.0.0.1:1/v1.0' });
 

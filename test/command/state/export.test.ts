@@ -8,7 +8,7 @@ const [a, b, c] = [
   { Title: 'c', Note: 'z' },
 ];
 
-test('writes a manifest: what the service has now of the fields that the manifest names, without what is gone', async ({
+test('writes a manifest: the current values of the fields that the manifest names, without missing items', async ({
   service,
   world,
 }) => {
@@ -68,7 +68,7 @@ test('leaves out an item that is another one by now, and says so', async ({ serv
   expect([stdout, stderr]).toEqual(['2\n', '1 of 2 items are omitted: missing, in doubt or replaced\n']);
 });
 
-test('a field that somebody cleared is null', async ({ service, world }) => {
+test('a field that was cleared outside apply is null', async ({ service, world }) => {
   await world.begin(a);
   await service.change('1', { Note: null });
 

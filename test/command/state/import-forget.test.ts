@@ -24,7 +24,7 @@ describe('state import', () => {
     expect(service.items().get('1')).toEqual({ ...b, Other: 'kept' });
   });
 
-  test('makes the state where there is none, so that apply needs no --init', async () => {
+  test('creates a missing state file, so that apply needs no --init', async () => {
     await using service = await itemService();
     await service.add(a);
     await using world = await applyWorld(service);
@@ -36,7 +36,7 @@ describe('state import', () => {
     expect([exitCode, service.writes(), world.known().serial]).toEqual([0, [], 1]);
   });
 
-  test('again is no change', async ({ world }) => {
+  test('a second time changes nothing', async ({ world }) => {
     await world.begin(a);
 
     const { exitCode } = await world.state('import', 'a=1');
@@ -85,7 +85,7 @@ describe('state import', () => {
 });
 
 describe('state forget', () => {
-  test('lets go of an item without deleting it: --prune leaves it', async ({ service, world }) => {
+  test('forgets an item without deleting it: --prune leaves it', async ({ service, world }) => {
     await world.begin(a, b);
     world.manifest(a);
 
@@ -108,7 +108,7 @@ describe('state forget', () => {
 });
 
 test.for([['forget', 'a'], ['resolve', 'a=1'], ['export']])(
-  'state %s where there is no state is 2',
+  'state %s without a state file is 2',
   async (words, { service, world }) => {
     world.manifest(a);
     const [verb = '', ...more] = words;

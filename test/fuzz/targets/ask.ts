@@ -20,7 +20,7 @@ const kinds = ['refused', 'credentials', 'not-found', 'conflict', 'unavailable',
 /**
  * Asks once over a transport: the item that came, or the failure, in a few words. No time passes in a wait.
  *
- * @throws what is no failure, and where what a person would be shown could steer a terminal
+ * @throws anything that is not a failure, or output that could control a terminal
  */
 export async function answerWords(
   transport: Transport,

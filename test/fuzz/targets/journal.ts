@@ -63,7 +63,7 @@ export const journalTarget: FuzzTarget = {
   }),
 };
 
-/** Each line with the checksum of what stands in it now. */
+/** Each line with the checksum of its current contents. */
 function withChecksums(bytes: Buffer): Buffer {
   const lines: Buffer[] = [];
   for (let start = 0; start < bytes.length; ) {

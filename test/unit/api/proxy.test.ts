@@ -17,7 +17,7 @@ test.each([
   { env: { HTTPS_PROXY: proxy, ALL_PROXY: 'socks5://other.example' }, proxied: true },
   { env: { ALL_PROXY: 'socks5://other.example', NO_PROXY: '*' }, proxied: false },
   { env: {}, proxied: false },
-])('an https address with $env goes through a proxy: $proxied', ({ env, proxied }) => {
+])('an https address with $env uses a proxy: $proxied', ({ env, proxied }) => {
   expect(findProxy(service, env)?.host).toBe(proxied ? 'proxy.example:8080' : undefined);
 });
 
@@ -27,7 +27,7 @@ test.each([
   'http://[::1]:7070/',
   'http://localhost/',
   'http://a.localhost/',
-])('%s is this machine and never goes through a proxy', (address) => {
+])('%s is this machine and never uses a proxy', (address) => {
   expect(findProxy(new URL(address), { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '' })).toBeUndefined();
 });
 
@@ -47,7 +47,7 @@ test('a SOCKS proxy is refused in any variable', () => {
 });
 
 test.each(['http://ann:secret@', 'ftp://ann:secret@proxy.example', 'http://ann:secret@proxy.example:999999'])(
-  'what is no proxy that can be used is refused without its password: %s',
+  'an invalid proxy is refused without its password: %s',
   (text) => {
     const find = () => findProxy(service, { HTTPS_PROXY: text });
 

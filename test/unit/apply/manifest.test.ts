@@ -139,7 +139,7 @@ test.each([
   expect(await failureOf(name, content, { key: 'k' })).toBe(message);
 });
 
-test('an inherited name is no key', async () => {
+test('an inherited name is not a key', async () => {
   expect(await failureOf('manifest.yaml', '- a: 1\n', { key: 'toString' })).toMatch(
     /the key field "toString" is missing/,
   );
@@ -148,7 +148,7 @@ test('an inherited name is no key', async () => {
   ]);
 });
 
-test('several problems are told one by one, each with its place, and counted', async () => {
+test('reports several problems one by one, each with its place, and counts them', async () => {
   const told: unknown[] = [];
   const content = `k\n${'same\n'.repeat(24)}`;
   const onProblems = (...problems: readonly [readonly Failure[], number]) => told.push(...problems);
@@ -210,7 +210,7 @@ test.each([
   expect(await failureOf(name, content, { key: 'k' })).toBe(message);
 });
 
-test('a key that flag and manifest name differently is refused, and one that nobody names', async () => {
+test('refuses a key field that differs between flag and manifest, and a missing one', async () => {
   expect(await failureOf('manifest.yaml', 'key: a\nitems: []', { key: 'b' })).toBe(
     '--key "b" conflicts with manifest.yaml: its key is "a"',
   );

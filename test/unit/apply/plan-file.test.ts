@@ -62,7 +62,7 @@ test('what is printed is read back, digits, hostile keys and half characters too
   );
 });
 
-test('a plan is told from a manifest by its first member', () => {
+test('a plan is distinguished from a manifest by its first member', () => {
   expect(looksLikePlan(textOf(plan))).toBe(true);
   expect(looksLikePlan(' {\n  "listctl": "plan",')).toBe(true);
   for (const other of ['{"items":[]}', '[{"listctl":"plan"}]', '{"listctl":"journal"}', '']) {

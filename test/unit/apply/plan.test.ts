@@ -64,7 +64,7 @@ test('of what changed only the fields are sent that differ from what the service
   expect(counts).toEqual({ ...nothing, update: 1 });
 });
 
-test('what somebody changed is drift, and set back; a field that the manifest does not name is not looked at', () => {
+test('a change made outside apply is drift, and is reset; fields that the manifest does not name are ignored', () => {
   const items = { a: known('17', '{"Title":"a","N":1,"Was":1}') };
   const manifest = ['{"Title":"a","N":1}'];
 
@@ -107,7 +107,7 @@ test('a step about an item without an ETag has none to insist on', () => {
   ]);
 });
 
-test('what is gone is created again, or forgotten where the manifest no longer names it', () => {
+test('a missing item is recreated, or forgotten if the manifest no longer names it', () => {
   const items = { a: known('17', '{"Title":"a"}'), b: known('18', '{"Title":"b"}') };
   const plan = planned({ manifest: ['{"Title":"a"}'], items, current: { a: gone, b: gone }, prune: true });
 
@@ -116,7 +116,7 @@ test('what is gone is created again, or forgotten where the manifest no longer n
   expect([...withLearned(sampleState(items), plan, 0).items.keys()]).toEqual(['a']);
 });
 
-test('I15: a key that is gone from the manifest is reported, and deleted only with --prune, last', () => {
+test('I15: a key that was removed from the manifest is reported, and deleted only with --prune, last', () => {
   const items = { b: known('18', '{"Title":"b"}', '"v1"'), a: known('17', '{"Title":"a","N":1}', '"v1"') };
   const given = { manifest: ['{"Title":"c"}'], items, current: { a: there('{"Title":"a","N":2,"O":3}', '"v2"') } };
 

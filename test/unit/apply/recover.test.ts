@@ -139,7 +139,7 @@ test('a create that was sent again stays in doubt until it is done, and keeps th
   expect(await after(['D', 1, '17', null, 1])).toEqual({ id: '17', fields: { Title: 'a', N: 1 } });
 });
 
-test('what a person says of a row counts; one that was given up may be there all the same', async () => {
+test('a manual resolution of a row counts; a row that was given up may exist all the same', async () => {
   const state = running({}, [create('a'), create('b'), create('c')]);
   const journal = await journalOf(state, [
     ['R', 1, 'applied', '17'],
@@ -154,7 +154,7 @@ test('what a person says of a row counts; one that was given up may be there all
   ]);
 });
 
-test('an item with an id that can be no path, or that another key has, is in doubt: nobody makes it once more', async () => {
+test('an item whose id is invalid in a path, or belongs to another key, is in doubt and is not created again', async () => {
   const state = running({ z: known('z', '9') }, [create('a'), create('b'), create('c'), create('d')]);
   const journal = await journalOf(state, [
     ['D', 1, '..', null, 5],
@@ -173,7 +173,7 @@ test('an item with an id that can be no path, or that another key has, is in dou
   ]);
 });
 
-test('a service may give an id once more that its item has given up', async () => {
+test('a service may reuse the id of an item that was given up', async () => {
   const steps = [create('a'), create('g', { why: 'gone' }), remove('z', '9')];
   const state = running({ z: known('z', '9'), g: known('g', '8') }, steps);
   const journal = await journalOf(state, [

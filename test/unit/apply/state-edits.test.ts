@@ -15,7 +15,7 @@ function messageOf(work: () => unknown): string {
   return message;
 }
 
-test('an item that is there is taken over, and one that is known already is looked at anew', () => {
+test('an existing item is imported, and a known one is refreshed', () => {
   expect(importItem(state, 'c', { id: '3' }, fields, 0).items.get('c')).toEqual({ id: '3', fields });
   expect(importItem(state, 'a', { id: '1', etag: '"v2"' }, {}, 0).items.get('a')).toEqual({
     id: '1',
@@ -34,7 +34,7 @@ test.each([
   expect(messageOf(() => importItem(state, key, { id }, {}, 0))).toBe(message);
 });
 
-test('an item is let go of, but not one in doubt', () => {
+test('forgets an item, but not one in doubt', () => {
   expect([...forgetItem(state, 'a', 0).items.keys()]).toEqual(['b']);
   expect(messageOf(() => forgetItem(state, 'b', 0))).toBe('the create of "b" is in doubt');
   expect(messageOf(() => forgetItem(state, 'c', 0))).toBe('the state has no item with the key "c"');

@@ -75,7 +75,7 @@ test('each write is one serial on, for its owner alone, and keeps the version be
   expect(parseState(readFileSync(backupPath(path), 'utf8'), 'the copy')).toEqual(first);
 });
 
-test('what a run was at work on is no version to go back to: the copy stays the one before the run', async () => {
+test('the version that a run works on is not a backup: the copy stays the one before the run', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, newState(target, 'Title'));
@@ -120,7 +120,7 @@ test('P17: a version is not written over one that it does not follow', async () 
   expect(existsSync(join(directory.path, 'gone.json'))).toBe(false);
 });
 
-test('a file that is no state is never written over', async () => {
+test('a file that is not a state is never overwritten', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'notes.txt');
   writeFileSync(path, 'mine');
@@ -129,7 +129,7 @@ test('a file that is no state is never written over', async () => {
   expect(readFileSync(path, 'utf8')).toBe('mine');
 });
 
-test('a state that somebody laid out or sorted anew is read and written on', async () => {
+test('a state file that was reformatted or sorted by hand is read and updated', async () => {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'manifest.yaml.state.json');
   const first = writeState(path, sampleState({ a: known }, { serial: 0 }));
@@ -186,7 +186,7 @@ test.each([
   expect((await refusalOf(text)).message).toContain(reason);
 });
 
-test('P12: bytes that are no UTF-8 are refused, and a newer version with its number', async () => {
+test('P12: bytes that are not UTF-8 are refused, and a newer version with its number', async () => {
   expect((await refusalOf(Buffer.from(good.replace('Title', '\xff'), 'latin1'))).message).toMatch(/is not UTF-8$/);
   expect((await refusalOf('{"version":2,"anything":[]}')).message).toMatch(/by a newer listctl \(its version is 2\)$/);
 });

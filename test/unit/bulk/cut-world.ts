@@ -70,7 +70,7 @@ export function senderOf(world: World, cut: AbortSignal): Sender<Row, string> {
 /** What is dead sends nothing. */
 const deadEnd = new Promise<never>(() => {});
 
-/** One request; it is on its way, whatever becomes of who sent it. */
+/** One request; it stays in flight even if its sender is killed. */
 async function attempt(world: World, row: Row, key: string): Promise<AttemptResult<string>> {
   const { service, random, honorsKeys } = world;
   const [luck, isApplied] = [random.next(), random.next() < 0.5];
@@ -108,7 +108,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) await new Promise(setImmediate);
 }
 
-/** Time that goes by as fast as it is waited for; for what is dead it stands still. */
+/** Time that passes as fast as it is waited for; for a killed process it stops. */
 export function hurriedClock(cut: AbortSignal): Clock {
   let passedMs = 0;
   return {

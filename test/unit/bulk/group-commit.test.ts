@@ -120,7 +120,7 @@ test('of a run that keeps no journal everything is durable at once', async () =>
   expect(durable).toEqual(['one']);
 });
 
-test('P08: a write that fails is told; what was added is never called durable', async () => {
+test('P08: a write that fails is reported; its records are never called durable', async () => {
   const full = new Failure('local-file', 'no space left');
   const write = () => {
     throw full;

@@ -14,7 +14,7 @@ const noHeaderValue = [7, {}, 'a\r\nb', '\0', '\u0100'];
 const noMs = [-1, '1', [1], {}];
 const noHash = ['', hash.slice(1), `${hash}0`, `g${hash}`, `${hash}g`, hash.toUpperCase(), 1234567890123456, null];
 
-/** Each letter with what may follow it, and for each place of that what may not stand there. */
+/** Each letter with what may follow it, and for each part of that the values that are invalid there. */
 const shapes: readonly (readonly [good: readonly unknown[], wrong: readonly (readonly unknown[])[]])[] = [
   [
     ['I', 1, 1, 1, 'key', hash],
@@ -71,14 +71,14 @@ describe.each(shapes)('the record %j', (good, wrong) => {
     expect(isGroup([7, ['N', 1], good, ['N', 1]])).toBe(true);
   });
 
-  test('is none with anything else in one of its places', () => {
+  test('is invalid with anything else in one of its places', () => {
     const changed = wrong.flatMap((values, at) => values.map((value) => good.with(at + 1, value)));
 
     expect(changed.filter((record) => isGroup([0, record]))).toEqual([]);
     expect(changed.filter((record) => isGroup([0, good, record]))).toEqual([]);
   });
 
-  test('is none with less in it, or more, or another letter', () => {
+  test('is invalid with less in it, or more, or another letter', () => {
     expect(isGroup([0, [...good, 'more', 'still more']])).toBe(false);
     for (const letter of ['Z', 'toString', '', 7, null, [good[0]]])
       expect(isGroup([0, good.with(0, letter)])).toBe(false);

@@ -1,4 +1,4 @@
-/** How the lines of a journal are read, and what is not taken for one. */
+/** Reading the lines of a journal, and refusing other files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -77,7 +77,7 @@ describe('the first line', () => {
     expect(read('')).toEqual(failure(`${path} is damaged at byte 0: it is empty`));
   });
 
-  test("is damaged, or somebody else's, where it is not whole", () => {
+  test('is damaged, or not a journal, if it is incomplete', () => {
     const somebodyElses = failure(`${path} is not a listctl journal, or its first line is damaged (at byte 0)`);
 
     expect(read(head.subarray(0, 4))).toEqual(somebodyElses);
@@ -94,7 +94,7 @@ describe('the first line', () => {
     expect(read(encodeLine({ listctl: 'diary', version: 1 } as never))).toEqual(somebodyElses);
   });
 
-  test('of a newer listctl is told as that, and one of ours without what it needs as damage', () => {
+  test('of a newer listctl is reported as such, and one without a required member as damage', () => {
     expect(read(encodeLine({ ...header, version: 2 } as never))).toEqual(
       failure(`${path} was written by a newer listctl (journal version 2)`),
     );
@@ -103,7 +103,7 @@ describe('the first line', () => {
     );
   });
 
-  test('that cannot be read is told with the path', async () => {
+  test('that cannot be read is reported with the path', async () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'a.journal');
     writeFileSync(file, head);
@@ -149,7 +149,7 @@ describe('the groups', () => {
   }
 
   test.each([65_536, 10_000])(
-    'are told with their places, longer than a block too: pieces of %i bytes',
+    'are reported with their places, also if longer than a block: pieces of %i bytes',
     async (size) => {
       const { placed, tail } = await readAll(whole, size);
 
@@ -177,7 +177,7 @@ describe('the groups', () => {
     });
   });
 
-  test('are closed for, also by who stops in the middle', async () => {
+  test('close the file, also if the caller stops early', async () => {
     const disk = diskOf(whole);
     const reading = readGroups(path, head.length, disk.io);
     await reading.next();
@@ -187,7 +187,7 @@ describe('the groups', () => {
     expect(disk.open).toBe(0);
   });
 
-  test('let other work go on between their blocks', async () => {
+  test('yield to other work between their blocks', async () => {
     let turns = 0;
     let isOver = false;
     const turn = () => {
@@ -224,7 +224,7 @@ describe('the groups', () => {
     });
   });
 
-  test('are read however far behind the beginning they stand', async () => {
+  test('are read at any offset from the beginning', async () => {
     const fromBytes = 67_108_864;
     const { io } = diskOf(encodeLine(begin));
     const far: JournalIo = { ...io, read: (file, into, position) => io.read(file, into, position - fromBytes) };
@@ -250,13 +250,13 @@ describe('the last group', () => {
   const many = Buffer.concat(Array.from({ length: 5000 }, (_, at) => encodeLine([at, ['N', 1]])));
   const read = (bytes: Uint8Array) => after(diskOf(bytes), (io) => readLastGroup(path, head.length, io));
 
-  test('is told, of a short journal and of a long one', () => {
+  test('is found, in a short journal and in a long one', () => {
     expect(read(Buffer.concat([head, encodeLine(begin)]))).toEqual(begin);
     expect(read(Buffer.concat([head, encodeLine(begin), encodeLine(last)]))).toEqual(last);
     expect(read(Buffer.concat([head, many, encodeLine(last)]))).toEqual(last);
   });
 
-  test('is told where its line is all that a look at the end sees', () => {
+  test('is found if only its line is within what is read from the end', () => {
     const long = (textBytes: number): JournalGroup => [9, ['U', 1, 'x'.repeat(textBytes), 1]];
     const overheadBytes = encodeLine(long(0)).length;
 
@@ -267,7 +267,7 @@ describe('the last group', () => {
     expect(read(Buffer.concat([head, many, encodeLine(long(65_536 + 1 - overheadBytes))]))).toBeUndefined();
   });
 
-  test('is none where there is no file, no group, a torn one, or one that is damaged', () => {
+  test('is undefined if there is no file, no group, a torn one, or a damaged one', () => {
     const line = encodeLine(last);
     const changedEnd = Buffer.from(line);
     changedEnd.writeUInt8(0x0b, line.length - 1);

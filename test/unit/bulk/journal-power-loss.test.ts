@@ -28,7 +28,7 @@ describe('P07: after a power cut at any moment', () => {
       await first.sync();
       const replay = await readJournal(path, { boot: 'here', io });
       if (replay === undefined) throw new Error('it was begun');
-      // Row 2 was not sent: so the second session tells its user.
+      // Row 2 was not sent: the second session reports that to its user.
       expect([...replay.doubts()]).toEqual([1]);
       reopenJournal(path, replay, sampleSession(), io);
       const disks = disk.afterPowerCut({ disksMax: 100, random: seededRandom(1).next });

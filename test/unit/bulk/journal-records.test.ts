@@ -1,4 +1,4 @@
-/** How a line of a journal is written, and what is taken for one. */
+/** Writing and parsing the lines of a journal. */
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -64,7 +64,7 @@ test('what was changed is no line, in a digit of the checksum either', () => {
   }
 });
 
-test('a group of another shape is none, though its checksum be right', () => {
+test('a group of another shape is invalid, even if its checksum is right', () => {
   const hashOf1 = hashFor(1);
   const groups = [
     [],

@@ -58,7 +58,7 @@ describe('a row', () => {
     expect(replay.ended).toBeUndefined();
   });
 
-  test('in doubt tells its key, its payload, when, and why if that is known', async () => {
+  test('in doubt has its key, its payload, its time, and its reason if that is known', async () => {
     const replay = await replayed([[[intentOf(1, 1), intentOf(2, 2)], [['U', 2, 'no response', 31]]]]);
 
     const known = { attempt: 1, sentAt: startedAt + 1, session: sampleSession() };
@@ -81,7 +81,7 @@ describe('a row', () => {
     expect(counts).toMatchObject({ done: 1, left: 6 });
   });
 
-  test('that is settled by a person is in doubt no more', async () => {
+  test('that was resolved manually is no longer in doubt', async () => {
     const rows: JournalRecord[] = [
       ['R', 1, 'applied', 'item-1'],
       ['R', 2, 'not-applied'],
@@ -123,7 +123,7 @@ describe('an open intent', () => {
     expect([...otherBoot.doubts()]).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('is judged by the limit of its own session', async () => {
+  test('is judged by the limit of the session that sent it', async () => {
     const replay = await replayed([[intents], [[intentOf(1, 6, 2), intentOf(3, 7, 2), intentOf(5, 8, 2)]]], {
       limits: [1, 2],
     });
@@ -173,7 +173,7 @@ describe('a doubt that is not over', () => {
 });
 
 describe('the end of a session', () => {
-  test('is told when it is the last word', async () => {
+  test('is reported if it is the last record', async () => {
     const totals = sampleTotals(1, { left: 19, reason: 'stopped' });
     const groups: JournalRecord[][] = [[intentOf(1, 1)], [doneOf(1), ['E', totals]]];
 
@@ -199,7 +199,7 @@ test('a journal that was shrunk says by its first and last line that every row i
   expect([replay?.ended, replay?.lastAt]).toEqual([sampleTotals(7), startedAt + 900]);
 });
 
-test('every record is told in its order, with its session and its time', async () => {
+test('every record is passed on in order, with its session and its time', async () => {
   const disk = await diskWith([[[intentOf(1, 1)]], [[intentOf(1, 2, 2)], [doneOf(1)]]]);
   const found: unknown[] = [];
   for await (const { session, timeMs, record } of journalRecords(path, disk.io))
@@ -215,14 +215,14 @@ test('every record is told in its order, with its session and its time', async (
 });
 
 describe('no run was begun', () => {
-  test('where there is no file', async () => {
+  test('the file is missing', async () => {
     const { io } = powerLossDisk();
     expect(await readJournal('/nowhere/a.journal', { boot })).toBeUndefined();
     for await (const nothing of journalRecords('/nowhere/a.journal')) expect(nothing).toBeUndefined();
     expect(await readJournal(path, { boot, io })).toBeUndefined();
   });
 
-  test('but a file of somebody else is no torn journal, and is not taken for one', async () => {
+  test('but another kind of file is not treated as a torn journal', async () => {
     for (const text of [
       'milk',
       'id,Title\n1,a\n',
@@ -270,7 +270,7 @@ test('P14: a journal cut within its first line is damage: nothing of ours is wit
 });
 
 describe('P15: one bit that changed', () => {
-  test('in any whole line is damage, told with the byte where that line begins; never another state', async () => {
+  test('in any complete line is damage, reported with the byte where that line begins; never another state', async () => {
     const { bytes, history } = await historyOf(everything);
     const tails = [Buffer.alloc(0), bytes.subarray(history.at(-2)?.lengthBytes, -5), Buffer.alloc(30)];
     for (let at = 0; at < bytes.length; at += 1) {
@@ -290,7 +290,7 @@ describe('P15: one bit that changed', () => {
     }
   });
 
-  test('in the end of a header that stands alone is damage', async () => {
+  test('in the end of a header without further lines is damage', async () => {
     const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
     for (let bit = 0; bit < 8; bit += 1) {
       const changed = Buffer.from(head);
@@ -327,7 +327,7 @@ describe('lines that are whole, and contradict each other, are damage', () => {
     });
   });
 
-  test('nothing stands before the first session', async () => {
+  test('no record comes before the first session', async () => {
     const head = encodeLine({ listctl: 'journal', version: 1, ...sampleHeader(3) });
 
     expect(await failureOf(read(Buffer.concat([head, encodeLine([1, ['N', 1]])])))).toMatchObject({
@@ -378,7 +378,7 @@ test('any bytes are a journal, or a failure that can be acted on', async () => {
   );
 });
 
-test('a file that cannot be read is told with its path', async () => {
+test('a file that cannot be read is reported with its path', async () => {
   await using directory = await temporaryDirectory();
 
   await expect(readJournal(directory.path, { boot })).rejects.toMatchObject({
@@ -389,7 +389,7 @@ test('a file that cannot be read is told with its path', async () => {
 
 interface Written {
   readonly header?: ReturnType<typeof sampleHeader>;
-  /** The boots of the sessions; `here` unless told. */
+  /** The boots of the sessions; `here` by default. */
   readonly boots?: readonly string[];
   readonly limits?: readonly number[];
   /** The boot that it is read on. */
@@ -426,7 +426,7 @@ async function replayed(
   return replay;
 }
 
-/** The bytes of a run's journal, and how it stood after each of its lines but the header. */
+/** The bytes of a run's journal, and its contents after each of its lines but the header. */
 async function historyOf(groups: readonly (readonly JournalRecord[])[]) {
   const history = [];
   let bytes: Buffer = Buffer.alloc(0);

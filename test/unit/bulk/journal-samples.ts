@@ -3,7 +3,7 @@ import { createJournal, type NewHeader } from '../../../src/bulk/journal.ts';
 import type { JournalRecord, RunTotals, SessionStart } from '../../../src/bulk/journal-format.ts';
 import type { JournalIo } from '../../../src/bulk/journal-lines.ts';
 
-/** A header for a run over so many rows. */
+/** A header for a run with the given number of rows. */
 export function sampleHeader(rows: number, more: Partial<NewHeader> = {}): NewHeader {
   return {
     run: '20261120-101530-k3f9',
@@ -32,13 +32,13 @@ export function sampleSession(more: Partial<SessionStart> = {}): SessionStart {
   return { boot: 'here', limit: 2, tool: '0.1.0', at: startedAt, ...more };
 }
 
-/** Totals of a run that did so many rows, and nothing else. */
+/** Totals of a run that completed the given number of rows, and nothing else. */
 export function sampleTotals(done: number, more: Partial<RunTotals> = {}): RunTotals {
   const none = { failed: 0, invalid: 0, inDoubt: 0, skipped: 0, left: 0 };
   return { done, ...none, ms: 900, sent: done, retries: 0, throttledMs: 0, ...more };
 }
 
-/** A hash that tells a row and an attempt. */
+/** A hash that identifies a row and an attempt. */
 export function hashFor(row: number, attempt = 1): string {
   return (row * 16 + attempt).toString(16).padStart(16, 'a');
 }

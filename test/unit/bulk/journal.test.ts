@@ -64,7 +64,7 @@ describe('a new journal', () => {
     expect([...seen]).toEqual([undefined, disk.bytesOf(path)?.length]);
   });
 
-  test('is made beside what a killed process left of one', async () => {
+  test('is created beside the leftovers of a killed process', async () => {
     const disk = powerLossDisk();
     disk.put(`${path}.tmp-listctl-0123456789ab`, Buffer.from('half'));
 
@@ -90,7 +90,7 @@ describe('a new journal', () => {
     },
   );
 
-  test('is told of with its path where no file can be made', async () => {
+  test('reports its path if the file cannot be created', async () => {
     await using directory = await temporaryDirectory();
     writeFileSync(join(directory.path, 'file'), '');
 
@@ -102,7 +102,7 @@ describe('a new journal', () => {
   });
 });
 
-test('what could not be read again is not written: it is a bug, and is told at once', async () => {
+test('does not write what it could not read again: this is a bug, and is reported at once', async () => {
   const disk = powerLossDisk();
   const journal = createJournal(path, header, session, disk.io);
   const before = disk.bytesOf(path);
@@ -121,7 +121,7 @@ test('what could not be read again is not written: it is a bug, and is told at o
 });
 
 describe('P08: a disk that is full', () => {
-  test('is told at once, also when it takes a part; nothing is written after that', async () => {
+  test('is reported at once, also after a partial write; nothing is written after that', async () => {
     for (let room = 0; room < 40; room += 1) {
       const disk = powerLossDisk();
       const full = withRoom(disk.io, Number.POSITIVE_INFINITY);
@@ -164,7 +164,7 @@ describe('P08: a disk that is full', () => {
     expect(await readJournal(path, { boot: 'here', io: disk.io })).toMatchObject({ tornBytes: 0, counts: { done: 1 } });
   });
 
-  test('a system that takes nothing, and gives no error, is no endless loop', () => {
+  test('a system that writes nothing, and reports no error, does not cause an endless loop', () => {
     expect(() => createJournal(path, header, session, { ...powerLossDisk().io, write: () => 0 })).toThrow(
       'no space left on the device',
     );
@@ -199,7 +199,7 @@ describe('a journal that loses its name while it is written', () => {
 });
 
 describe('P10: a sync that fails once', () => {
-  test('is the last one: whatever comes later fails the same, and the system is not asked again', async () => {
+  test('is final: every later call fails with it, without another system call', async () => {
     const disk = powerLossDisk();
     let asked = 0;
     const syncData = () => {
@@ -225,7 +225,7 @@ describe('P10: a sync that fails once', () => {
 });
 
 describe('sync', () => {
-  test('one at a time; who asks meanwhile gets one that begins later, and all of them share it', async () => {
+  test('runs one at a time; calls made meanwhile share one that begins later', async () => {
     const { io, syncs } = slowSyncs();
     const journal = createJournal(path, header, session, io);
     const settled: string[] = [];
@@ -278,8 +278,8 @@ describe('sync', () => {
   });
 });
 
-describe('going on with a journal', () => {
-  test('is refused when somebody wrote to it since it was read', async () => {
+describe('resuming with a journal', () => {
+  test('is refused if the journal was written to since it was read', async () => {
     const { io } = powerLossDisk();
     await writeSample(path, [[intentOf(1, 1)]], io);
     const replay = await readJournal(path, { boot: 'here', io });
@@ -310,7 +310,7 @@ describe('going on with a journal', () => {
     );
   });
 
-  test('E4: every system call that fails, at whatever point, is told, and leaves what can be read', async () => {
+  test('E4: every system call that fails, at any point, is reported, and leaves what can be read', async () => {
     for (let nth = 1; ; nth += 1) {
       const disk = powerLossDisk();
       const broken = failingAt(disk.io, nth);

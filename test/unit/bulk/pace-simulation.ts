@@ -11,7 +11,10 @@ export interface Reply {
   readonly isLost?: boolean;
 }
 
-/** A service: told the time, how many requests are in it with this one, and a source of numbers from 0 up to 1. */
+/**
+ * A service: given the time, the number of requests in flight including this one, and a source of numbers from
+ * 0 up to 1.
+ */
 export type Service = (nowMs: number, inside: number, random: () => number) => Reply;
 
 /** What a simulated run is like. */
@@ -23,7 +26,7 @@ export interface RunOptions {
   readonly limitMax?: number;
   readonly ratePerSecond?: number;
   readonly maxWaitMs?: number;
-  /** What our own process needs for a row, one row at a time; told how many are under way with it. */
+  /** The time our own process needs for a row, one row at a time; given the number of rows in flight. */
   readonly ownMs?: (underWay: number, random: () => number) => number;
   readonly seed?: number;
   /** Sends at this concurrency instead of asking a pace. */
@@ -132,7 +135,7 @@ class Run {
     }
   }
 
-  /** Takes a row to send, one that waits before a new one; gives how long there is none. */
+  /** Takes a row to send, a waiting one before a new one; returns how long to wait if there is none. */
   #takeRow(): number {
     const waitMs = (this.#waiting[0] ?? Number.POSITIVE_INFINITY) - this.#nowMs;
     if (waitMs > 0 && this.#unsent === 0) return waitMs;
@@ -198,7 +201,7 @@ export function slowerWithLoad(ms: number, half: number): Service {
   return (_, inside) => ({ ms: ms * (1 + inside / half) });
 }
 
-/** A bucket of tokens that fills at a rate; who finds it empty is throttled. */
+/** A token bucket that fills at a rate; a request that finds it empty is throttled. */
 export function tokenBucket(perSecond: number, size: number, retryAfterMs: number | 'unsaid', inner: Service): Service {
   let tokens = size;
   let atMs = 0;
@@ -212,7 +215,7 @@ export function tokenBucket(perSecond: number, size: number, retryAfterMs: numbe
   };
 }
 
-/** So many requests in each window of time; the others are told to wait for the next one, in whole seconds. */
+/** A fixed number of requests per time window; the others are sent to the next window, in whole seconds. */
 export function fixedWindow(most: number, windowMs: number, inner: Service): Service {
   let window = 0;
   let count = 0;
@@ -227,7 +230,7 @@ export function fixedWindow(most: number, windowMs: number, inner: Service): Ser
   };
 }
 
-/** At most so many requests at once; the others are throttled at once. */
+/** A maximum of concurrent requests; the others are throttled at once. */
 export function atMost(most: number, retryAfterMs: number, inner: Service): Service {
   const busyUntilMs: number[] = [];
   return (nowMs, inside, random) => {

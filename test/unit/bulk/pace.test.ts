@@ -346,7 +346,7 @@ describe('other limits', () => {
     expect(ends.length).toBeGreaterThanOrEqual(0.85 * 10 * 60);
   });
 
-  test('a limit that falls to a tenth, and is gone again, is followed both ways', () => {
+  test('a limit that falls to a tenth, and recovers, is followed both ways', () => {
     const strict = tokenBucket(20, 20, 1000, steady(20, 0.3));
     const free = steady(20, 0.3);
     const service: Service = (nowMs, inside, random) =>
@@ -429,7 +429,7 @@ describe('a service that refuses everything', () => {
 });
 
 describe('a pause', () => {
-  test('N27: pauses the whole run for as long as was asked', () => {
+  test('N27: pauses the whole run for the requested time', () => {
     const pace = answeredPace();
     refuse(pace, 30, 2128);
 
@@ -514,7 +514,7 @@ describe('a pause', () => {
 });
 
 describe('--rate', () => {
-  test('is never gone beyond by more than 20 ms worth, or one request', () => {
+  test('is never exceeded by more than 20 ms worth, or one request', () => {
     const property = fc.property(
       fc.double({ min: 0.5, max: 5000, noNaN: true }),
       fc.integer(),

@@ -30,7 +30,7 @@ test.each([
   ['{"a":"b"}', '{"b":"a"}'],
   ['{"a":{}}', '{"a":[]}'],
   ['{"__proto__":1}', '{}'],
-])('tells %s from %s', (one, other) => {
+])('distinguishes %s from %s', (one, other) => {
   expect(payloadHash(undefined, fieldsOf(one))).not.toBe(payloadHash(undefined, fieldsOf(other)));
 });
 

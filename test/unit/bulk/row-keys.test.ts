@@ -9,7 +9,7 @@ test('a key is 26 letters of base32, and never the same one twice, however many 
   expect(new Set(keys).size).toBe(5000);
 });
 
-test('two makers have nothing in common, and every letter stands at every place', () => {
+test('two makers share no keys, and every letter occurs at every position', () => {
   const [one, other] = [rowKeys(), rowKeys()];
   const keys = Array.from({ length: 2000 }, (_, index) => (index % 2 === 0 ? one() : other()));
 

@@ -38,7 +38,7 @@ test.each(calls.flatMap((call) => codes.map((code) => ({ call, code }))))(
   },
 );
 
-test('whichever write is cut short, the rest is written, and nobody notices', async () => {
+test('completes any write that is cut short, without another effect', async () => {
   let nth = 1;
   for (; ; nth += 1) {
     const [world, disk] = [newWorld(), powerLossDisk(512)];

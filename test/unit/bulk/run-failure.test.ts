@@ -49,7 +49,7 @@ describe('the exit code', () => {
   });
 });
 
-test('a bug is told as it is', () => {
+test('a bug is reported unchanged', () => {
   const bug = new TypeError('a bug');
 
   expect(findRunFailure({ ...none, inDoubt: 3 }, bug, 'created', [])).toBe(bug);
@@ -63,7 +63,7 @@ test('the message has the count, and why it stopped', () => {
   expect(doubt).toMatchObject({ message: expect.stringMatching(/^1 row in doubt: .*; the run stopped: expired$/) });
 });
 
-test('what stopped it says what to fix; how to go on stands below', () => {
+test('says what stopped it and what to fix, with how to resume below', () => {
   const by = new Failure('credentials', 'expired', { hint: 'log in' });
 
   expect(findRunFailure({ ...none, left: 1 }, by, 'created', ['go on with: x'])).toMatchObject({
@@ -71,7 +71,7 @@ test('what stopped it says what to fix; how to go on stands below', () => {
   });
 });
 
-test('what to do next is to go on, and to look at what is in doubt', () => {
+test('suggests to resume, and to check what is in doubt', () => {
   const next = nextSteps('listctl … --resume', true);
 
   expect(next('r1', { ...none, left: 1 })).toEqual(['resume with: listctl … --resume']);
@@ -81,7 +81,7 @@ test('what to do next is to go on, and to look at what is in doubt', () => {
   ]);
 });
 
-test('where nothing is left but doubt that is held, going on would lead in a circle', () => {
+test('does not suggest to resume if only rows in doubt with --in-doubt hold are left', () => {
   const doubts = { ...none, done: 5, inDoubt: 2 };
 
   expect(nextSteps('listctl … --resume', true)('r1', doubts)).toEqual([

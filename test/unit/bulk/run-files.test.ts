@@ -157,7 +157,7 @@ describe('finding a run', () => {
     });
   });
 
-  test('other files in the directory are none of ours', async () => {
+  test('ignores other files in the directory', async () => {
     await using directory = await temporaryDirectory();
     const path = await put(directory.path, '20261120-101530-aaaa', allDone);
     for (const name of ['notes.txt', `${basename(path)}.tmp-listctl`, '20261120.a1b2c3d4e5f60718.journal']) {
@@ -193,7 +193,7 @@ describe('a list of runs', () => {
     expect(readBytes).toBeLessThan(200_000);
   });
 
-  test('of a directory that cannot be read is told with its path', async () => {
+  test('of a directory that cannot be read is an error with its path', async () => {
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'file');
     writeFileSync(file, '');
@@ -247,7 +247,7 @@ describe('shrinking', () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('not one that somebody holds, nor one that is damaged, nor one that ended lately', async () => {
+  test('skips a run that is locked, damaged, or ended recently', async () => {
     await using directory = await temporaryDirectory();
     const other = identity.replace('a', 'b');
     await put(directory.path, run, allDone);

@@ -17,12 +17,12 @@ const path = '/runs/a.journal';
 /** What came of a run. */
 export interface Outcome {
   readonly cuts: number;
-  /** The journal was refused: nothing is sent then, and the user is told. */
+  /** The journal was refused: nothing is sent, and the user gets an error. */
   readonly isRefused: boolean;
   readonly broken: readonly string[];
 }
 
-/** A run of so many sessions as its seed says, each but the last cut off. */
+/** A run whose number of sessions follows from its seed, each but the last cut off. */
 export async function runWithCuts(seed: number, { change = (io) => io, limitSaid }: Mutant = {}): Promise<Outcome> {
   const random = seededRandom(seed);
   const honorsKeys = random.next() < 0.3;
@@ -66,7 +66,7 @@ function refusal(error: unknown): 'refused' {
   throw error;
 }
 
-/** Ends a session after so many moments: its signal aborts then, and what the disk kept is there. */
+/** Ends a session after a number of steps: its signal aborts then, and only what the disk has is left. */
 function cutAt(world: World, disk: PowerLossDisk, cutAfter: number | undefined, isKill: boolean) {
   const cutting = new AbortController();
   let moments = 0;

@@ -22,7 +22,7 @@ export interface JumpingClock extends Clock {
   readonly asleepMax: number;
   /** The waits that were asked for. */
   readonly sleptMs: readonly number[];
-  /** Wakes who sleeps the shortest; gives whether there was anybody. */
+  /** Wakes the shortest sleep; returns whether there was one. */
   jump(): boolean;
 }
 
@@ -106,7 +106,7 @@ export interface WatchedRun {
   readonly counts: RunningCounts;
   /** How many requests were under way at once, at most. */
   readonly atOnceMax: number;
-  /** Lets time pass until it has ended, or nobody sleeps any more and nothing happens. */
+  /** Lets time pass until it has ended, or there is no sleep left and nothing happens. */
   end(): Promise<RunEnd | undefined>;
   /** Lets everything happen that needs no time. */
   settle(): Promise<void>;

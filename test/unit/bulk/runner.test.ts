@@ -45,7 +45,7 @@ describe('what is on disk when', () => {
     expect(first?.[3]).toBe(1);
   });
 
-  test('an outcome is synced before its result is told', async () => {
+  test('an outcome is synced before its result is reported', async () => {
     const outcomes: readonly AttemptResult<string>[] = [done(), steps.refused(), steps.doubtful()];
     const run = watchedRun({ rows: 60, syncMs: 3, answer: (row) => outcomes[row % 3] ?? done() });
 
@@ -109,7 +109,7 @@ describe('how many', () => {
     expect(run.results).toHaveLength(200);
   });
 
-  test('with a limit of one the next row is not even said to be on its way', async () => {
+  test('with a limit of one the intent of the next row is not even written', async () => {
     const run = watchedRun({ rows: 20, limitMax: 1 });
 
     await run.end();
@@ -143,7 +143,7 @@ describe('how many', () => {
       run.clock.jump();
     }
 
-    // The first one was told; the second one, which is slow, is one of those that wait.
+    // The first one was reported; the slow second one is among those that wait.
     expect([run.running.sent, run.results.length]).toEqual([1 + 4096, 1]);
     const end = await run.end();
     expect(end?.totals.done).toBe(6000);
@@ -190,7 +190,7 @@ describe('how many', () => {
     expect(run.counts.done).toBe(8);
   });
 
-  test('the first row goes alone, until something has answered', async () => {
+  test('sends the first row alone, until there is a response', async () => {
     const run = watchedRun({ rows: 40, limitMax: 8, takesMs: () => 100 });
 
     for (let times = 0; times < 20 && run.clock.monotonicMs() < 90; times += 1) {
@@ -336,7 +336,7 @@ describe('a stop', () => {
     expect(run.results.find(({ row }) => row.number === 3)).toMatchObject({ failure: { message: 'it was in-doubt' } });
   });
 
-  test('tells every row that is left, where that is wanted, in order', async () => {
+  test('reports every remaining row in order, if requested', async () => {
     const run = watchedRun({
       rows: 900,
       limitMax: 1,
@@ -351,7 +351,7 @@ describe('a stop', () => {
     expect(end?.totals).toMatchObject({ done: 2, left: 898 });
   });
 
-  test('after so many failed rows', async () => {
+  test('after a number of failed rows', async () => {
     const run = watchedRun({ rows: 50, limitMax: 1, maxErrors: 3, answer: () => steps.refused() });
 
     const end = await run.end();
@@ -360,7 +360,7 @@ describe('a stop', () => {
     expect(end?.stoppedBy).toMatchObject({ kind: 'incomplete', message: 'stopped after 3 failed rows' });
   });
 
-  test('by an input that cannot be read on: what was sent is told', async () => {
+  test('by an input that cannot be read further: what was sent is reported', async () => {
     async function* tasks(): AsyncGenerator<readonly Task<TestRow>[]> {
       yield [sendTask(1), sendTask(2)];
       throw new Failure('local-file', 'a.csv got shorter');
@@ -406,7 +406,7 @@ describe('a journal that cannot be written', () => {
     expect(end?.stoppedBy).toMatchObject({ kind: 'local-file' });
     expect(end?.totals.reason).toBe('local-file');
     expect(run.running.sent).toBeLessThan(200);
-    // What was told before stays told, and is on disk; nothing else is.
+    // What was reported before is on disk; nothing else is.
     const synced = run.events.flatMap((event) => (event.what === 'synced' ? event.records : []));
     const durable = synced.filter(([letter]) => letter === 'D').map((record) => record[1]);
     for (const { row } of run.results) expect(durable).toContain(row.number);
@@ -463,7 +463,7 @@ describe('rows that are not sent', () => {
     failure: new Failure('usage', 'bad'),
   };
 
-  test('are told in their place, and counted', async () => {
+  test('are reported in their place, and counted', async () => {
     const run = watchedRun({
       tasks: [held, invalid, sendTask(3)],
       counts: { done: 0, failed: 0, invalid: 0, inDoubt: 1, skipped: 0, left: 2 },
@@ -480,7 +480,7 @@ describe('rows that are not sent', () => {
     expect(run.records.filter(([letter]) => letter === 'X')).toEqual([['X', 2]]);
   });
 
-  test('more of them than one turn takes, told without a wait: the run ends', async () => {
+  test('more of them than fit in one turn, reported without a wait: the run ends', async () => {
     const tasks: Task<TestRow>[] = Array.from({ length: 300 }, (_, index) => ({ ...held, row: { number: index + 1 } }));
     const run = watchedRun({ tasks, counts: { done: 0, failed: 0, invalid: 0, inDoubt: 300, skipped: 0, left: 0 } });
 
@@ -515,7 +515,7 @@ test('a taker of results that fails stops the run; what is under way is recorded
   expect(run.records.at(-1)?.[0]).toBe('E');
 });
 
-test('a bug in the sender is no outcome: it is told as it is', async () => {
+test('a bug in the sender is not an outcome: it is rethrown unchanged', async () => {
   const run = watchedRun({
     rows: 3,
     answer: () => {
@@ -597,7 +597,7 @@ function count(counts: Map<number, number>, row: number): void {
   counts.set(row, (counts.get(row) ?? 0) + 1);
 }
 
-/** What happened to rows, in its order: what was sent, answered and told, and each record, as `D written`, `D synced`. */
+/** Events of rows in order: sent, responded and reported, and each record, as `D written`, `D synced`. */
 function momentsOf(events: readonly Event[]): readonly { readonly what: string; readonly row: number }[] {
   return events.flatMap((event) =>
     'records' in event

@@ -107,7 +107,7 @@ describe('what it may end in', () => {
     await expect.poll(() => isRunning(left[0] ?? 0)).toBe(false);
   });
 
-  test('a shell that is not there is told', async () => {
+  test('reports a missing shell', async () => {
     const host = testHost({ env: { ...path, SHELL: '/nonexistent/shell' } });
 
     await expect(runTokenCommand('echo x', name, host)).rejects.toMatchObject({

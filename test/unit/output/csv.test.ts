@@ -11,7 +11,7 @@ test('the columns are every member that any value has, in the order first seen',
   expect(await printed(jsonView, values, { format: 'tsv' })).toBe('id\ta\tb\tc\n7\tx\t\t\n8\t\ttrue\t\n9\t\t\t1.10\n');
 });
 
-test('columns that were asked for come in that order, and alone', async () => {
+test('prints the requested columns only, in that order', async () => {
   const values = valuesFrom('{"id":"7","a":"x"}', '{"b":true,"id":"8"}');
 
   expect(await printed(jsonView, values, { format: 'csv', columns: ['b', 'nope', 'id'] })).toBe(
@@ -57,7 +57,7 @@ test('on a terminal nothing steers it, and each value is one line', async () => 
 });
 
 test.each(['=1', '+1', '-1', '@a', '\ta', '\ra', '\na', '\0a', '＝1', '＋1', '－1', '＠a'])(
-  'for a spreadsheet the text %j is no formula',
+  'the text %j is escaped for spreadsheets',
   async (text) => {
     const safe = await printed(jsonView, [{ v: text, [text]: 'x' }], { format: 'csv', csvSafe: true });
     const exact = await printed(jsonView, [{ v: text }], { format: 'csv' });

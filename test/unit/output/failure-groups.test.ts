@@ -18,7 +18,7 @@ function grouped(...failures: Failure[]) {
   return groups.list();
 }
 
-test('failures are told apart by kind, HTTP status and code, not by what was said', () => {
+test('failures are grouped by kind, HTTP status and code, not by message', () => {
   const groups = grouped(
     new Failure('refused', 'no', { status: 400 }),
     notFound('7'),
@@ -37,7 +37,7 @@ test('failures are told apart by kind, HTTP status and code, not by what was sai
   ]);
 });
 
-test('a code that looks like another sort of failure is a group of its own', () => {
+test('a code that looks like another kind of failure is a separate group', () => {
   expect(
     grouped(
       new Failure('refused', 'a', { serviceCode: '400' }),
@@ -47,7 +47,7 @@ test('a code that looks like another sort of failure is a group of its own', () 
   ).toHaveLength(3);
 });
 
-test('a line tells how many, of what sort, and the first of them', () => {
+test('a line shows the count, the kind, and the first of them', () => {
   const many = Array.from({ length: 1200 }, (_, at) => notFound(String(at), 'itemNotFound'));
 
   expect(failureGroupLines(grouped(new Failure('usage', 'Count is no number'), ...many), pipe)).toEqual([

@@ -34,7 +34,7 @@ test('numbers keep the digits they came with', () => {
   expect(jsonText(parseJson(text))).toBe(text);
 });
 
-test('an indent puts every member on a line of its own', () => {
+test('an indent puts every member on a separate line', () => {
   expect(jsonText({ id: '7', fields: { Title: '\x9b' }, tags: [] }, 2)).toBe(
     '{\n  "id": "7",\n  "fields": {\n    "Title": "\\u009b"\n  },\n  "tags": []\n}',
   );

@@ -31,7 +31,7 @@ test.each([
   expect(truncateBoth(letters, after, 30)).toEqual(cut);
 });
 
-test('the end of the shorter one is kept, though the longer one goes on for as long as a tail', () => {
+test('keeps the end of the shorter one, even if the longer one continues for the length of a tail', () => {
   expect(truncateBoth(alphabet, `${alphabet}     `, 11)).toEqual(['ab…z', 'ab…z     ']);
 });
 

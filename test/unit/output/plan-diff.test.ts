@@ -69,7 +69,7 @@ test.each([
   expect(stepLines(shown, wide)).toEqual([line]);
 });
 
-test('what does not fit beside the key goes below it', () => {
+test('what does not fit beside the key is printed below it', () => {
   const id = '3f2504e0-4f89-11d3-9a0c-0305e82c3301';
 
   expect(stepLines(step({ id, drift: true }), { ...wide, columns: 40 })).toEqual([

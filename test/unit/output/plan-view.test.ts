@@ -81,7 +81,7 @@ describe('planLines', () => {
     expect(Math.max(...shown.map((line) => line.length))).toBe(width);
   });
 
-  test('a sentence goes on below, and loses no word', () => {
+  test('a long sentence wraps, and loses no word', () => {
     expect(
       lines({ notes: ['No state file at manifest.yaml.state.json: all is new.'] }, screenOf(40)).slice(1, 3),
     ).toEqual(['No state file at', '  manifest.yaml.state.json: all is new.']);
@@ -121,7 +121,7 @@ describe('planLines', () => {
 });
 
 describe('the summary', () => {
-  test('every count is told, and what is zero is not worth a word', () => {
+  test('shows every count, except those that are zero', () => {
     expect(summary(some)).toBe(
       'Plan: 3 to create, 2 to update (1 changed outside apply), 1 to delete, 94 unchanged, 1 in doubt',
     );
@@ -156,7 +156,7 @@ describe('the summary', () => {
     expect(summary(counts)).toBe(said);
   });
 
-  test('on a narrow terminal it goes on below, with each count whole', () => {
+  test('wraps on a narrow terminal, without splitting a count', () => {
     expect(summary(some, screenOf(40)).split('\n')).toEqual([
       'Plan: 3 to create, 2 to update',
       '  (1 changed outside apply),',
@@ -179,7 +179,7 @@ describe('applyQuestion', () => {
     [{ ...nothing, create: 12_000 }, 'Create 12,000 and delete 0'],
     [{ ...nothing, update: 1, delete: 4 }, 'Update 1 and DELETE 4'],
     [{ ...nothing, delete: 4 }, 'DELETE 4'],
-  ])('the number of deletes is always told: %#', (counts, said) => {
+  ])('always shows the number of deletes: %#', (counts, said) => {
     expect(applyQuestion(counts, place)).toBe(`${said} in ${place}?`);
   });
 

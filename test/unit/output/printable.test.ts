@@ -65,7 +65,7 @@ test.each(forbiddenRanges)('no character from %i to %i gets through, and each is
   }
 });
 
-test('who keeps lines and tabs finds all the other hidden characters, and of ASCII only DEL', () => {
+test('with lines and tabs allowed finds all other hidden characters, and of ASCII only DEL', () => {
   const text = 'one\n\ttwo\x1b\x7f three\u202e\u200b';
 
   expect(text.replace(hiddenCharacters(), '?')).toBe('one\n\ttwo\x1b? three??');

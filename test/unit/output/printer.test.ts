@@ -60,16 +60,13 @@ test.each([
   expect(await printed(answering, [], { format, isSeveral: false, query })).toBe('');
 });
 
-test.each(['json', 'yaml'] as const)(
-  'three values are never three documents of %s, whatever was asked for',
-  async (format) => {
-    const three = [...two, { name: 'c' }];
+test.each(['json', 'yaml'] as const)('three values are never three documents of %s, for any flags', async (format) => {
+  const three = [...two, { name: 'c' }];
 
-    expect(await printed(view, three, { format, isSeveral: false })).toBe(
-      await printed(view, three, { format, isSeveral: true }),
-    );
-  },
-);
+  expect(await printed(view, three, { format, isSeveral: false })).toBe(
+    await printed(view, three, { format, isSeveral: true }),
+  );
+});
 
 test('JSON that is printed value by value is what it would be all at once', async () => {
   const values = valuesFrom('{"a":[1,{"b":"x\\ny"}],"c":{}}', '[]', '"\\n"', '1.10');
@@ -79,7 +76,7 @@ test('JSON that is printed value by value is what it would be all at once', asyn
   );
 });
 
-test('an id goes into a pipe exactly, and on a terminal as what can be shown', async () => {
+test('an id is printed unchanged into a pipe, and escaped on a terminal', async () => {
   const values = [{ name: 'a\x1b]0;x\x07\u202eb' }];
 
   expect(await printed(view, values, { format: 'id' })).toBe('a\x1b]0;x\x07\u202eb\n');
@@ -96,7 +93,7 @@ test('a value without an id has no line among the ids', async () => {
   expect(await printed(view, [{ name: 'nameless' }, { name: 'b' }], { format: 'id' })).toBe('b\n');
 });
 
-test('a table shows the columns that were asked for, in that order, and blanks for unknown ones', async () => {
+test('a table shows the requested columns, in that order, and blanks for unknown ones', async () => {
   const values = valuesFrom('{"id":"7","a":"x","b":1.10}', '{"id":"8","b":null}');
   const wish = { format: 'pretty', columns: ['b', 'nope', 'a'] } as const;
 
@@ -106,7 +103,7 @@ test('a table shows the columns that were asked for, in that order, and blanks f
   );
 });
 
-test('with columns even a view that has words of its own is a table', async () => {
+test('prints a table with --columns, even for a view with its own text', async () => {
   expect(await printed(deletedView, [{ id: '7' }], { format: 'pretty', columns: ['id'] })).toBe('id\n7\n');
 });
 
@@ -132,7 +129,7 @@ test('many short lines are few writes, and no long wait', async () => {
   expect(Math.max(...stdout.texts.map(({ length }) => length))).toBeLessThan(70_000);
 });
 
-test('what a stream does not take is heard of by the next value and at the end, and only the first time is written', async () => {
+test('a failed write is reported by the next value and at the end, and only the first is written', async () => {
   let writes = 0;
   const full = {
     isClosed: false,
@@ -151,7 +148,7 @@ test('what a stream does not take is heard of by the next value and at the end, 
   expect(writes).toBe(1);
 });
 
-test('once the reader has gone, values are not even looked at', async () => {
+test('once the reader has closed the pipe, values are not evaluated', async () => {
   const stdout = { ...recorder(), isClosed: true };
   const printer = await openPrinter(view, { format: 'jsonl', isSeveral: true, screen: pipe }, stdout);
 

@@ -32,11 +32,11 @@ function terminalOf(columns: number) {
   return { output, writes };
 }
 
-/** Sequences, and what stands between them. */
+/** Escape sequences, and the text between them. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const tokens = /\x1b(?:\[[\d;?]*[A-Za-z]|.)|[^\x1b]/g;
 
-/** The lines that a person sees after these writes. Fails on any sequence that a bar has no need of. */
+/** The visible lines after these writes. Fails on any sequence that a bar does not need. */
 function seen(writes: readonly string[]): string[] {
   const lines = [''];
   let at = 0;
@@ -78,7 +78,7 @@ test('what is shown first is drawn at once, and what comes later over it', () =>
   bar.end();
 });
 
-test('what is read before there are rows to send is told in a line of its own', () => {
+test('reading before there are rows to send is shown on a separate line', () => {
   const { output, writes } = terminalOf(80);
   const bar = openProgressBar(output, terminal);
 
@@ -92,7 +92,7 @@ test('what is read before there are rows to send is told in a line of its own', 
   expect(seen(writes)).toEqual(['']);
 });
 
-test('however often it is told, it is drawn a few times a second, each time in one write', () => {
+test('is drawn a few times a second however often it is updated, each time in one write', () => {
   const { output, writes } = terminalOf(80);
   const bar = openProgressBar(output, terminal);
 
@@ -177,7 +177,7 @@ test('colors reach the terminal whole, however narrow it is', async () => {
   bar.end();
 });
 
-test('without color there are no sequences but those that draw over a line', () => {
+test('without color the only sequences are those that redraw a line', () => {
   const { output, writes } = terminalOf(80);
   const bar = openProgressBar(output, terminal);
 
@@ -188,10 +188,10 @@ test('without color there are no sequences but those that draw over a line', () 
   expect(new Set(sequences)).toEqual(new Set(['\x1b[1G', '\x1b[0K', '\x1b[2K']));
 });
 
-test('a terminal that fails is no failure of the run', async () => {
+test('a failing terminal does not fail the run', async () => {
   const { output } = terminalOf(80);
   let count = 0;
-  // No vi.fn: it would take the rejection for handled. vitest fails where nobody handles it.
+  // Not vi.fn: it would mark the rejection as handled. vitest fails on an unhandled one.
   const write = () => {
     count += 1;
     return Promise.reject(new Error('EIO'));

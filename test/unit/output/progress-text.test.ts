@@ -16,17 +16,17 @@ const midway: RunProgressShown = {
 };
 const throttled = { ...midway, inDoubt: 2, ratePerSecond: 0, leftMs: undefined, reason: 'throttled for 12 s' };
 
-test('a plain line tells how many, what failed, how fast and how long', () => {
+test('a plain line shows the count, the failures, the rate and the time left', () => {
   expect(plainProgressLine(midway)).toBe('  12,000 of 100,000 rows, 3 failed, 812 rows/s, about 1 min 48 s left');
 });
 
-test('a plain line tells why it is slow, and leaves out what nobody knows', () => {
+test('a plain line says why it is slow, and omits what is unknown', () => {
   expect(plainProgressLine(throttled)).toBe(
     '  12,000 of 100,000 rows, 3 failed, 2 in doubt, throttled for 12 s, 0 rows/s',
   );
 });
 
-test('a plain line of a run that goes well has no word of failures', () => {
+test('a plain line of a run without failures does not mention them', () => {
   expect(plainProgressLine({ ...midway, failed: 0, leftMs: Number.POSITIVE_INFINITY })).toBe(
     '  12,000 of 100,000 rows, 812 rows/s',
   );
@@ -77,7 +77,7 @@ test('the bar is full when everything is settled, and not before', () => {
   expect(barAt(0, 0)).toBe(`[${'='.repeat(40)}]`);
 });
 
-test('whatever is told, the line is narrower than the terminal', () => {
+test('the line is always narrower than the terminal', () => {
   const progress = fc.record({
     ...{ rows: fc.maxSafeNat(), settled: fc.maxSafeNat(), failed: fc.nat(), inDoubt: fc.nat() },
     ratePerSecond: fc.double({ min: 0, max: 1e6, noNaN: true }),
@@ -103,7 +103,7 @@ test.each([
   [{ doing: 'checking a.csv', rows: 1, bytes: 99, sizeBytes: 100 }, 'checking a.csv: 1 row, 99 %'],
   [{ doing: 'checking a.csv', rows: 430_000, bytes: 999, sizeBytes: 1000 }, 'checking a.csv: 430,000 rows, 99 %'],
   [{ doing: 'checking a.csv', rows: 0, bytes: 0, sizeBytes: 0 }, 'checking a.csv: 0 rows'],
-])('the reading of %o is told as %j', (reading, line) => {
+])('the reading of %o is shown as %j', (reading, line) => {
   expect(readingLine(reading, 80)).toBe(line);
 });
 

@@ -24,7 +24,7 @@ test.each(['json', 'yaml', 'pretty', 'csv', 'tsv', 'jsonl', 'id'] as const)(
   },
 );
 
-test('where JSON was asked for by name it is JSON', async () => {
+test('prints JSON if it was requested by name', async () => {
   expect(await askOne('fields.Title', 'json', { isJsonExplicit: true })).toBe('"Buy milk"\n');
   expect(await askOne('fields.Nope', 'json', { isJsonExplicit: true })).toBe('null\n');
   expect(await askAll('fields.Price', 'jsonl', { isJsonExplicit: true })).toBe('1.1\nnull\n');
@@ -39,14 +39,14 @@ test('a bare text is exact in a pipe, and one visible line on a terminal', async
   expect(await printed(jsonView, odd, { ...wish, screen: terminal })).toBe('a⏎b\\x1b[2J\n');
 });
 
-test('several are asked about as an array, even one', async () => {
+test('several items are queried as an array, even one', async () => {
   expect(await askAll('length(@)', 'json')).toBe('2\n');
   expect(await askOne('length(@)', 'json', { isSeveral: true })).toBe('1\n');
   expect(await askAll('[].id', 'json')).toBe('[\n  "7",\n  "8"\n]\n');
   expect(await askAll('[?fields.Count > `1`].fields', 'yaml')).toBe('- Title: Bread\n  Count: 2\n');
 });
 
-test('of jsonl each line is asked about, when it comes', async () => {
+test('with jsonl each line is queried as it arrives', async () => {
   expect(await askAll('fields.Title', 'jsonl')).toBe('Buy milk\nBread\n');
   expect(await askAll('[id, fields.Price]', 'jsonl')).toBe('["7",1.1]\n["8",null]\n');
 });
@@ -75,7 +75,7 @@ test('arrays of anything else are one value a line', async () => {
   expect(await askAll('[].fields.Title', 'csv')).toBe('Buy milk\nBread\n');
 });
 
-test('an empty answer is an empty list for a program, and nothing for a person', async () => {
+test('an empty result is an empty list in JSON, and nothing on a terminal', async () => {
   for (const format of ['pretty', 'csv', 'tsv', 'id'] as const) expect(await askAll('[?id == `x`]', format)).toBe('');
   expect(await askAll('[?id == `x`]', 'json')).toBe('[]\n');
   expect(await askAll('[?id == `x`]', 'yaml')).toBe('[]\n');
@@ -93,6 +93,6 @@ test('a bad expression fails before there is any value', async () => {
   }
 });
 
-test('with none a query is read, and never asked', async () => {
+test('with -o none a query is parsed, and never run', async () => {
   expect(await askAll('sum(@)', 'none')).toBe('');
 });

@@ -152,7 +152,7 @@ test.each([
   ["starts_with('a')", 'starts_with() takes at least 2 arguments but received 1, at character 1'],
   ['&a', 'an &expression is not valid here, at character 1'],
   ['('.repeat(50_000), 'it is nested too deeply, at its end'],
-])('%j is refused before anything is asked', (query, reason) => {
+])('%j is refused before any request', (query, reason) => {
   expect(() => compileQuery(query)).toThrow(
     expect.objectContaining({ kind: 'usage', message: `invalid JMESPath expression: ${reason}` }),
   );

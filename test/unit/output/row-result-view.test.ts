@@ -27,7 +27,7 @@ test('as JSON what is not done has its failure as stderr would have it', async (
   );
 });
 
-test('for a person each row is one line', async () => {
+test('on a terminal each row is one line', async () => {
   expect(await show('pretty', failed, inDoubt, done, { row: 6, action: 'apply', status: 'done' })).toBe(
     [
       'row 4 failed: there is no item "18" (request r-1)',
@@ -39,7 +39,7 @@ test('for a person each row is one line', async () => {
   );
 });
 
-test('in color what went wrong stands out', async () => {
+test('highlights failures in color', async () => {
   const screen = { columns: 80, style: await loadStyle(1) };
 
   expect(await rowResultView.pretty([failed, inDoubt], screen)).toBe(

@@ -12,7 +12,7 @@ const nothing: RunTotals = {
 const summary = (totals: Partial<RunTotals>, action = 'create', groups: readonly FailureGroup[] = []) =>
   runSummary(action, { totals: { ...nothing, ...totals }, groups }, pipe);
 
-test('every count is told, then how long it took and what that was', () => {
+test('shows every count, then the time taken and the rate', () => {
   expect(
     summary({
       ...{ done: 985, failed: 5, invalid: 3, inDoubt: 2, skipped: 1, left: 4 },
@@ -34,11 +34,11 @@ test('I09: an empty file is 0 rows', () => {
   expect(summary({ ms: 12 })).toEqual(['0 rows']);
 });
 
-test('where nothing was left to send there is no rate', () => {
+test('shows no rate if nothing was left to send', () => {
   expect(summary({ done: 5000, ms: 40 })).toEqual(['5,000 rows: 5,000 created; 0.0 s']);
 });
 
-test('where no time passed there is no rate either', () => {
+test('shows no rate if no time passed', () => {
   expect(summary({ done: 1, sent: 1 })).toEqual(['1 row: 1 created']);
 });
 

@@ -15,7 +15,7 @@ test.each([
   expect(sparkline(numbers, [], 80)).toEqual({ bars, marks: '', largest });
 });
 
-test('marks stand under the bars that they are about', () => {
+test('marks are below the bars that they belong to', () => {
   expect(sparkline([8, 1, 1, 8, 4], [false, true, true], 80)).toEqual({ bars: '█▁▁█▄', marks: ' xx', largest: 8 });
 });
 
@@ -25,7 +25,7 @@ test('what does not fit is drawn as means, and a stretch is marked where any of 
   });
 });
 
-test('there is a bar for every number that has room, of one of eight heights, the largest full', () => {
+test('there is a bar for every number that fits, in eight heights, the largest full', () => {
   const number = fc.double({ min: 0, max: 1e6, noNaN: true });
 
   fc.assert(
@@ -49,7 +49,7 @@ test('there is a bar for every number that has room, of one of eight heights, th
   );
 });
 
-test('where everything has room a higher number has no lower bar, and a mark its own place', () => {
+test('if everything fits a higher number has no lower bar, and each mark is below its bar', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(1000), fc.boolean()), { minLength: 2, maxLength: 60 }), (pairs) => {
       const { bars, marks } = sparkline(

@@ -68,7 +68,7 @@ test.runIf(process.platform === 'linux')(
   },
 );
 
-test.runIf(process.platform === 'linux')('who stops reading half-way leaves nothing open', async () => {
+test.runIf(process.platform === 'linux')('stopping early leaves no open file', async () => {
   await using directory = await temporaryDirectory();
   vi.stubEnv('TMPDIR', directory.path);
   const spool = openSpool();

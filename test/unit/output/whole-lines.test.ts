@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { wholeLines } from '../../../src/output/layout.ts';
 
-test('what is drawn meanwhile is taken away before each write, and stands below whole lines alone', async () => {
+test('the status is removed before each write, and only complete lines are written', async () => {
   const screen: string[] = [];
   const output = { isClosed: false, write: async (text: string) => void screen.push(text) };
   const lines = wholeLines(output, () => screen.push('(away)'));

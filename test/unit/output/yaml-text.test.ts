@@ -9,7 +9,7 @@ const yaml = (json: string) => yamlDocument(parseJson(json));
 /** Readers of YAML 1.2 and 1.1; the second takes `yes`, `0o7`, `1:20` and dates for something else. */
 const versions = ['1.2', '1.1'] as const;
 
-test('an item reads like YAML that a person would write', () => {
+test('an item reads like hand-written YAML', () => {
   expect(
     yaml(
       '{"id":"17","fields":{"Title":"Buy milk","Count":2,"Done":false,"Note":null,"Tags":["a","b c"],"None":[],"O":{}}}',
@@ -76,7 +76,7 @@ test.each(
   for (const version of versions) expect(parse(written, { version })).toEqual({ [text]: text });
 });
 
-test('lines of a text stand as lines', () => {
+test('a string with line breaks is a block of lines', () => {
   expect(yaml('{"Note":"one\\ntwo\\n\\nthree"}')).toBe('Note: |-\n  one\n  two\n\n  three\n');
   expect(yaml('{"Note":"one\\ntwo\\n"}')).toBe('Note: |\n  one\n  two\n');
 });

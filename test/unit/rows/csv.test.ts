@@ -50,7 +50,7 @@ describe('what is a row', () => {
 describe.each([
   ['csv', ','],
   ['tsv', '\t'],
-])('I10: bad rows of %s, each by line and cell, spoil no other', (format, delimiter) => {
+])('I10: invalid rows of %s, each by line and cell, do not affect others', (format, delimiter) => {
   const read = async (text: string) => told(await rowsFrom(`a.${format}`, text.replaceAll(',', delimiter)));
   const good = { A: '8', B: '9' };
 
@@ -172,7 +172,7 @@ describe('how cells are divided', () => {
     expect(told(await rowsFrom('a.csv', text, { blockBytes: 1 }))).toEqual([fields]);
   });
 
-  test('--delimiter wins, over sep= too, which is no header then either', async () => {
+  test('--delimiter overrides sep=, which is not a header then either', async () => {
     const text = 'A|B,C\n1|2\n';
 
     for (const [before, delimiter] of [

@@ -7,7 +7,7 @@ import { idsOf, rowsFrom, told } from './rows-from.ts';
 
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 
-describe('a byte order mark tells the encoding', () => {
+describe('a byte order mark identifies the encoding', () => {
   test.each([
     ['UTF-8', Buffer.from('\ufeffA,B\nä,€😀\n')],
     ['UTF-16, little-endian', Buffer.from('\ufeffA,B\nä,€😀\n', 'utf16le')],
@@ -53,7 +53,7 @@ describe('--encoding', () => {
     expect(told(await rowsFrom('a.csv', bytes, { encoding, blockBytes: 1 }))).toEqual([{ A: 'ä' }]);
   });
 
-  test('a name that stands for none is refused', async () => {
+  test('refuses an unknown encoding', async () => {
     await expect(rowsFrom('a.csv', 'A\n', { encoding: 'klingon' })).rejects.toMatchObject({
       kind: 'usage',
       message: 'unknown encoding "klingon"',

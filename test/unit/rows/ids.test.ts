@@ -8,7 +8,7 @@ test('an id a line: nothing is trimmed, CR dropped, empty lines skipped', async 
   expect(outcome.rows.map(({ line }) => line)).toEqual([1, 3, 5, 6, 7]);
 });
 
-test('I01: ids that can be no segment of a path are bad rows', async () => {
+test('I01: ids that are invalid as a path segment are invalid rows', async () => {
   const outcome = await rowsFrom('a.ids', `.\n..\na\0b\na\tb\na\rb\n${'x'.repeat(1025)}\n%2e%2e\na/../b\n`, {
     action: 'get',
   });

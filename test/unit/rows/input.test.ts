@@ -141,7 +141,7 @@ describe('I14: what can be read only once is copied first', () => {
     input.close();
   });
 
-  test('a FIFO that nobody writes to, and a stdin that goes on, end when listctl is told to stop', async () => {
+  test('stops reading a FIFO without a writer, and an open stdin, when its signal aborts', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'rows.csv');
     execFileSync('mkfifo', [path]);

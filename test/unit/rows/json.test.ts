@@ -128,7 +128,7 @@ describe.each(['jsonl', 'json'] as const)('%s', (format) => {
       ]);
     });
 
-    test('the id of an update is no field; numbers keep their digits; what is neither text nor number is none', async () => {
+    test('the id of an update is not a field; numbers keep their digits; an id that is neither a string nor a number is invalid', async () => {
       const texts = [
         item,
         '{"id":12345678901234567890,"A":1}',
@@ -212,7 +212,7 @@ describe('the array', () => {
     ['{"A":1}', 'pass a single object with --fields'],
     ['"A"', 'put the rows between [ and ]'],
     ['\ufeff x', 'put the rows between [ and ]'],
-  ])('%j is none', async (text, hint) => {
+  ])('%j is invalid', async (text, hint) => {
     await expect(read(text)).rejects.toMatchObject({ kind: 'usage', details: { hint: expect.stringContaining(hint) } });
   });
 
@@ -282,7 +282,7 @@ describe('where a text stops being JSON', () => {
     expect(findJsonFault(text)?.at).toBe(at);
   });
 
-  test('is told of whatever JSON.parse refuses, and of nothing else', () => {
+  test('is reported for whatever JSON.parse refuses, and for nothing else', () => {
     const piece = fc.constantFrom(
       '{',
       '}',
@@ -317,7 +317,7 @@ describe('where a text stops being JSON', () => {
     );
   });
 
-  test('a long string is no trouble', () => {
+  test('a long string is read in full', () => {
     expect(findJsonFault(`"${'x'.repeat(8_000_000)}"`)).toBeUndefined();
   });
 
@@ -331,7 +331,7 @@ describe('where a text stops being JSON', () => {
   }
 });
 
-test('on stdin the first character tells which it is', async () => {
+test('on stdin the first character identifies the format', async () => {
   expect(told(await rowsFrom('-', '\ufeff \n[{"A":1}]'))).toEqual([{ A: 1 }]);
   expect(told(await rowsFrom('-', ' \n{"A":1}\n{"A":1.0}\n'))).toEqual([{ A: 1 }, { A: new NumberToken('1.0') }]);
   expect((await rowsFrom('-', '')).check.rows).toBe(0);

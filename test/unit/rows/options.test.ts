@@ -162,7 +162,7 @@ describe('which columns become fields', () => {
     await expect(rowsFrom('a.csv', text, options)).rejects.toMatchObject({ kind: 'usage', message });
   });
 
-  test('common fields win over every row, and are fields of one that has none', async () => {
+  test('common fields override every row, and are the fields of a row without any', async () => {
     const common = { Count: null, Z: 5 };
 
     expect(told(await rowsFrom('a.csv', text, { common }))).toEqual([{ Title: 'a', Count: null, Z: 5 }]);
@@ -212,7 +212,7 @@ describe('the id', () => {
     }
   });
 
-  test('I01: that is empty or fits into no path makes a bad row', async () => {
+  test('I01: that is empty or invalid in a path is an invalid row', async () => {
     const outcome = await rowsFrom('a.csv', 'A,id\n1,\n1,..\n1,"a\nb"\n1,%2e%2e\n', { action: 'delete' });
 
     expect(idsOf(outcome)).toEqual([
@@ -231,7 +231,7 @@ describe('the id', () => {
     });
   });
 
-  test('alone is no update', async () => {
+  test('alone is not an update', async () => {
     expect(idsOf(await rowsFrom('a.csv', 'id,A\n7,\n8,1\n', { action: 'update' }))).toEqual([
       '2: no fields to send',
       '8',
@@ -277,7 +277,7 @@ describe('the format by name', () => {
   );
 });
 
-test('each bad row is named with line, column and the name of that', async () => {
+test('each invalid row is named with line, column and the name of that', async () => {
   const { check, file } = await rowsFrom('a.csv', `A:number,B\n${'x,1\n'.repeat(21)}1,2\n1\n`);
   const failures = check.bad.map((row) => badRowFailure(row, file));
 

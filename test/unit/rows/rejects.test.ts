@@ -75,7 +75,7 @@ describe('I13: any text comes back as it was, with the error beside it', () => {
         const text = [['A, "x"', 'sep=;B'], ...lines].map((line) => `${line.map(quoted).join(delimiter)}\n`).join('');
         const options = { empty: 'string', delimiter } as const;
         const first = await rowsFrom(name, text, options);
-        // Not told again how it is divided.
+        // The delimiter is not passed again.
         const again = await rowsFrom(name, rejected(first, error), { empty: 'string' });
 
         expect(told(first)).toEqual(lines.map(([one, other]) => ({ 'A, "x"': one, 'sep=;B': other })));
@@ -127,7 +127,7 @@ describe('what could not be read', () => {
     return { rejects, told: told(await rowsFrom(name, rejects, { ...options, common: { C: 'x' } })) };
   };
 
-  test('of CSV stays as it stood there, and is no row until somebody fixes it', async () => {
+  test('of CSV is kept unchanged, and is invalid until it is fixed', async () => {
     const ragged = await again('a.csv', 'A,B,C\n1\n1,2\n1,2,3,4\n1,"2\n3');
 
     expect(ragged.rejects).toBe(
@@ -152,7 +152,7 @@ describe('what could not be read', () => {
     }
   });
 
-  test.each(['a.jsonl', 'a.json'])('of %s is a member, and no row until somebody fixes it', async (name) => {
+  test.each(['a.jsonl', 'a.json'])('of %s is a member, and invalid until it is fixed', async (name) => {
     const text = name === 'a.json' ? '[{"A":},\n{"A":1}},\nnull,\n"7"]' : '{"A":}\n{"A":1}}\nnull\n"7"\n';
     const { rejects, told: rows } = await again(name, text);
 

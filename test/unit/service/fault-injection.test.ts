@@ -4,7 +4,7 @@ import type { ServiceRequest } from '../../../src/service/message.ts';
 
 const request: ServiceRequest = { method: 'POST', path: '/', headers: {}, body: new Uint8Array() };
 
-/** A service that counts what it carried out, on a day whose clock stands still until it is set. */
+/** A service that counts what it carried out, with a clock that is set manually. */
 function serviceOn(day: InjectedFaults) {
   const world = { now: 0, doneCount: 0, waitedMs: [] as number[] };
   const service = injectFaults(
@@ -44,7 +44,7 @@ test('latency lets each answer wait, after the work is done', async () => {
 });
 
 describe('a throttle', () => {
-  test('tells who comes too early when to come again, and does nothing for him', async () => {
+  test('sends Retry-After to early requests, and does not carry them out', async () => {
     const { world, service, statuses } = serviceOn({ throttlePerSecond: 0.25 });
 
     expect(await statuses(1)).toEqual([201]);

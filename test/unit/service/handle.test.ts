@@ -40,7 +40,7 @@ describe('an item', () => {
     expect(updated.body).toBe('{"id":"1","fields":{"Title":"Milk","Note":null}}');
   });
 
-  test('is gone once it is deleted', async () => {
+  test('is missing once it is deleted', async () => {
     await using service = await serviceIn();
     await service.create({});
 
@@ -326,7 +326,7 @@ describe('If-Match', () => {
     expect(deleted.status).toBe(passes ? 204 : 412);
   });
 
-  test.each(['', 'x', '"x" y', 'W/*', '"x', '*, "x"'])('that is no list of tags is refused: %j', async (header) => {
+  test.each(['', 'x', '"x" y', 'W/*', '"x', '*, "x"'])('that is not a list of tags is refused: %j', async (header) => {
     await using service = await serviceIn();
     await service.create({});
 

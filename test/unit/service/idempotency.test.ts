@@ -22,7 +22,7 @@ describe('a create under a key', () => {
     expect(await service.create({})).toBe('2');
   });
 
-  test('gives the same item even when it is gone', async () => {
+  test('returns the same item even after it was deleted', async () => {
     await using service = await serviceIn();
     await service.send('POST', tasks, milk, key('k'));
     await service.send('DELETE', `${tasks}/1`);
@@ -98,7 +98,7 @@ describe('a key', () => {
     expect(later.headers).not.toHaveProperty('idempotent-replayed');
   });
 
-  test('that is used again lives as long as its later use', async () => {
+  test('that is used again expires after its last use', async () => {
     await using service = await serviceIn();
     await service.send('POST', tasks, milk, key('k'));
     service.now += 24 * hour;

@@ -12,7 +12,7 @@ export const tasks = '/sites/home/lists/tasks/items';
 export interface TestServer extends AsyncDisposable {
   /** Its base address. */
   readonly url: string;
-  /** What it was told of as nobody foresaw it. */
+  /** Unexpected errors that were passed to it. */
   readonly errors: readonly unknown[];
   /** Sends a request to a path below the base address, with the right token unless the headers say otherwise. */
   send(path: string, request?: HttpRequest): Promise<HttpAnswer>;

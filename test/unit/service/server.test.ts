@@ -32,7 +32,7 @@ describe('an item', () => {
     expect(JSON.parse(again.body).id).toBe('1');
   });
 
-  test('is not stored on a full disk, and the client is told so', async () => {
+  test('is not stored on a full disk, and the client gets an error', async () => {
     let bytesFree = Number.POSITIVE_INFINITY;
     await using server = await serverIn({}, () => bytesFree);
     bytesFree = 0;
@@ -132,7 +132,7 @@ describe('a body', () => {
     expect(answer).toMatchObject({ status: 401, headers: { connection: 'close' } });
   });
 
-  test('that is too deep, or is none, is refused', async () => {
+  test('that is too deep, or invalid, is refused', async () => {
     await using server = await serverIn();
     const deep = `{"fields":{"a":${'['.repeat(200_000)}`;
 
@@ -142,7 +142,7 @@ describe('a body', () => {
     expect((await server.send(tasks, { fields: milk })).status).toBe(201);
   });
 
-  test('whose sender goes away is forgotten', async () => {
+  test('is discarded if its sender disconnects', async () => {
     await using server = await serverIn();
     const whole = createOf(milk);
 
@@ -155,7 +155,7 @@ describe('a body', () => {
   });
 });
 
-describe('what is no request', () => {
+describe('an invalid request', () => {
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n', 400],
@@ -181,7 +181,7 @@ describe('what is no request', () => {
     expect(server.errors).toEqual([]);
   });
 
-  test('is never taken for the answer to the request before it', async () => {
+  test('never receives the response to the previous request', async () => {
     const answer = deferred<ServiceResponse>();
     await using server = await serving(() => answer.promise);
     const connection = await rawConnection(server.url, `${createOf(milk)}garbage\r\n\r\n`);
@@ -289,7 +289,7 @@ describe('a connection', () => {
     await waiting.closed();
   });
 
-  test('whose request drips is cut, head or body, and told so', async () => {
+  test('whose request is sent slowly is closed with an error, during head or body', async () => {
     await using server = await serverIn({ limits: { headMs: 50, requestMs: 100, idleMs: 10_000 } });
     const head = await rawConnection(server.url, 'GET /v1.0 HTTP/1.1\r\n');
     const body = await rawConnection(server.url, createOf(milk).slice(0, -5));
@@ -321,7 +321,7 @@ describe('a connection', () => {
   });
 });
 
-test('what nobody foresaw is a 500 that tells nothing, and the next request is answered', async () => {
+test('an unexpected error is a 500 without details, and the next request is served', async () => {
   let isBroken = true;
   const bug = new Error(`secret: ${token}`);
   await using server = await serving(async () => {
@@ -386,7 +386,7 @@ describe('a server does not start', () => {
     throw new Error('it did');
   };
 
-  test.each(['192.0.2.1', 'no-such-host.invalid'])('on %s, which is no address of this machine', async (host) => {
+  test.each(['192.0.2.1', 'no-such-host.invalid'])('on %s, which is not an address of this machine', async (host) => {
     expect(await failureOf(host, 0)).toMatchObject({ kind: 'usage', message: expect.stringContaining(host) });
   });
 });

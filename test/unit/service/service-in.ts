@@ -9,7 +9,7 @@ export interface ReadAnswer extends ServiceResponse {
   readonly json: unknown;
 }
 
-/** A service over a real store, by itself in a directory, and a clock that stands still until it is set. */
+/** A service over a real store in a separate directory, and a clock that is set manually. */
 export interface TestService extends AsyncDisposable {
   readonly directory: string;
   /** What the service takes for now, in milliseconds since 1970. */

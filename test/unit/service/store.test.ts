@@ -79,7 +79,7 @@ describe('a store', () => {
     await store.close();
   });
 
-  test('is shared: what one process was told is there for another', async () => {
+  test('is shared: what one process stored is visible to another', async () => {
     await using service = await serviceIn();
     await service.create({ by: 'us' });
     expect((await service.send('GET', `${tasks}/2`)).status).toBe(404);
@@ -93,7 +93,7 @@ describe('a store', () => {
     for (const id of theirs) expect((await service.send('GET', `${tasks}/${id}`)).status).toBe(200);
   });
 
-  test('holds all that a process was told, when the process is killed', async () => {
+  test('keeps every acknowledged write when the process is killed', async () => {
     await using directory = await temporaryDirectory();
     const running = creating(directory.path, 1_000_000);
     let told = 0;
@@ -130,8 +130,8 @@ describe('a store', () => {
     await store.close();
   });
 
-  // A limit on the size of a file stands in for what free space does not tell of, a quota: writes beyond it fail.
-  // Odd, so that it lies inside a page: a write that fails in its middle does lmdb no harm.
+  // A limit on the file size replaces a quota, which the free space does not show: writes beyond it fail.
+  // Odd, so that it is within a page: a write that fails in its middle must not damage lmdb.
   test.skipIf(process.platform === 'win32')(
     'that can grow no more says so, and has not half of an item',
     async () => {
@@ -229,7 +229,7 @@ describe('a directory that cannot be used is named, with the reason', () => {
     }
   });
 
-  test('an empty file, left by a process that ended early, is begun anew', async () => {
+  test('an empty file, left by a process that exited early, is initialized again', async () => {
     await using directory = await temporaryDirectory();
     writeFileSync(join(directory.path, 'data.mdb'), '');
     await using service = await serviceIn(directory);

@@ -19,7 +19,7 @@ test.each([
   expect(isLoopback(new URL(text))).toBe(is);
 });
 
-test('the built-in service is local:, with a directory of its own where one is named', () => {
+test('the built-in service is local:, with an optional directory', () => {
   expect(parseAddress('local:')).toEqual({ kind: 'local', directory: undefined });
   expect(parseAddress('local:/tmp/a b')).toEqual({ kind: 'local', directory: '/tmp/a b' });
 });

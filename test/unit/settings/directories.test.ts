@@ -36,7 +36,7 @@ test.each([
 test.each<Env>([
   { HOME: '', XDG_CONFIG_HOME: '', XDG_DATA_HOME: '', XDG_STATE_HOME: '' },
   { HOME: 'h', XDG_CONFIG_HOME: 'x', XDG_DATA_HOME: 'x', XDG_STATE_HOME: './x' },
-])('of %j nothing counts: the passwd entry does, and without one there is no home', (env) => {
+])('of %j is ignored: the passwd entry is used, and without one there is no home', (env) => {
   const listed = hostWith(env, 'linux', '/home/me');
   expect(findConfigDirectory(listed)).toBe('/home/me/.config/listctl');
   expect(storeDirectory(undefined, listed)).toBe('/home/me/.local/share/listctl/local');

@@ -49,7 +49,7 @@ describe('the first of these that has a value wins', () => {
     expect(findSetting(site, openSources({ '--profile': 'prod' }, host))).toBeUndefined();
   });
 
-  test('LISTCTL_PROFILE chooses the default profile, and stands below the environment', async () => {
+  test('LISTCTL_PROFILE chooses the default profile, and other variables override that profile', async () => {
     await using directory = await temporaryDirectory();
     await keep(directory.path, { current: 'dev', profiles: { dev: { site: 'dev' }, prod: { site: 'prod' } } });
     const env = { LISTCTL_CONFIG_DIR: directory.path, LISTCTL_PROFILE: 'prod' };
@@ -63,7 +63,7 @@ describe('the first of these that has a value wins', () => {
   });
 });
 
-describe('what a profile says of its own service is not said of another', () => {
+describe('settings of a profile that belong to its service do not apply to another one', () => {
   const profiles = {
     bound: { baseUrl: 'https://own.example/v1.0', idempotency: 'honored' },
     free: { idempotency: 'none' },

@@ -49,7 +49,7 @@ test.each([
   expect(() => findProjectFile({ cwd: directory.path, uid })).toThrowError(join(directory.path, '.listctl.json'));
 });
 
-test.skipIf(uid !== 0)("somebody else's is refused", async () => {
+test.skipIf(uid !== 0)('a file of another user is refused', async () => {
   await using directory = await temporaryDirectory();
   write(directory.path, { site: 'theirs' });
   chownSync(join(directory.path, '.listctl.json'), 12_345, 12_345);
