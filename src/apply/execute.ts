@@ -201,7 +201,10 @@ function stepSender(
   client: Client,
   sendsKeys: boolean,
 ): Sender<StepRow, SentResult> {
+  // The id of another managed item in the response to a create is another request's.
   const given = new IdSet();
+  const replaced = new Set(steps.filter(({ action }) => action !== 'update').map(({ key }) => key));
+  for (const [key, { id }] of state.items) if (id !== undefined && !replaced.has(key)) given.add(id);
   return {
     isRead: false,
     newKey: ({ name: key, action, fields }) =>

@@ -199,3 +199,18 @@ test('its result is failed with a conflict, and a refused step beside it is 9', 
     { key: 'b', action: 'update', status: 'failed', id: '2', error: { kind: 'refused' } },
   ]);
 });
+
+test('is not accepted as the id of a created item: 8, and the next apply has the key in doubt', async () => {
+  await using service = await itemService();
+  await using world = await applyWorld(service);
+  await world.begin(a, b);
+  world.manifest(a, b, c);
+  service.script = ({ method }) =>
+    method === 'POST' ? { status: 201, body: { id: '2', fields: {} }, applies: true } : undefined;
+
+  const { exitCode, stdout } = await world.apply('--yes', '-o', 'jsonl');
+
+  expect(exitCode).toBe(8);
+  expect(jsonLines(stdout)).toMatchObject([{ key: 'c', action: 'create', status: 'in-doubt' }]);
+  expect((await world.apply('--dry-run')).stdout).toContain('in doubt');
+});
