@@ -210,7 +210,7 @@ export class Forge implements AsyncDisposable {
     return Promise.all(
       instances.map(async (index) => {
         let end = await this.#gitlabJob(job, index, options);
-        for (let left = job.retry ?? 0; left > 0 && end.exitCode !== 0; left -= 1) {
+        for (let left = job.retry?.max ?? 0; left > 0 && end.exitCode !== 0; left -= 1) {
           end = await this.#gitlabJob(job, index, options);
         }
         return end;
@@ -390,7 +390,7 @@ interface GithubJob {
 interface GitlabJob {
   readonly extends?: string;
   readonly parallel?: number;
-  readonly retry?: number;
+  readonly retry?: { readonly max: number };
   readonly variables?: Readonly<Record<string, string>>;
   readonly before_script?: readonly string[];
   readonly script: readonly string[];

@@ -308,6 +308,27 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
   });
 });
 
+test('apply that is canceled on GitHub Actions stops, pushes its state, and the next job completes it', async () => {
+  const canceled = new AbortController();
+  const titles = Array.from({ length: 40 }, (_, at) => `Item ${at}`);
+  await using service = await listService(({ title }) => {
+    if (title === 'Item 3') canceled.abort();
+    return undefined;
+  });
+  await using forge = await appliedOnce(service);
+  const slow = recipes.script.replace('listctl apply', 'listctl apply --rate 20/s');
+  const manifest = bread + titles.map((title) => `  - Title: ${title}\n`).join('');
+  await forge.push({ 'tasks.yaml': manifest, 'apply-list.sh': slow });
+
+  const [first] = await forge.github(recipes.applyGithub, { run: 1, signal: canceled.signal });
+  const sent = service.requests.length;
+  const [second] = await forge.github(recipes.applyGithub, { run: 2 });
+
+  expect([first?.exitCode, second?.exitCode]).toEqual([143, 0]);
+  expect(sent).toBeLessThan(titles.length);
+  expectEachOnce(service, ['Bread', ...titles]);
+});
+
 test('the plan of a read-only checkout shows the change, and sends no write', async () => {
   await using service = await listService();
   await using forge = await appliedOnce(service);
