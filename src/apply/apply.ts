@@ -167,7 +167,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
 }
 
-/** A new state, if --init or a person who sees the plan says that there is none. */
+/** A new state, if --init is given, or if the plan that shows it is confirmed at a prompt. */
 function createState({ opened, flags, saved }: ApplyOptions, session: Session): State {
   const { statePath, target, manifest } = opened;
   // A plan that was saved before the first run starts the lineage of the state.

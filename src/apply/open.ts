@@ -99,7 +99,7 @@ export function stateFilePaths(path: string): RecordFile {
 /**
  * Works with a state under its lock, after recovering an interrupted run.
  *
- * @param work receives the state; undefined if there is none
+ * @param work receives the state; undefined if the file is missing
  * @throws {Failure} locked; local-file, if the state is damaged, or the journal next to it does not belong to it
  */
 export async function withLockedState<T>(
@@ -124,7 +124,7 @@ export async function withLockedState<T>(
 /**
  * Reads a state without its lock, and writes nothing. The results of a run in progress are in the returned state.
  *
- * @returns undefined if there is none
+ * @returns undefined if the file is missing
  * @throws {Failure} local-file, as `withLockedState`
  */
 export async function readUnlockedState(path: string, session: Session): Promise<State | undefined> {

@@ -37,7 +37,7 @@ export function journalIdentity({ lineage, serial }: Pick<State, 'lineage' | 'se
 }
 
 /**
- * @returns undefined if there is none
+ * @returns undefined if the journal is missing
  * @throws {Failure} local-file
  */
 export async function readRunJournal(path: string, options: ReplayOptions): Promise<RunJournal | undefined> {

@@ -157,7 +157,7 @@ export function writeState(path: string, state: State): State {
   return next;
 }
 
-/** Identifies the version of the file without checking it; undefined if there is none. */
+/** Identifies the version of the file without checking it; undefined if the file is missing. */
 export function versionAt(path: string): string | undefined {
   const head = readHead(path);
   return head === undefined ? undefined : `${head.lineage} ${head.serial}`;

@@ -302,7 +302,7 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
 const sameKeysWarning =
   'warning: keys are derived from the rows; a service that still knows them returns its existing items';
 
-/** Finds another run that created these rows; undefined if there is none, or a previous run of this input decides. */
+/** Finds another run that created these rows; undefined if no other run did, or if a previous run of this input decides. */
 async function overlapOf({ command, options, input }: FileRun, record: RunRecord | undefined, session: Session) {
   const { restart, journal } = options;
   const mayOverlap = command.action === 'create' && record !== undefined && record.before === undefined && !restart;

@@ -185,7 +185,7 @@ export async function* readGroups(
 /**
  * Reads the last group alone.
  *
- * @returns undefined if there is none, or if its line is longer than a block
+ * @returns undefined if it is missing, or if its line is longer than a block
  */
 export function readLastGroup(path: string, fromBytes: number, io: JournalIo): JournalGroup | undefined {
   const descriptor = openIfThere(path, io);

@@ -40,7 +40,7 @@ export class DelayQueue<T> {
     return this.#all.length;
   }
 
-  /** When the first value is due; Infinity if there is none. */
+  /** When the first value is due; Infinity if the queue is empty. */
   get dueAtMs(): number {
     return this.#all[0]?.atMs ?? Number.POSITIVE_INFINITY;
   }

@@ -200,7 +200,7 @@ export class Run<R extends NumberedRow, T> {
     }
   }
 
-  /** Takes the next row to send, and reports the rows before it that are not sent; false if there is none. */
+  /** Takes the next row to send, and reports the rows before it that are not sent; false if no row can be taken now. */
   #takeNext(): boolean {
     while (this.#stop === undefined && this.#ledger.results.size < windowMax) {
       const task = this.#tasks.next();

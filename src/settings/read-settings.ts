@@ -22,7 +22,7 @@ export interface StoredFile {
 export const storedVersion = 1;
 
 /**
- * Reads a settings file; undefined if there is none.
+ * Reads a settings file; undefined if it is missing.
  *
  * @param owner the user, undefined on a system without numbers for users; a file that is not secret may be root's
  * @throws {Failure} local-file, if it is unreadable, damaged, another user's or of a newer listctl

@@ -78,7 +78,7 @@ export interface ChosenProfile extends Profile {
 export interface Sources extends SettingSources {
   readonly user: UserSettings;
   /**
-   * The profile of --profile, or the default one; undefined if there is none, or it cannot be read for lack of permission.
+   * The profile of --profile, or the default one; undefined if it is missing, or cannot be read for lack of permission.
    *
    * @throws {Failure} usage, for an unknown profile; local-file
    */

@@ -74,7 +74,7 @@ function replaceSettingsFile(file: string, content: StoredObject, keepBackup: bo
   }
 }
 
-/** Copies a file as a whole; false if there is none. */
+/** Copies a file as a whole; false if it is missing. */
 function copyWhole(file: string, copy: string): boolean {
   const bytes = readIfThere(file);
   if (bytes === undefined) {
