@@ -14,3 +14,23 @@ export const test = base.extend<{ service: ItemService; world: ApplyWorld }>({
     await use(world);
   },
 });
+
+export const a = { Title: 'a', Note: 'x' };
+export const b = { Title: 'b', Note: 'y' };
+
+/** A list with one to create, one to update, one to delete and one unchanged. */
+export async function changedWorld() {
+  const service = await itemService();
+  const world = await applyWorld(service);
+  await world.begin(a, b, { Title: 'c', Note: 'z' });
+  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
+  const sentBefore = service.requests.length;
+  return {
+    ...{ service, world },
+    writesSince: () => service.requests.slice(sentBefore).filter(({ method }) => method !== 'GET').length,
+    [Symbol.asyncDispose]: async () => {
+      await world[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}

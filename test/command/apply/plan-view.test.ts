@@ -1,31 +1,6 @@
 /** The plan: a diff on a terminal, JSON for scripts, and nothing sent if only the plan was requested. */
 import { describe, expect } from 'vitest';
-import { applyWorld } from './apply-world.ts';
-import { test } from './fixtures.ts';
-import { itemService } from './item-service.ts';
-
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
-
-/** A list with one to create, one to update, one to delete and one unchanged. */
-async function changedWorld() {
-  const service = await itemService();
-  const world = await applyWorld(service);
-  await world.begin(a, b, c);
-  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
-  const sentBefore = service.requests.length;
-  return {
-    ...{ service, world },
-    writesSince: () => service.requests.slice(sentBefore).filter(({ method }) => method !== 'GET').length,
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
+import { a, b, changedWorld, test } from './fixtures.ts';
 
 describe('--dry-run', () => {
   test('shows the plan, and sends, asks and keeps nothing', async () => {

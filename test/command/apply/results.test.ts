@@ -3,28 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { jsonLines } from '../bulk/bulk-world.ts';
 import { applyWorld } from './apply-world.ts';
+import { a, b, changedWorld } from './fixtures.ts';
 import { itemService } from './item-service.ts';
-
-const [a, b, c] = [
-  { Title: 'a', Note: 'x' },
-  { Title: 'b', Note: 'y' },
-  { Title: 'c', Note: 'z' },
-];
-
-/** A list with one to update, one unchanged, one to create and one to delete. */
-async function changedWorld() {
-  const service = await itemService();
-  const world = await applyWorld(service);
-  await world.begin(a, b, c);
-  world.manifest({ ...a, Note: 'new' }, b, { Title: 'd' });
-  return {
-    ...{ service, world },
-    [Symbol.asyncDispose]: async () => {
-      await world[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const results = [
   { key: 'a', action: 'update', status: 'done', id: '1' },
