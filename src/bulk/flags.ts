@@ -5,7 +5,7 @@ import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts'
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type RowAction, type RowsOptions } from '../rows/types.ts';
-import { parseNames } from '../settings/setting.ts';
+import { durationParser, parseFlag, parseNames } from '../settings/setting.ts';
 
 /** The flags as typed. */
 export interface BulkFlags {
@@ -110,9 +110,11 @@ export function addPaceOptions(command: Command): void {
     .option('--fail-fast', 'stop after the first failed row')
     .option('--rejects <file>', 'file for failed rows and their errors')
     .option('--summary-json <file>', 'file for a JSON summary ("-" = stdout)')
-    .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
+    .option('--lock-timeout <time>', 'wait for a lock, e.g. 30s (default 0)')
     .option('--break-lock', 'break a stale lock left by another host');
 }
+
+const parseLockTimeout = durationParser({ max: '100d', allowZero: true });
 
 const formats = ['csv', 'tsv', 'jsonl', 'json', 'ids'] as const;
 const empties = ['omit', 'string', 'null'] as const;
@@ -172,7 +174,7 @@ export function parsePaceFlags(flags: BulkFlags): RunLimits {
     ratePerSecond: rate === undefined ? undefined : parseRate(rate),
     maxErrors: flags.failFast ? 1 : errorsMax,
     ...{ rejects, summaryJson },
-    lockWaitMs: lockTimeout === undefined ? 0 : seconds('--lock-timeout', lockTimeout),
+    lockWaitMs: lockTimeout === undefined ? 0 : parseFlag('--lock-timeout', lockTimeout, parseLockTimeout),
     breakLock: flags.breakLock === true,
   };
 }
@@ -205,11 +207,6 @@ function whole(flag: string, text: string, max: number): number {
   const value = Number(text);
   if (/^\d{1,10}$/.test(text) && value >= 1 && value <= max) return value;
   throw new Failure('usage', `invalid ${flag} "${text}": expected a whole number from 1 to ${max}`);
-}
-
-function seconds(flag: string, text: string): number {
-  if (/^\d{1,7}(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  throw new Failure('usage', `invalid ${flag} "${text}": expected seconds`);
 }
 
 function parseRate(text: string): number {

@@ -3,11 +3,11 @@ import { type Command, Option } from 'commander';
 import { dryRunFormats, outputFormats } from '../output/view.ts';
 import {
   addressSetting,
+  durationParser,
   type FlagTexts,
   InvalidValue,
   parseNames,
   parseOneOf,
-  parseSeconds,
 } from '../settings/setting.ts';
 
 /** A flag of every command: help, completion, doctor, man pages and the reference derive from it. */
@@ -36,6 +36,7 @@ function define<T extends Partial<GlobalFlag>>(
 }
 
 const asTyped = (text: string) => text;
+const parseTime = durationParser({ max: '24h' });
 const modes = ['honored', 'none', 'unknown'] as const;
 const colors = ['auto', 'always', 'never'] as const;
 
@@ -49,20 +50,20 @@ const service = {
   local: define('--local', 'use the built-in service (same as --base-url local:)', {}),
   site: define('-s, --site <id>', 'site that holds the list', { variable: 'LISTCTL_SITE', parse: asTyped }),
   list: define('-l, --list <id>', 'list that holds the items', { variable: 'LISTCTL_LIST', parse: asTyped }),
-  timeout: define('--timeout <seconds>', 'timeout per attempt, in seconds', {
-    default: '120',
+  timeout: define('--timeout <time>', 'timeout per attempt, e.g. 30s', {
+    default: '2m',
     variable: 'LISTCTL_TIMEOUT',
-    parse: parseSeconds,
+    parse: parseTime,
   }),
   retries: define('--retries <n>', 'maximum retries', {
     default: '4',
     variable: 'LISTCTL_RETRIES',
     parse: parseRetries,
   }),
-  maxWait: define('--max-wait <seconds>', 'longest Retry-After to honor, in seconds', {
-    default: '180; 900 for bulk runs',
+  maxWait: define('--max-wait <time>', 'longest Retry-After to honor, e.g. 10m', {
+    default: '3m; 15m for bulk runs',
     variable: 'LISTCTL_MAX_WAIT',
-    parse: parseSeconds,
+    parse: parseTime,
   }),
   idempotency: define('--idempotency <mode>', 'whether the service supports Idempotency-Key', {
     choices: modes,

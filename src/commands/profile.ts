@@ -14,7 +14,7 @@ import {
   type ProfileValues,
   profileKeys,
 } from '../settings/read-settings.ts';
-import { type FlagTexts, findSetting, keyOf, parseAddress } from '../settings/setting.ts';
+import { type FlagTexts, keyOf, parseAddress, parseFlag } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** `listctl profile` */
@@ -112,7 +112,7 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
       });
     }
     // A profile accepts less than the command line.
-    if (parse !== undefined) findSetting({ flag, parse }, { flags: { [flag]: text }, env: {} });
+    if (parse !== undefined) parseFlag(flag, text, parse);
     values.push([key, toAbsolute(key, text, cwd)]);
   }
   for (const key of profileKeys.switches) if (own[key] === true) values.push([key, true]);

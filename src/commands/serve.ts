@@ -17,6 +17,7 @@ import { listItemService } from '../service/handle.ts';
 import { type ServerOptions, startServer } from '../service/server.ts';
 import { openStore } from '../service/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
+import { durationParser, parseFlag } from '../settings/setting.ts';
 import { checkToken } from '../settings/token.ts';
 
 interface ServeFlags {
@@ -54,7 +55,7 @@ export const setUpServe: SetUp = (command, context) => {
       'token that clients must send ("-" = stdin; default: LISTCTL_TOKEN or a random token)',
     )
     .optionsGroup('Fault injection:')
-    .option('--latency <ms>', 'delay each response, in milliseconds')
+    .option('--latency <time>', 'delay each response, e.g. 250ms (a bare number is milliseconds)')
     .option('--throttle <rate>', 'respond 429 to requests above this rate, e.g. 10/s or 600/m')
     .option('--fail-rate <share>', 'fail this share of requests (0 to 1): half before they take effect, half after')
     .option('--seed <number>', 'seed for reproducible failures')
@@ -67,7 +68,7 @@ export const setUpServe: SetUp = (command, context) => {
     examples: [
       'listctl serve',
       'listctl serve --port 0 --data ./items -o json',
-      'listctl serve --latency 200 --throttle 10/s --fail-rate 0.05',
+      'listctl serve --latency 200ms --throttle 10/s --fail-rate 0.05',
     ],
     exitCodes: {
       2: 'invalid usage or address, or the store is not installed',
@@ -89,7 +90,7 @@ async function readOptions(flags: ServeFlags, world: Host): Promise<ServeOptions
   const throttlePerSecond = throttle === undefined ? undefined : parseRatePerSecond(throttle);
   const port = parseNumber('--port', flags.port, wholeNumber, 65_535, 'a port from 0 to 65535');
   const token = await readToken(tokenFile, world);
-  const latencyMs = parseNumber('--latency', flags.latency, decimal, 3_600_000, 'milliseconds, at most 3600000');
+  const latencyMs = flags.latency === undefined ? undefined : parseFlag('--latency', flags.latency, parseLatency);
   if (throttle !== undefined && throttlePerSecond === undefined) throw invalid('--throttle', throttle, rateExpected);
   const failRate = parseNumber('--fail-rate', flags.failRate, decimal, 1, 'a number from 0 to 1');
   const seed = parseNumber('--seed', flags.seed, wholeNumber, 2 ** 32 - 1, 'a whole number below 4294967296');
@@ -103,6 +104,7 @@ async function readToken(file: string | undefined, host: Host): Promise<string |
   return inherited ? checkToken(inherited, 'LISTCTL_TOKEN').value : undefined;
 }
 
+const parseLatency = durationParser({ unit: 'ms', max: '1h', allowZero: true });
 const wholeNumber = /^\d{1,10}$/;
 const decimal = /^\d+(\.\d+)?$/;
 

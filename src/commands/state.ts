@@ -33,7 +33,7 @@ function addManifestArgument(command: Command): void {
 
 function addLockOptions(command: Command): void {
   command
-    .option('--lock-timeout <seconds>', 'seconds to wait for a lock (default 0)')
+    .option('--lock-timeout <time>', 'wait for a lock, e.g. 30s (default 0)')
     .option('--break-lock', 'break a stale lock left by another host');
 }
 

@@ -209,7 +209,7 @@ function valuesOf(values: unknown, path: string, file: string): ProfileValues {
   ]);
 }
 
-/** A number is accepted as well, for settings in seconds. */
+/** A number is accepted as well, for times in seconds. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }

@@ -68,6 +68,15 @@ export function findSetting<T>(definition: Definition<T>, sources: SettingSource
   return fromLayer(definition, sources.project?.()) ?? fromLayer(definition, sources.fallback?.());
 }
 
+/**
+ * Parses the value of a flag that is not a setting.
+ *
+ * @throws {Failure} usage, if it is invalid
+ */
+export function parseFlag<T>(flag: string, text: string, parse: (text: string) => T): T {
+  return read({ parse }, text, flag).value;
+}
+
 /** The value that `findSetting` finds. */
 export function findValue<T>(definition: Definition<T>, sources: SettingSources): T | undefined {
   return findSetting(definition, sources)?.value;
@@ -102,11 +111,33 @@ function read<T>(
   }
 }
 
-/** Parses seconds to milliseconds: `1.5` is 1500. */
-export function parseSeconds(text: string): number {
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds > 0 && seconds <= 86_400) return Math.ceil(seconds * 1000);
-  throw new InvalidValue('expected a number of seconds, more than 0 and at most 86400', text);
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** How a time is given: the unit of a bare number, and the longest time, such as `24h`. */
+interface DurationForm {
+  readonly unit?: 'ms' | 's';
+  readonly max: string;
+  readonly allowZero?: boolean;
+}
+
+/** Creates the parser of times such as `10s`, `250ms`, `1h30m` or a bare number; it returns whole milliseconds. */
+export function durationParser({ unit = 's', max, allowZero = false }: DurationForm): (text: string) => number {
+  return (text) => {
+    const ms = Math.ceil(durationMs(text, unit));
+    if (ms <= durationMs(max, unit) && (ms > 0 || allowZero)) return ms;
+    const above = allowZero ? '' : 'more than 0 and ';
+    throw new InvalidValue(`expected a time such as 10s, 5m or 250ms, ${above}at most ${max}`, text);
+  };
+}
+
+/** NaN for a text that is not a time. */
+function durationMs(text: string, unit: string): number {
+  const isBare = /^\d+(\.\d+)?$/.test(text);
+  if (!isBare && !/^(\d+(\.\d+)?(ms|[smhd]))+$/.test(text)) return Number.NaN;
+  const parts = text.matchAll(/([\d.]+)(\D*)/g);
+  return Array.from(parts, ([, amount, given]) => Number(amount) * (unitsMs[given || unit] ?? Number.NaN)).reduce(
+    (sum, ms) => sum + ms,
+  );
 }
 
 /** Parses a comma-separated list of names. */

@@ -94,7 +94,7 @@ describe('pages', () => {
     expect(flags.indexOf('output')).toBeLessThan(flags.indexOf('concurrency'));
     expect(flags).not.toContain('timeout');
     expect(stdout).not.toMatch(/^ +0 /m);
-    expect((await run(['help', 'flags'])).stdout).toContain('--timeout <seconds>');
+    expect((await run(['help', 'flags'])).stdout).toContain('--timeout <time>');
   });
 
   test.each([

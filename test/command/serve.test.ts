@@ -182,7 +182,7 @@ describe('its items', () => {
 describe('fault injection', () => {
   test('is as slow, as throttled and as faulty as its flags say', async () => {
     const env = { LISTCTL_TOKEN: token };
-    await using slow = await serving(['--latency', '250'], env);
+    await using slow = await serving(['--latency', '250ms'], env);
     await using throttled = await serving(['--throttle', '1/m'], env);
     await using broken = await serving(['--fail-rate', '1', '--seed', '5'], env);
     const statusOf = async ({ url }: Serving) => {
@@ -269,7 +269,8 @@ test.each([
   ['--host', ''],
   ['--data', ''],
   ['--latency', '-1'],
-  ['--latency', '1s'],
+  ['--latency', '1w'],
+  ['--latency', '61m'],
   ['--throttle', '0'],
   ['--throttle', '10/d'],
   ['--throttle', 'fast'],

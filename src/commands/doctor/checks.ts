@@ -216,14 +216,14 @@ export async function checkAddress(
 
 /** Checks the other settings. */
 export function checkSettings(sources: Sources): Promise<readonly Finding[]> {
-  const seconds = (ms: number) => `${ms / 1000} s`;
+  const formatSeconds = (ms: number) => `${ms / 1000} s`;
   return Promise.all([
     checkId('site', globalFlags.site, sources),
     checkId('list', globalFlags.list, sources),
     checkSetting('output', globalFlags.output, 'pretty on a terminal; elsewhere items and api print JSON', sources),
-    checkSetting('timeout', globalFlags.timeout, '120 s', sources, seconds),
+    checkSetting('timeout', globalFlags.timeout, '120 s', sources, formatSeconds),
     checkSetting('retries', globalFlags.retries, '4', sources),
-    checkSetting('max-wait', globalFlags.maxWait, '180 s', sources, seconds),
+    checkSetting('max-wait', globalFlags.maxWait, '180 s', sources, formatSeconds),
     checkSetting('idempotency', globalFlags.idempotency, 'unknown', sources),
   ]);
 }

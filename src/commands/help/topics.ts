@@ -224,6 +224,7 @@ Every command accepts these flags, before or after its name.
 
 ${groups.join('\n')}
 Many have an environment variable: listctl help environment
+A time is 250ms, 30s, 5m, 1h30m or 1d; a bare number is seconds.
 `;
 }
 

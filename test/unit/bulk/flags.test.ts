@@ -43,6 +43,8 @@ test.each<[BulkFlags, object]>([
   [{ failFast: true }, { maxErrors: 1 }],
   [{ failFast: true, maxErrors: '5' }, { maxErrors: 1 }],
   [{ lockTimeout: '1.5' }, { lockWaitMs: 1500 }],
+  [{ lockTimeout: '5m' }, { lockWaitMs: 300_000 }],
+  [{ lockTimeout: '0' }, { lockWaitMs: 0 }],
   [{ shard: '2/4' }, { shard: { index: 2, count: 4 } }],
   [{ shard: '1/1' }, { shard: undefined }],
   [{ inDoubt: 'skip' }, { inDoubt: 'skip' }],
