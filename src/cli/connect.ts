@@ -50,7 +50,8 @@ export async function connect(
       : (await import('../api/http.ts')).httpTransport(connection);
   };
   const opened = await open(token);
-  return token.renew === undefined ? opened : renewToken(opened, token, open);
+  if (token.renew === undefined) return opened;
+  return (await import('./token-renewal.ts')).renewingTransport(opened, token, open, host.clock);
 }
 
 /** Whether undici's parser can run: not with `--jitless`, nor with little address space, of which it reserves gigabytes. */
@@ -96,46 +97,4 @@ export function tokenCommandRunner(host: Host, isJsonWanted: boolean): RunTokenC
   const stderr = isJsonWanted ? noticesInto(host.stderr) : host.stderr;
   const commandHost = { clock, env, killGroup, platform, signal, stderr };
   return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, commandHost);
-}
-
-interface Credential {
-  readonly token: Token;
-  readonly transport: Transport;
-  /** The service accepted it before, or it is the first: it may be replaced once it is refused. */
-  mayExpire: boolean;
-  /** Settles once the token has been read again. */
-  renewed?: Promise<void>;
-}
-
-/** Reads the token again when it is refused (401), and resends the request once. No token is used twice. */
-function renewToken(first: Transport, token: Token, open: (token: Token) => Promise<Transport>): Transport {
-  const all: [Credential, ...Credential[]] = [{ token, transport: first, mayExpire: true }];
-  const newest = () => all.at(-1) ?? all[0];
-  const renew = async (refused: Token) => {
-    // A token command that fails has printed the reason; the result is the 401.
-    const fresh = await refused.renew?.().catch(() => undefined);
-    if (fresh === undefined || all.some((known) => known.token.value === fresh.value)) return;
-    all.push({ token: fresh, transport: await open(fresh), mayExpire: false });
-  };
-  const sendWith = async (credential: Credential, ...args: Parameters<Transport['send']>) => {
-    const attempt = await credential.transport.send(...args);
-    const status = attempt.response?.status;
-    if (status !== undefined && status !== 401) credential.mayExpire = true;
-    return attempt;
-  };
-  return {
-    address: first.address,
-    hide: (text) => all.reduce((hidden, { transport }) => transport.hide(hidden), text),
-    send: async (...args) => {
-      const used = newest();
-      const attempt = await sendWith(used, ...args);
-      if (attempt.response?.status !== 401 || !used.mayExpire) return attempt;
-      used.renewed ??= renew(used.token);
-      await used.renewed;
-      return newest() === used ? attempt : sendWith(newest(), ...args);
-    },
-    close: async () => {
-      await Promise.all(all.map(({ transport }) => transport.close()));
-    },
-  };
 }

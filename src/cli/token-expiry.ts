@@ -1,23 +1,10 @@
 import { statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
-import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import { addressSetting, findValue } from '../settings/setting.ts';
 import { findToken, type Token } from '../settings/token.ts';
 import type { Session } from './session.ts';
-
-/** The `exp` of a JWT (RFC 7519, section 4.1.4) in milliseconds since the Unix epoch. Not verified: for messages only. */
-export function parseTokenExpiry(token: string): number | undefined {
-  const [, payload, signature, ...more] = token.split('.');
-  if (payload === undefined || signature === undefined || more.length > 0 || token.length > 65_536) return undefined;
-  const claims = parseClaims(Buffer.from(payload, 'base64url').toString());
-  const exp = isObject(claims) && Object.hasOwn(claims, 'exp') ? claims['exp'] : undefined;
-  const seconds = exp instanceof NumberToken ? Number(exp.digits) : exp;
-  if (typeof seconds !== 'number') return undefined;
-  const ms = seconds * 1000;
-  // The range of Date.
-  return Math.abs(ms) <= 8.64e15 ? ms : undefined;
-}
+import { parseTokenExpiry } from './token-renewal.ts';
 
 /** `2026-11-20 12:00 UTC (2 hours ago)` */
 export function formatExpiry(ms: number, nowMs: number): string {
@@ -31,15 +18,6 @@ function formatDuration(ms: number): string {
   if (minutes < 60) return countOf(minutes, 'minute');
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
-}
-
-function parseClaims(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text);
-  } catch {
-    // Not a JWT.
-    return undefined;
-  }
 }
 
 /** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
