@@ -112,7 +112,7 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
 }
 
 function beginJournal(run: string, begun: State, { opened, plan, pace }: ExecuteOptions, session: Session) {
-  const { idempotency } = session.settings;
+  const { idempotency, profile } = session.settings;
   const { manifest, target, statePath, name: file } = opened;
   const { sha256, sizeBytes: bytes } = manifest;
   const start = startSession(pace.concurrency, session);
@@ -121,6 +121,7 @@ function beginJournal(run: string, begun: State, { opened, plan, pace }: Execute
     {
       ...({ run, tool: start.tool, action: 'apply', ...target, file, mapping: '', shard: null, idempotency } as const),
       identity: journalIdentity(begun),
+      profile: profile(),
       input: { bytes, sha256, rows: plan.steps.length },
       rows: plan.steps.length,
       startedAt: new Date(start.at).toISOString(),

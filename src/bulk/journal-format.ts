@@ -18,6 +18,8 @@ export interface JournalHeader {
   readonly tool: string;
   readonly action: 'create' | 'update' | 'delete' | 'get' | 'undo' | 'apply';
   readonly origin: string;
+  /** The profile that was in use, if any. */
+  readonly profile?: string | undefined;
   readonly site: string;
   readonly list: string;
   /** The absolute path of the input, `-` for stdin, null for none. */
@@ -229,6 +231,7 @@ const isShapedHeader = shaped<JournalHeader>({
   tool: isString,
   action: oneOf('create', 'update', 'delete', 'get', 'undo', 'apply'),
   origin: isString,
+  profile: maybe(isString),
   site: isString,
   list: isString,
   file: orNull(isString),

@@ -94,16 +94,21 @@ export function refuseSummary(file: string | undefined): void {
  * @param file as typed; `-` is stdout
  * @throws {Failure} usage, if stdout is for results; local-file
  */
-export async function openSummary(file: string | undefined, of: SummarizedRun, session: Session): Promise<Summary> {
+export async function openSummary(
+  file: string | undefined,
+  of: Omit<SummarizedRun, 'profile'>,
+  session: Session,
+): Promise<Summary> {
+  const summarized = { ...of, profile: session.settings.profile() };
   const write = file === undefined ? undefined : await summaryFile(file, session);
   let ended: RunResults | undefined;
   session.command.atEnd(async (error, exit) => {
-    const unwritten = await write?.(`${printJson(summaryObject(of, ended, { error, exit }), 2)}\n`);
+    const unwritten = await write?.(`${printJson(summaryObject(summarized, ended, { error, exit }), 2)}\n`);
     // An earlier error takes precedence.
     if (unwritten !== undefined && error !== undefined) await session.messages.report(unwritten);
     const isEnd = unwritten !== undefined && error === undefined;
     const end = isEnd ? { error: unwritten, exit: exitCodes[unwritten.kind] } : { error, exit };
-    if (ended !== undefined) await print(of, ended, end, session);
+    if (ended !== undefined) await print(summarized, ended, end, session);
     if (isEnd) throw unwritten;
   });
   return {
@@ -116,7 +121,10 @@ export async function openSummary(file: string | undefined, of: SummarizedRun, s
 async function print(of: SummarizedRun, ended: RunResults, end: CommandEnd, session: Session): Promise<void> {
   // The plan has reported that nothing changes.
   if (of.action === 'apply' && rowsOf(ended.totals) === 0) return;
-  const lines = () => session.messages.errorScreen().then((screen) => runSummary(of.action, ended, screen));
+  const lines = () =>
+    session.messages
+      .errorScreen()
+      .then((screen) => runSummary({ ...of, target: session.settings.target() }, ended, screen));
   await session.messages.summarize(summaryObject(of, ended, end), lines);
   for (const note of ended.notes) await session.messages.say(note);
 }

@@ -132,7 +132,7 @@ export interface RunRecord {
   readonly given: IdSet;
   /** Creates a journal; replaces the previous one in `--journal`. `limit` is that of concurrent requests. */
   create(
-    header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'startedAt'>,
+    header: Omit<NewHeader, 'run' | 'identity' | 'tool' | 'idempotency' | 'profile' | 'startedAt'>,
     limit: number,
   ): RunRecording;
   /** Reopens the journal of the previous run under this identity. */
@@ -248,8 +248,9 @@ export async function openRecord(
       create: (facts, limit) => {
         if (journal !== undefined) removeRun(journal);
         const { idempotency } = session.settings;
+        const profile = session.settings.profile();
         const startedAt = new Date(host.clock.now()).toISOString();
-        const header = { ...facts, run, identity, tool: session.command.version, idempotency, startedAt };
+        const header = { ...facts, run, identity, tool: session.command.version, idempotency, profile, startedAt };
         const path = journal ?? runPath(directory, run, identity);
         return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)) };
       },

@@ -1,8 +1,8 @@
 /** The list and the service of a run. */
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Address, addressText, findSetting, findValue, refuseOpenHttp } from '../settings/setting.ts';
-import type { Sources } from '../settings/sources.ts';
+import { type Address, addressText, findSetting, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
+import { isFor, type Sources } from '../settings/sources.ts';
 import { globalFlags } from './flags.ts';
 
 export interface RunSettings {
@@ -17,10 +17,23 @@ export interface RunSettings {
   list(manifest?: { readonly site?: string | undefined; readonly list?: string | undefined }): ListRef;
   /** The service URL, for messages and dry runs. */
   address(): string;
+  /** The profile in use, unless the address is that of another service. */
+  profile(): string | undefined;
+  /** Where the requests go, for confirmations and summaries: `prod (https://lists.example)`. */
+  target(): string;
 }
 
 export function runSettings(sources: Sources, allowHttp: boolean, findAddress: () => Address): RunSettings {
   const idempotency = findValue(globalFlags.idempotency, sources);
+  const profile = () => {
+    try {
+      const chosen = sources.profile();
+      return chosen !== undefined && isFor(chosen, sources) ? chosen.name : undefined;
+    } catch {
+      // Flags and the environment may be enough, without readable settings.
+      return undefined;
+    }
+  };
   return {
     sources,
     allowHttp,
@@ -33,6 +46,13 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
       list: findName('list', manifest.list, sources),
     }),
     address: () => addressText(findAddress()),
+    profile,
+    target: () => {
+      const address = findAddress();
+      const service = address.kind === 'http' ? originOf(address) : addressText(address);
+      const name = profile();
+      return name === undefined ? service : `${name} (${service})`;
+    },
   };
 }
 

@@ -2,7 +2,7 @@
 import type { JournalHeader, RowCounts, RunTotals } from '../bulk/journal-format.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
-import { countOf, countText, oneLine, rateText, timeText } from '../core/text.ts';
+import { countOf, countText, oneLine, printable, rateText, timeText } from '../core/text.ts';
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
 import type { Row, Screen, View } from './view.ts';
 
@@ -51,6 +51,8 @@ export interface RunShown {
   readonly status: string;
   readonly header: JournalHeader | undefined;
   readonly counts: RowCounts | undefined;
+  /** The rows that `runs undo` took back; undefined for none. */
+  readonly undone?: number | undefined;
 }
 
 /** A run with its figures. */
@@ -69,12 +71,13 @@ export interface RunDetailShown extends RunShown {
 }
 
 /** The members in their order. The input of an undo is the run that it undoes. */
-function runMembers({ run, status, header, counts }: RunShown) {
+function runMembers({ run, status, header, counts, undone }: RunShown) {
   return {
-    ...{ run, action: header?.action, site: header?.site, list: header?.list, file: header?.file ?? header?.of },
+    ...{ run, action: header?.action, service: header?.origin, profile: header?.profile },
+    ...{ site: header?.site, list: header?.list, file: header?.file ?? header?.of },
     ...{ startedAt: header?.startedAt, status, rows: header?.rows, done: counts?.done },
     failed: counts && counts.failed + counts.invalid,
-    ...{ inDoubt: counts?.inDoubt, left: counts?.left },
+    ...{ inDoubt: counts?.inDoubt, left: counts?.left, undone },
   };
 }
 
@@ -83,23 +86,16 @@ function detailMembers(run: RunDetailShown): Readonly<Record<string, JsonValue |
   return { ...runMembers(run), sessions, seconds, sent, retries, throttledMs };
 }
 
-/** In tables the counts come first, since a narrow terminal omits the last columns. */
-const tableMembers = [
-  ...['run', 'action', 'status', 'rows', 'done', 'failed', 'inDoubt', 'left'],
-  ...['file', 'list', 'site', 'startedAt'],
-] as const satisfies readonly (keyof ReturnType<typeof runMembers>)[];
-
-/** Columns that may be truncated: a truncated count would be another number. */
-const cuttable: ReadonlySet<string> = new Set(['file', 'list', 'site', 'startedAt']);
-
-/** The view of `runs list`. */
-export const runView: View<RunShown> = {
-  pretty: drawRuns,
-  printsNone: true,
-  json: (run) => withoutUndefined(runMembers(run)),
-  id: ({ run }) => run,
-  row: (run) => new Map(Object.entries(runMembers(run)).map(([name, value]) => [name, value ?? null])),
-};
+/** Makes the view of `runs list`; times are relative to `nowMs` on a terminal. */
+export function runView(nowMs: number): View<RunShown> {
+  return {
+    pretty: (runs, screen) => drawRuns(runs, nowMs, screen),
+    printsNone: true,
+    json: (run) => withoutUndefined(runMembers(run)),
+    id: ({ run }) => run,
+    row: (run) => new Map(Object.entries(runMembers(run)).map(([name, value]) => [name, value ?? null])),
+  };
+}
 
 /** The view of `runs show`: names and values, the rate as a sparkline. */
 export const runDetailView: View<RunDetailShown> = {
@@ -115,14 +111,66 @@ export const runDetailView: View<RunDetailShown> = {
   id: ({ run }) => run,
 };
 
-async function drawRuns(runs: readonly RunShown[], screen: Screen): Promise<string> {
+/** A column of the table, which is left out where it is empty in every row. */
+interface RunColumn {
+  readonly name: string;
+  readonly value: (run: RunShown) => JsonValue | undefined;
+  /** Whether it may be truncated: a truncated count would be another number. */
+  readonly isCuttable?: boolean;
+}
+
+/** A narrow terminal omits the last columns. */
+function tableColumns(nowMs: number, isTerminal: boolean): readonly RunColumn[] {
+  const started = (iso: string) => (isTerminal ? agoText(new Date(iso), nowMs) : iso);
+  const failed = (counts: RowCounts) => counts.failed + counts.invalid;
+  return [
+    { name: 'run', value: ({ run }) => run },
+    { name: 'started', value: ({ header }) => header && started(header.startedAt) },
+    { name: 'file', value: ({ header }) => header?.file?.replace(/^.*\//, '') ?? header?.of, isCuttable: true },
+    { name: 'action', value: ({ header }) => header?.action },
+    { name: 'status', value: ({ status }) => status },
+    { name: 'rows', value: ({ header }) => header && countText(header.rows) },
+    { name: 'done', value: ({ counts }) => counts && countText(counts.done) },
+    { name: 'failed', value: ({ counts }) => counts && nonZero(failed(counts)) },
+    { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
+    { name: 'remaining', value: ({ counts }) => counts && nonZero(counts.left) },
+    { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
+    { name: 'service', value: ({ header }) => header?.origin, isCuttable: true },
+    { name: 'list', value: ({ header }) => header?.list, isCuttable: true },
+    { name: 'site', value: ({ header }) => header?.site, isCuttable: true },
+  ];
+}
+
+function nonZero(count: number): string | undefined {
+  return count === 0 ? undefined : countText(count);
+}
+
+async function drawRuns(runs: readonly RunShown[], nowMs: number, screen: Screen): Promise<string> {
   const { cellOf, drawTable } = await import('./table.ts');
-  const columns = tableMembers.map((name) => ({
-    name,
-    cell: (members: ReturnType<typeof runMembers>) => cellOf(members[name], screen),
-    isWhole: !cuttable.has(name),
-  }));
-  return drawTable(runs.map(runMembers), columns, screen);
+  const columns = tableColumns(nowMs, screen.columns !== undefined)
+    .filter(({ value }) => runs.some((run) => value(run) !== undefined))
+    .map(({ name, value, isCuttable = false }) => ({
+      name,
+      cell: (run: RunShown) => cellOf(value(run), screen),
+      isWhole: !isCuttable,
+    }));
+  return drawTable(runs, columns, screen);
+}
+
+const agoUnits = [
+  [60_000, 1000, 's'],
+  [3_600_000, 60_000, 'min'],
+  [86_400_000, 3_600_000, 'h'],
+  [60 * 86_400_000, 86_400_000, 'd'],
+] as const;
+
+/** `2 min ago`, in the last 60 days; else the local date. */
+function agoText(time: Date, nowMs: number): string {
+  const ms = nowMs - time.getTime();
+  const [, unitMs, unit] = agoUnits.find(([belowMs]) => ms >= 0 && ms < belowMs) ?? [];
+  if (unitMs !== undefined) return `${Math.floor(ms / unitMs)} ${unit} ago`;
+  const digits = (value: number) => String(value).padStart(2, '0');
+  return [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(digits).join('-');
 }
 
 function detailRow(run: RunDetailShown, screen: Screen): Row {
@@ -225,6 +273,7 @@ function reasonOf({ message, details: { requestId } }: Failure): string {
 export interface SummarizedRun {
   readonly action: string;
   readonly service: string;
+  readonly profile: string | undefined;
   readonly site: string;
   readonly list: string;
   /** `2/4`; null for every row. */
@@ -260,10 +309,10 @@ export function summaryObject(
   results: RunResults | undefined,
   { error, exit }: CommandEnd,
 ): JsonObject {
-  const { action, service, site, list, shard } = of;
+  const { action, service, profile, site, list, shard } = of;
   const { run, journal, groups } = results ?? {};
   return withoutUndefined({
-    ...{ run, journal, action, service, site, list, shard, exit },
+    ...{ run, journal, action, service, profile, site, list, shard, exit },
     signal: error instanceof Stopped ? error.signal : undefined,
     error: error instanceof Failure ? failureObject(error, exit) : undefined,
     ...(results && countsObject(results)),
@@ -296,9 +345,11 @@ function groupObject({ count, kind, status, serviceCode, row, name: key, message
 /**
  * The summary for a person, as printable lines without newlines: one with all counts, then one for each kind of failure.
  * Zeros are left out, except for the rows, and those done.
+ *
+ * @param of.target where the run was: `prod (https://lists.example)`
  */
 export function runSummary(
-  action: string,
+  { action, shard, target }: Pick<SummarizedRun, 'action' | 'shard'> & { readonly target: string },
   { totals, groups }: Pick<RunResults, 'totals' | 'groups'>,
   screen: Screen,
 ): readonly string[] {
@@ -306,7 +357,8 @@ export function runSummary(
   const noun = action === 'apply' ? 'step' : 'row';
   const counts = rows === 0 ? '' : `: ${countsOf(action, totals, screen).join(', ')}`;
   const speed = rows === 0 ? [] : speedOf(totals, noun);
-  const first = `${countOf(rows, noun)}${counts}${speed.length === 0 ? '' : `; ${speed.join(', ')}`}`;
+  const ofShard = shard === null ? '' : ` of shard ${shard}`;
+  const first = `${countOf(rows, noun)}${ofShard}${counts}; ${[...speed, `on ${printable(target)}`].join(', ')}`;
   return [first, ...failureGroupLines(groups, screen)];
 }
 

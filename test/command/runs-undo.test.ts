@@ -52,8 +52,10 @@ describe('over the built-in service', () => {
     });
     const get = await world.run(['items', 'get', '1', '2', '3', ...world.local, '-s', 'home', '-l', 'tasks']);
     expect(get.stdout).toBe('');
-    const list = await world.run(['runs', 'list', '-q', '[].[action,file,status,done]', '-o', 'csv']);
-    expect(list.stdout).toMatch(new RegExp(`^undo,${run},done,3\ncreate,.*,done,3\n$`));
+    const list = await world.run(['runs', 'list', '-q', '[].[action,file,status,done,undone]', '-o', 'csv']);
+    expect(list.stdout).toMatch(new RegExp(`^undo,${run},done,3,\ncreate,.*,undone,3,3\n$`));
+    const show = await world.run(['runs', 'show', run, '-q', '[status,undone]', '-o', 'json']);
+    expect(JSON.parse(show.stdout)).toEqual(['undone', 3]);
   });
 
   test('--max-delete refuses to delete more items than that, as a whole', async () => {
@@ -78,6 +80,8 @@ describe('over the built-in service', () => {
     const left = await world.run(words);
     const again = await world.run([...words, '--resume']);
     expect([left.exitCode, again.exitCode]).toEqual([9, 9]);
+    const partly = ['runs', 'list', '-q', '[1].[status,undone]', '-o', 'json'];
+    expect(JSON.parse((await world.run(partly)).stdout)).toEqual(['done', 1]);
     expect(JSON.parse(left.stdout.split('\n')[1] ?? '')).toMatchObject({
       ...{ row: 2, status: 'failed', id: '2' },
       error: { kind: 'conflict', message: expect.stringContaining('item "2" changed since') },
@@ -483,8 +487,8 @@ test.each([
   await host.answer('?', typed);
 
   expect(await running).toBe(exit);
-  expect(host.printed.stderr.replaceAll('\n', '')).toContain(
-    `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list tasks (`,
+  expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(
+    `Delete the 2 items that run ${givenRun} (started 2026-11-20T10:15:30.000Z) created in list "tasks" of site "home" on http://127.0.0.1:`,
   );
   expect(service.requests).toHaveLength(requests);
 });

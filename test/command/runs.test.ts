@@ -6,8 +6,10 @@ import type { JournalRecord } from '../../src/bulk/journal-format.ts';
 import { runLock } from '../../src/bulk/runs.ts';
 import { takeLock } from '../../src/core/lock.ts';
 import { main } from '../../src/main.ts';
+import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { testHost } from '../support/test-host.ts';
-import { jsonLines } from './bulk/bulk-world.ts';
+import { jsonLines, manyWorld } from './bulk/bulk-world.ts';
+import { listService } from './bulk/list-service.ts';
 import { done, ended, givenRun, intent, runsWorld } from './runs-world.ts';
 
 const title = { Title: 'a' };
@@ -36,6 +38,7 @@ describe('runs list', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     const shared = {
       action: 'create',
+      service: 'https://lists.example/v1.0',
       site: 'home',
       list: 'tasks',
       file: '/data/tasks.csv',
@@ -51,9 +54,34 @@ describe('runs list', () => {
     );
     expect((await world.run(['runs', 'list', '-o', 'id'])).stdout).toBe(`${other.run}\n${givenRun}\n`);
     expect((await world.run(['runs', 'list', '-o', 'csv'])).stdout).toMatch(
-      /^run,action,site,list,file,startedAt,status,/,
+      /^run,action,service,profile,site,list,file,startedAt,status,/,
     );
     expect((await world.run(['runs', 'list'])).stdout).toContain(givenRun);
+  });
+
+  test('a run, its summary and its question name the profile, unless the service is another one', async () => {
+    await using service = await listService();
+    await using settings = await settingsDirectory(keptFor(service));
+    await using world = await manyWorld(service);
+    const env = { ...settings.env, LISTCTL_BASE_URL: '' };
+    const words = ['items', 'create', '--from', world.file('tasks.csv', 'Title\nmilk\n'), '-o', 'none'];
+
+    const own = await world.run(words, { env });
+    const other = await world.run([...words, '--local'], { env });
+    const { stdout } = await world.run(['runs', 'list', '-q', '[].[profile,service]', '-o', 'json']);
+    const host = testHost({ env: { ...world.env, ...env }, terminal: 200, cwd: world.path });
+    const undoing = main(['runs', 'undo', (await world.run(['runs', 'list', '-q', '[1].run'])).stdout.trim()], host);
+    await host.answer('?', 'n\n');
+
+    const target = `on prod (${new URL(service.url).origin})`;
+    expect(own.stderr.trimEnd().endsWith(target)).toBe(true);
+    expect(other.stderr).toMatch(/on local:\n$/);
+    expect(JSON.parse(stdout)).toEqual([
+      [null, `local:${join(world.path, 'data', 'local')}`],
+      ['prod', service.url],
+    ]);
+    expect(await undoing).toBe(2);
+    expect(host.printed.stderr.replaceAll(/\n */g, '')).toContain(`of site "home" ${target}?`);
   });
 
   test('a row that was sent without an outcome is in doubt, and a damaged journal is shown as what it is', async () => {

@@ -61,7 +61,7 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
   const { host } = session;
   const resolution = parseResolution(flags);
   const path = findRunPath(word, host);
-  await session.output.printing(runView, false, (print) =>
+  await session.output.printing(runView(host.clock.now()), false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
       const rows = rowsToResolve(resolution, replay, wordForHint(word, replay.header.run));

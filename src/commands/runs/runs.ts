@@ -10,7 +10,7 @@ import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
 import { listNames } from '../../core/text.ts';
 import { type RunShown, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
-import { findRunPath, readRun, readRunHeader, runWords, toRunSummary } from './named-run.ts';
+import { countUndone, findRunPath, readRun, readRunHeader, runWords, toRunSummary } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
@@ -37,14 +37,19 @@ async function showRuns(session: Session): Promise<void> {
   const directory = runsDirectory(host);
   // Before printing, so that an error does not print an empty list.
   const runs = await listRuns(directory, { boot: bootId() });
-  await session.output.printing(runView, true, async (print) => {
+  const undone = new Map<string, number>();
+  for (const { header, counts } of runs) {
+    // The newest undo of a run also has the items that an earlier one deleted.
+    if (header?.of !== undefined && !undone.has(header.of)) undone.set(header.of, counts?.done ?? 0);
+  }
+  await session.output.printing(runView(host.clock.now()), true, async (print) => {
     if (runs.length === 0) await session.messages.notice('no runs yet: commands with --from record theirs');
     const seen = new Set<string>();
     for (const run of runs) {
       const isNewest = !seen.has(run.identityStart);
       seen.add(run.identityStart);
       const isRunning = isNewest && isLocked(runLock(directory, run.identityStart), host.processes);
-      await print(toRunSummary({ ...run, isRunning }));
+      await print(toRunSummary({ ...run, isRunning, undone: undone.get(run.run) || undefined }));
     }
   });
   await reportDamaged(runs, session);
@@ -95,7 +100,7 @@ async function removeRuns(words: readonly string[], mayAsk: boolean, session: Se
   const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
   // A path is removed only if it is a journal.
   for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
-  await session.output.printing(runView, words.length > 1, async (print) => {
+  await session.output.printing(runView(host.clock.now()), words.length > 1, async (print) => {
     const locks: Lock[] = [];
     try {
       // Runs of one input share a lock.
@@ -123,7 +128,7 @@ function isInDirectory(path: string, host: Host): boolean {
 async function summarizeRun(path: string, host: Host): Promise<RunShown> {
   try {
     const { header, counts } = await readRun(path);
-    return toRunSummary({ run: header.run, header, counts });
+    return toRunSummary({ run: header.run, header, counts, undone: await countUndone(path, header, host) });
   } catch (error) {
     if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
     const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : readRunHeader(path).run;
@@ -132,7 +137,9 @@ async function summarizeRun(path: string, host: Host): Promise<RunShown> {
 }
 
 async function confirmRemoval(runs: readonly RunShown[], session: Session): Promise<void> {
-  const rest = runs.filter(({ status }) => status !== 'done').map(({ run, status }) => `${run} (${status})`);
+  const rest = runs
+    .filter(({ status }) => status !== 'done' && status !== 'undone')
+    .map(({ run, status }) => `${run} (${status})`);
   if (rest.length === 0) return;
   const names = listNames(rest, 10);
   const what = rest.length === 1 ? `run ${names}` : `runs ${names}`;

@@ -13,7 +13,16 @@ import {
   runDetailView,
 } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
-import { type DoneItem, doneItems, findRunPath, isRunActive, readRun, runWords, toRunSummary } from './named-run.ts';
+import {
+  countUndone,
+  type DoneItem,
+  doneItems,
+  findRunPath,
+  isRunActive,
+  readRun,
+  runWords,
+  toRunSummary,
+} from './named-run.ts';
 
 /** A row in doubt; its id is its number, as for `--row`. */
 const doubtView: View<{
@@ -232,7 +241,8 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   }
   if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
-  const run = toRunSummary({ run: header.run, header, counts, isRunning });
+  const undone = await countUndone(path, header, host);
+  const run = toRunSummary({ run: header.run, header, counts, isRunning, undone });
   await session.output.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
   if (header.isShrunk)
     await session.messages.say(`run ${header.run} ${compacted}; the figures are those of its last session`);

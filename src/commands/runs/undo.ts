@@ -201,7 +201,7 @@ async function undoRows(undo: Undo, record: RunRecord, session: Session): Promis
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
   const { run, startedAt } = of.header;
   const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) created`;
-  const question = `Delete ${what} in list ${list.list} (site ${list.site}, ${session.settings.address()})?`;
+  const question = `Delete ${what} in list "${list.list}" of site "${list.site}" on ${session.settings.target()}?`;
   if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
     hint: 'pass --yes to skip the prompt',

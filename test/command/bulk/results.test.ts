@@ -201,7 +201,7 @@ describe('the summary', () => {
 
     expect(exitCode).toBe(8);
     expect(stderr).toMatch(
-      /^1,006 rows: 1,003 created, 2 failed, 1 in doubt; [\d.]+ s, [\d.,]+ rows\/s, \d+ retr(y|ies), 2\.\d s throttled$/m,
+      /^1,006 rows: 1,003 created, 2 failed, 1 in doubt; [\d.]+ s, [\d.,]+ rows\/s, \d+ retr(y|ies), 2\.\d s throttled, on http/m,
     );
     expect(stderr).toMatch(/^ {2}2 × refused, HTTP 400, badField \(row 3: /m);
     expect(stderr).toMatch(/^ {2}1 × in-doubt, HTTP 502 \(row 5: /m);

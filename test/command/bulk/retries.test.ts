@@ -15,7 +15,7 @@ describe('being throttled', () => {
     const { exitCode, stderr } = await world.run(create(file, '--retries', '1'));
 
     expect([exitCode, service.items.size]).toEqual([0, 40]);
-    expect(stderr).toMatch(/^40 rows: 40 created; .*throttled$/m);
+    expect(stderr).toMatch(/^40 rows: 40 created; .*throttled, on http/m);
     expect(world.records().filter(([letter]) => letter === 'T').length).toBeGreaterThan(0);
   });
 

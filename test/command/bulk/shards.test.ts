@@ -16,7 +16,7 @@ describe('--shard', () => {
     );
     expect([...service.about()].sort()).toEqual([...numbered(31)].sort());
     expect(world.journals()).toHaveLength(3);
-    expect(runs[0]?.stderr).toContain('11 rows: 11 created');
+    expect(runs[0]?.stderr).toContain('11 rows of shard 1/3: 11 created');
   });
 
   test('each share is resumed by itself', async () => {

@@ -9,8 +9,20 @@ const nothing: RunTotals = {
   ...{ done: 0, failed: 0, invalid: 0, inDoubt: 0, left: 0, skipped: 0 },
   ...{ ms: 0, sent: 0, retries: 0, throttledMs: 0 },
 };
+const place = { shard: null, target: 'prod (https://lists.example)' };
 const summary = (totals: Partial<RunTotals>, action = 'create', groups: readonly FailureGroup[] = []) =>
-  runSummary(action, { totals: { ...nothing, ...totals }, groups }, pipe);
+  runSummary({ ...place, action }, { totals: { ...nothing, ...totals }, groups }, pipe).map((line) =>
+    line.replace(/[;,] on prod \(https:\/\/lists.example\)$/, ''),
+  );
+
+test('ends with the profile and the service, and names the shard', () => {
+  const totals = { ...nothing, done: 1, ms: 200, sent: 1 };
+  expect(runSummary({ ...place, action: 'create', shard: '3/4' }, { totals, groups: [] }, pipe)).toEqual([
+    '1 row of shard 3/4: 1 created; 0.2 s, 5 rows/s, on prod (https://lists.example)',
+  ]);
+  const empty = { totals: nothing, groups: [] };
+  expect(runSummary({ ...place, action: 'create' }, empty, pipe)).toEqual(['0 rows; on prod (https://lists.example)']);
+});
 
 test('shows every count, then the time taken and the rate', () => {
   expect(
@@ -65,7 +77,8 @@ test('the sorts of failures come after, a line each', () => {
 test('in color what failed is red, and what is in doubt yellow', async () => {
   const totals = { ...nothing, done: 1, failed: 1, inDoubt: 1 };
 
-  expect(runSummary('create', { totals, groups: [] }, { columns: 80, style: await loadStyle(1) })).toEqual([
-    '3 rows: 1 created, \x1b[31m1 failed\x1b[39m, \x1b[33m1 in doubt\x1b[39m',
+  const screen = { columns: 80, style: await loadStyle(1) };
+  expect(runSummary({ ...place, action: 'create' }, { totals, groups: [] }, screen)).toEqual([
+    '3 rows: 1 created, \x1b[31m1 failed\x1b[39m, \x1b[33m1 in doubt\x1b[39m; on prod (https://lists.example)',
   ]);
 });

@@ -9,8 +9,9 @@ import { pipe, printed } from './printed.ts';
 
 const header: JournalHeader = {
   ...{ listctl: 'journal', version: 1 },
-  ...sampleHeader(1000, { site: 'home', file: '/data/tasks.csv' }),
+  ...sampleHeader(1000, { site: 'home', file: '/data/tasks.csv', profile: 'prod' }),
 };
+const nowMs = Date.parse('2026-11-20T10:17:40Z');
 const counts = { done: 990, failed: 5, invalid: 3, inDoubt: 0, skipped: 0, left: 2 };
 const run: RunShown = { run: header.run, status: 'incomplete', header, counts };
 const damaged: RunShown = { run: '20261119-090000-aaaa', status: 'damaged', header: undefined, counts: undefined };
@@ -22,28 +23,48 @@ const detail: RunDetailShown = {
   throttled: [false, false, true, true, false],
 };
 
-const show = (format: PrintFormat, ...runs: RunShown[]) => printed(runView, runs, { format });
+const show = (format: PrintFormat, ...runs: RunShown[]) => printed(runView(nowMs), runs, { format });
 const showDetail = (format: PrintFormat, columns?: number) =>
   printed(runDetailView, [detail], { format, isSeveral: false, screen: { columns, style: plainStyle } });
 
 test('as CSV every run has the same columns, a damaged one first, too', async () => {
   expect(await show('csv', damaged, run)).toBe(
     [
-      'run,action,site,list,file,startedAt,status,rows,done,failed,inDoubt,left',
-      '20261119-090000-aaaa,,,,,,damaged,,,,,',
-      '20261120-101530-k3f9,create,home,tasks,/data/tasks.csv,2026-11-20T10:15:30.000Z,incomplete,1000,990,8,0,2',
+      'run,action,service,profile,site,list,file,startedAt,status,rows,done,failed,inDoubt,left,undone',
+      '20261119-090000-aaaa,,,,,,,,damaged,,,,,,',
+      '20261120-101530-k3f9,create,https://lists.example,prod,home,tasks,/data/tasks.csv,2026-11-20T10:15:30.000Z,incomplete,1000,990,8,0,2,',
       '',
     ].join('\n'),
   );
 });
 
-test('runs are a table with the counts first', async () => {
+test('runs are a table: when, which file, and only counts and names that some run has', async () => {
   expect((await show('pretty', run, damaged)).split('\n')).toEqual([
-    'run                   action  status      rows  done  failed  inDoubt  left  file             list   site  startedAt',
-    '20261120-101530-k3f9  create  incomplete  1000  990   8       0        2     /data/tasks.csv  tasks  home  2026-11-20T10:15:30.000Z',
-    '20261119-090000-aaaa          damaged',
+    'run                   started                   file       action  status      rows   done  failed  remaining  profile  service                list   site',
+    '20261120-101530-k3f9  2026-11-20T10:15:30.000Z  tasks.csv  create  incomplete  1,000  990   8       2          prod     https://lists.example  tasks  home',
+    '20261119-090000-aaaa                                               damaged',
     '',
   ]);
+});
+
+test.each([
+  [10, '10 s ago'],
+  [130, '2 min ago'],
+  [7300, '2 h ago'],
+  [3 * 86_400, '3 d ago'],
+  [59 * 86_400, '59 d ago'],
+  [61 * 86_400, /^2026-11-\d\d$/],
+  [-5, /^2026-11-\d\d$/],
+])('on 80 columns a run of %i seconds ago says when, its file, its counts and its profile', async (seconds, when) => {
+  const complete = { ...counts, done: 1000, failed: 0, invalid: 0, left: 0 };
+  const shown = { ...run, status: 'done', counts: complete };
+  const screen = { columns: 80, style: plainStyle };
+  const view = runView(Date.parse(header.startedAt) + seconds * 1000);
+  const [head, line = ''] = (await printed(view, [shown], { format: 'pretty', screen })).split('\n');
+
+  expect(head?.split(/ {2,}/)).toEqual(['run', 'started', 'file', 'action', 'status', 'rows', 'done', 'profile']);
+  expect(line.split(/ {2,}/)[1]).toMatch(when);
+  expect(line).toMatch(/ tasks.* {2}create {2}done {4}1,000 {2}1,000 {2}prod$/);
 });
 
 test.each([40, 80, 200])('the table fits %i columns, and cuts no count', async (columns) => {
@@ -52,7 +73,10 @@ test.each([40, 80, 200])('the table fits %i columns, and cuts no count', async (
     header: { ...header, rows: 1_000_000, file: `/data/${'long/'.repeat(50)}tasks.csv` },
     counts: { ...counts, done: 999_990 },
   };
-  const text = await printed(runView, [large, run], { format: 'pretty', screen: { columns, style: plainStyle } });
+  const text = await printed(runView(nowMs), [large, run], {
+    format: 'pretty',
+    screen: { columns, style: plainStyle },
+  });
 
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
   expect(text).not.toMatch(/\d…/);
@@ -63,6 +87,8 @@ test('one run is names and values, the rate as bars with the throttled stretch m
   expect((await showDetail('pretty')).split('\n')).toEqual([
     'run            20261120-101530-k3f9',
     'action         create',
+    'service        https://lists.example',
+    'profile        prod',
     'site           home',
     'list           tasks',
     'file           /data/tasks.csv',
@@ -116,6 +142,6 @@ test.each(hostileTexts)('O01, O02, O04: %s in a name of the user stays on its li
   const list = await printed(runDetailView, [{ ...detail, ...named }], { format: 'pretty' });
 
   expect(table.split('\n')).toHaveLength(4);
-  expect(list.split('\n')).toHaveLength(21);
+  expect(list.split('\n')).toHaveLength(23);
   for (const line of `${table}${list}`.split('\n')) expect(line).not.toMatch(forbidden);
 });
