@@ -1,13 +1,21 @@
 /** Sends requests with retries, and determines their outcome. */
 import type { Outcome } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
-import { type Doubt, inDoubt, type Purpose, toFailure, tooLongToWait, unusableResponse } from './failures.ts';
+import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
+import {
+  type Doubt,
+  type ErrorWording,
+  inDoubt,
+  type Purpose,
+  toFailure,
+  tooLongToWait,
+  unusableResponse,
+} from './failures.ts';
 import {
   delayMs,
   type FailureScope,
   isDoubtful,
   isRetryable,
-  isThrottled,
   keyWindowMs,
   parseHttpDate,
   parseSeconds,
@@ -29,7 +37,7 @@ import {
   type ServiceResponse,
   type Transport,
 } from './transport.ts';
-import type { WriteCheck } from './verify-write.ts';
+import type { GivenIds, WriteCheck } from './verify-write.ts';
 
 /** The time of the service, from the `Date` of its responses. */
 class ServiceClock {
@@ -57,7 +65,19 @@ class ServiceClock {
   }
 }
 
+/** How one kind of service words the operations on items: what is sent, and what the responses mean. */
+export interface ItemOperations {
+  readonly errors?: ErrorWording;
+  /** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
+  create(list: ListRef, fields: Fields, idempotencyKey: string | undefined, given?: GivenIds): Operation<Item>;
+  get(ref: ItemRef): Operation<Item>;
+  /** Requires the entity tag `ifMatch`, if given. */
+  update(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item>;
+  delete(ref: ItemRef, ifMatch?: string): Operation<void>;
+}
+
 export interface Client {
+  readonly items: ItemOperations;
   /** The base URL for messages, without user info or query. */
   readonly address: string;
   readonly hide: (text: string) => string;
@@ -82,6 +102,8 @@ export interface Operation<T> {
   readonly read: (response: ServiceResponse) => T;
   /** A read that may prove whether a write in doubt was applied. */
   readonly check?: (() => WriteCheck<T>) | undefined;
+  /** Undefined for those of docs/decisions.md. */
+  readonly errors?: ErrorWording | undefined;
   /** How long ago an earlier process may have sent the same request without learning its outcome. */
   readonly sentMsAgo?: number | undefined;
 }
@@ -110,6 +132,7 @@ export interface NotDone {
 }
 
 export interface ClientOptions extends AttemptLimits, RetryPolicy {
+  readonly items: ItemOperations;
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
@@ -142,7 +165,7 @@ export function createClient(transport: Transport, options: ClientOptions): Clie
   const startAttempts = <T>(operation: Operation<T>) => new Attempts(operation, shared);
   const send = async <T>(operation: Operation<T>) => runAttempts(startAttempts(operation), options);
   const { address, hide } = transport;
-  return { address, hide, startAttempts, send, serviceMs: () => service.now() };
+  return { items: options.items, address, hide, startAttempts, send, serviceMs: () => service.now() };
 }
 
 interface Shared {
@@ -225,7 +248,7 @@ class Attempts<T> implements RequestAttempts<T> {
     if (isDoubtful(this.#method, outcome)) this.#doubt = failed;
     const { waitMs, isRetryAfter = false, tooLongMs } = mayRetry ? this.#wait(failed) : {};
     await this.#report(failed, tookMs, waitMs);
-    const info = { outcome, service: toServiceSignal(attempt), tookMs };
+    const info = { outcome, service: this.#signal(attempt), tookMs };
     const proven = await this.#prove(attempt, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...info };
     const scope =
@@ -236,7 +259,9 @@ class Attempts<T> implements RequestAttempts<T> {
 
   #parse(attempt: Attempt): FailedAttempt | { readonly value: T } {
     const outcome = toOutcome(this.#method, attempt);
-    if (outcome !== 'applied' || !attempt.response) return { attempt, outcome };
+    if (outcome !== 'applied' || !attempt.response) {
+      return { attempt, outcome: this.#meaning(attempt) === undefined ? outcome : 'refused' };
+    }
     const { response } = attempt;
     if (response.unreadable !== undefined) return { attempt, outcome: 'unknown', unusable: response.unreadable };
     try {
@@ -250,6 +275,16 @@ class Attempts<T> implements RequestAttempts<T> {
     }
   }
 
+  #meaning({ response }: Attempt): ReturnType<ErrorWording['meaning']> {
+    return response && this.#operation.errors?.meaning(this.#operation.request, response);
+  }
+
+  #signal(attempt: Attempt): ServiceSignal {
+    const meaning = this.#meaning(attempt);
+    if (meaning === undefined) return toServiceSignal(attempt);
+    return meaning === 'throttled' ? 'throttled' : 'ok';
+  }
+
   /** The wait before the next attempt, if there may be one; `tooLongMs` is longer than --max-wait (retries-4). */
   #wait(failed: FailedAttempt): { waitMs?: number; isRetryAfter?: boolean; tooLongMs?: number } {
     const { maxWaitMs, random, clock } = this.#shared.options;
@@ -257,7 +292,11 @@ class Attempts<T> implements RequestAttempts<T> {
     const { response } = failed.attempt;
     const requestedMs = response && retryAfterMs(response, clock.now());
     if (requestedMs !== undefined && requestedMs > maxWaitMs) return { tooLongMs: requestedMs };
-    const waitMs = delayMs(this.#number, { wasThrottled: isThrottled(response), requestedMs }, random);
+    const waitMs = delayMs(
+      this.#number,
+      { wasThrottled: this.#signal(failed.attempt) === 'throttled', requestedMs },
+      random,
+    );
     return this.#isKeyOld(waitMs) ? {} : { waitMs, isRetryAfter: requestedMs !== undefined };
   }
 
@@ -289,6 +328,8 @@ class Attempts<T> implements RequestAttempts<T> {
 
   #mayRetry({ attempt, outcome, unusable, isForeign }: FailedAttempt): boolean {
     const { response } = attempt;
+    const meaning = this.#meaning(attempt);
+    if (meaning !== undefined) return meaning !== 'final';
     const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#operation.request.headers;
     // The first attempt is still in progress (the Idempotency-Key draft, section 2.6).
     if (response?.status === 409 && isKeyHonored && this.isInDoubt) return true;
@@ -321,7 +362,8 @@ class Attempts<T> implements RequestAttempts<T> {
   #failure({ attempt, outcome, unusable }: FailedAttempt, tooLongMs?: number): unknown {
     const { transport, options } = this.#shared;
     const { address, hide } = transport;
-    const context = { ...this.#operation.purpose(), address, method: this.#method, hide };
+    const { errors } = this.#operation;
+    const context = { ...this.#operation.purpose(), address, method: this.#method, hide, errors };
     const times = this.#number;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
     if (attempt.error?.kind === 'stopped') return options.signal.reason;

@@ -1,7 +1,27 @@
 /** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
-import { isHtml, parseServiceError } from './response.ts';
-import { type Attempt, isRead, type Method, type ServiceResponse, type TransportError } from './transport.ts';
+import { isHtml, parseServiceError, type ServiceError } from './response.ts';
+import {
+  type ApiRequest,
+  type Attempt,
+  isRead,
+  type Method,
+  type ServiceResponse,
+  type TransportError,
+} from './transport.ts';
+
+/** How one kind of service words its errors, where that is more than a status. */
+export interface ErrorWording {
+  parse(response: ServiceResponse, hide: (text: string) => string): ServiceError;
+  /** Undefined to go by the status, as for `hint`. */
+  kind(response: ServiceResponse): FailureKind | undefined;
+  hint(response: ServiceResponse): string | undefined;
+  /**
+   * What a response means for the next attempt, where its status does not say it: `throttled`, `retryable` and `final`
+   * were not applied.
+   */
+  meaning(request: ApiRequest, response: ServiceResponse): 'throttled' | 'retryable' | 'final' | undefined;
+}
 
 /** For messages. */
 export interface Purpose {
@@ -16,6 +36,7 @@ export interface Purpose {
 }
 
 export interface RequestContext extends Purpose {
+  readonly errors?: ErrorWording | undefined;
   /** `https://host/v1.0` */
   readonly address: string;
   readonly method: Method;
@@ -55,7 +76,7 @@ export function unusableResponse(context: RequestContext, response: ServiceRespo
     hint: `check that ${context.address} is the URL of the list service`,
     status: response.status,
     outcome: 'unknown',
-    requestId: parseServiceError(response, context.hide).requestId,
+    requestId: errorOf(context, response).requestId,
   });
 }
 
@@ -136,23 +157,24 @@ function transportFailure(context: RequestContext, error: TransportError, outcom
 }
 
 function refusal(context: RequestContext, response: ServiceResponse, outcome: Outcome, times: number): Failure {
-  const kind = failureKinds[response.status] ?? 'refused';
+  const kind = context.errors?.kind(response) ?? failureKinds[response.status] ?? 'refused';
   const quoted = `${quoteOf(context, response)}${timesText(times)}`;
   const message =
     kind === 'not-found' && context.method !== 'POST'
       ? `${context.target} was not found (${quoted})`
       : `cannot ${context.task} (${quoted}${redirectOf(response)})`;
   return createFailure(context, kind, message, {
-    hint: hintFor(kind, response),
+    hint: context.errors?.hint(response) ?? hintFor(kind, response),
     outcome,
     ...detailsOf(context, response),
   });
 }
 
 /** The status with the service's own text, else its reason phrase. */
-function quoteOf({ hide }: RequestContext, response: ServiceResponse): string {
+function quoteOf(context: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
-  const said = parseServiceError(response, hide).text;
+  const { hide } = context;
+  const said = errorOf(context, response).text;
   return said === undefined ? `HTTP ${status} ${hide(statusText).slice(0, 100)}`.trimEnd() : `HTTP ${status}: ${said}`;
 }
 
@@ -186,9 +208,13 @@ function reasonOf(context: RequestContext, { response, error }: Attempt): string
   return error ? error.reason : quoteOf(context, response) + redirectOf(response);
 }
 
-function detailsOf({ hide }: RequestContext, response: ServiceResponse | undefined): FailureDetails {
+function errorOf({ errors, hide }: RequestContext, response: ServiceResponse): ServiceError {
+  return (errors?.parse ?? parseServiceError)(response, hide);
+}
+
+function detailsOf(context: RequestContext, response: ServiceResponse | undefined): FailureDetails {
   if (response === undefined) return {};
-  const { code, requestId } = parseServiceError(response, hide);
+  const { code, requestId } = errorOf(context, response);
   return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId };
 }
 

@@ -1,14 +1,13 @@
-/** The operations on items: their requests, and how to read the responses. */
+/** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
-import type { Operation } from './client.ts';
+import type { ItemOperations, Operation } from './client.ts';
 import type { Purpose } from './failures.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
 import type { ServiceResponse } from './transport.ts';
 import { createCheck, type GivenIds, updateCheck } from './verify-write.ts';
 
-/** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
-export function createOperation(
+function createOperation(
   list: ListRef,
   fields: Fields,
   idempotencyKey: string | undefined,
@@ -22,7 +21,7 @@ export function createOperation(
   };
 }
 
-export function getOperation(ref: ItemRef): Operation<Item> {
+function getOperation(ref: ItemRef): Operation<Item> {
   return {
     request: getRequest(ref),
     purpose: () => toPurpose('read', ref),
@@ -30,8 +29,8 @@ export function getOperation(ref: ItemRef): Operation<Item> {
   };
 }
 
-/** Requires the entity tag `ifMatch`, if given. Its result has no fields if the response was empty. */
-export function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
+/** Its result has no fields if the response was empty. */
+function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
   return {
     request: updateRequest(ref, fields, ifMatch),
     purpose: () => toPurpose('update', ref),
@@ -43,9 +42,17 @@ export function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string):
   };
 }
 
-export function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
+function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
   return { request: deleteRequest(ref, ifMatch), purpose: () => toPurpose('delete', ref), read: checkDeleted };
 }
+
+/** The service of docs/decisions.md. */
+export const listItemOperations: ItemOperations = {
+  create: createOperation,
+  get: getOperation,
+  update: updateOperation,
+  delete: deleteOperation,
+};
 
 function parseNewItem(response: ServiceResponse, given: GivenIds | undefined): Item {
   const item = parseItem(response);

@@ -84,11 +84,15 @@ export function bareItem(id: string, etag?: string): Item {
   return { id, fields: objectFrom([]), members: objectFrom([['id', id]]), etag };
 }
 
-/** Parses an error response (responses-3). Its texts are without the token, but not safe to print yet. */
-export function parseServiceError(
-  response: ServiceResponse,
-  hide: (text: string) => string,
-): { readonly text: string | undefined; readonly code: string | undefined; readonly requestId: string | undefined } {
+/** What an error response says. Its texts are without the token, but not safe to print yet. */
+export interface ServiceError {
+  readonly text: string | undefined;
+  readonly code: string | undefined;
+  readonly requestId: string | undefined;
+}
+
+/** Parses an error response (responses-3). */
+export function parseServiceError(response: ServiceResponse, hide: (text: string) => string): ServiceError {
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
   const body = membersOrNothing(response);
   if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, requestId };

@@ -214,7 +214,7 @@ function stepSender(
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
-      const operation = toOperation(step, step.action, state, rowKey ?? undefined, given);
+      const operation = toOperation(client.items, step, step.action, state, rowKey ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (step.action !== 'delete') return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };

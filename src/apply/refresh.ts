@@ -1,6 +1,5 @@
 /** Reads the managed items. */
 import type { Client } from '../api/client.ts';
-import { getOperation } from '../api/items.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { noJournal } from '../bulk/journal.ts';
 import type { RowResult, Sender, Task } from '../bulk/outcome.ts';
@@ -85,7 +84,7 @@ function reader({ site, list }: ListRef, client: Client): Sender<KnownRow, Item 
     newKey: () => null,
     hashOf: () => '0'.repeat(16),
     begin: ({ id }) => {
-      const exchange = client.startAttempts(getOperation({ site, list, id }));
+      const exchange = client.startAttempts(client.items.get({ site, list, id }));
       return { attempt: async () => doneIfMissing(await exchange.attempt(), undefined) };
     },
     toRecord: ({ id }) => ({ id, etag: undefined }),

@@ -11,7 +11,7 @@ import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
 import type { Fields } from '../core/item.ts';
-import { printJson } from '../core/json.ts';
+import { parseJson, printJson } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
@@ -86,14 +86,16 @@ async function* requestsOf(
   session: Session,
 ): AsyncGenerator<PlannedRequest> {
   const list = session.settings.list();
+  const items = await session.service.items();
   const { action } = file.options;
   const given = new IdSet();
   for await (const block of file.blocks()) {
     for (const row of block) {
       if (row.problem !== undefined) continue;
-      const { method, path, headers } = toOperation(row, action, list, keyOf?.(row), given).request;
-      const body = action === 'create' || action === 'update' ? { body: { fields: row.fields } } : {};
-      yield { method, url: session.settings.address() + path, headers, ...body };
+      const { request } = toOperation(items, row, action, list, keyOf?.(row), given);
+      const { method, path, headers, body } = request;
+      const shown = typeof body === 'string' ? { body: parseJson(body) } : {};
+      yield { method, url: session.settings.address() + path, headers, ...shown };
     }
   }
 }

@@ -1,6 +1,5 @@
 /** The plan of a run: its rows, how each is sent, and what is written. */
-import type { AttemptResult, Client, Operation } from '../api/client.ts';
-import { createOperation, deleteOperation, getOperation, updateOperation } from '../api/items.ts';
+import type { AttemptResult, Client, ItemOperations, Operation } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import type { Item, ItemRef, ListRef } from '../core/item.ts';
 import type { Row, RowAction } from '../rows/types.ts';
@@ -54,8 +53,8 @@ export interface KnownResults<R> {
 export type DeletedItem = { readonly id: string };
 
 /** Makes the request that deletes an item; its result is the id. */
-export function deleteById(ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
-  const operation = deleteOperation(ref, ifMatch);
+export function deleteById(items: ItemOperations, ref: ItemRef, ifMatch?: string): Operation<DeletedItem> {
+  const operation = items.delete(ref, ifMatch);
   const read: Operation<DeletedItem>['read'] = (response) => {
     operation.read(response);
     return { id: ref.id };
@@ -83,6 +82,7 @@ type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>> & { rea
 
 /** Makes the request of a row; `given` takes the id of a created item. */
 export function toOperation(
+  items: ItemOperations,
   { id = '', fields = {}, etag }: SentRow,
   action: RowAction,
   { site, list }: ListRef,
@@ -91,13 +91,13 @@ export function toOperation(
 ): Operation<SentResult> {
   switch (action) {
     case 'create':
-      return createOperation({ site, list }, fields, key, given);
+      return items.create({ site, list }, fields, key, given);
     case 'get':
-      return getOperation({ site, list, id });
+      return items.get({ site, list, id });
     case 'update':
-      return updateOperation({ site, list, id }, fields, etag);
+      return items.update({ site, list, id }, fields, etag);
     case 'delete':
-      return deleteById({ site, list, id }, etag);
+      return deleteById(items, { site, list, id }, etag);
   }
 }
 
@@ -122,7 +122,7 @@ export function createRowSender<R extends SentRow>(
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, key, sentMsAgo) => {
-      const operation = toOperation(row, action, list, key ?? undefined, given);
+      const operation = toOperation(client.items, row, action, list, key ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (!ignoreMissing) return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: row.id ?? '' }) };

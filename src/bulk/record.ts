@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { getOperation } from '../api/items.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure, fileFailure } from '../core/errors.ts';
 import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
@@ -351,7 +350,7 @@ function oneSpelling({ protocol, hostname, port, pathname }: URL): string {
 export async function presentMoment({ site, list }: ListRef, session: Session): Promise<() => PresentMoment> {
   const client = await session.service.client();
   try {
-    await client.send(getOperation({ site, list, id: '0' }));
+    await client.send(client.items.get({ site, list, id: '0' }));
   } catch (error) {
     // A response without a Date leaves the age of keys unknown.
     if (!(error instanceof Failure) || (client.serviceMs() === undefined && error.details.status === undefined))

@@ -1,5 +1,12 @@
 /** Opens the clients of a command when they are needed. */
-import { type AttemptReport, type Client, type ClientOptions, createClient } from '../api/client.ts';
+import {
+  type AttemptReport,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type ItemOperations,
+} from '../api/client.ts';
+import { listItemOperations } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { Transport } from '../api/transport.ts';
 import { type Address, addressText, findValue } from '../settings/setting.ts';
@@ -15,6 +22,8 @@ import { checkReadable } from './run-settings.ts';
 export interface ServiceAccess {
   /** Opens a client: `one` starts faster, `many` is for bulk runs. */
   client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
+  /** The operations on items, for requests that are only shown. */
+  items(): Promise<ItemOperations>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /** Asks once before writes to `list "tasks" of site "home"` through a protected profile. */
   confirmWrites(place: string): Promise<void>;
@@ -36,6 +45,7 @@ interface ServiceOptions {
 
 export function serviceAccess(options: ServiceOptions): ServiceAccess {
   const { address, sources, context, connectOptions, opened, guard } = options;
+  const items = async () => listItemOperations;
   let token: Promise<Token | undefined> | undefined;
   const client: ServiceAccess['client'] = async (kind = 'one', overrides = {}) => {
     const at = address();
@@ -44,11 +54,12 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     const kindOption = kind === 'one' ? {} : { kind };
     const transport = await connect(at, findOnce, context, { ...connectOptions(), ...kindOption });
     opened.push(transport);
-    const settings = clientOptions(at, transport, kind, options);
+    const settings = { ...clientOptions(at, transport, kind, options), items: await items() };
     return guardWrites(createClient(transport, { ...settings, ...overrides }), guard);
   };
   return {
     client,
+    items,
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard(`${place} at ${addressText(address())}`),
     connectOptions,
@@ -81,7 +92,7 @@ function clientOptions(
   transport: Transport,
   kind: 'one' | 'many',
   options: ServiceOptions,
-): ClientOptions {
+): Omit<ClientOptions, 'items'> {
   const { sources, context, typed } = options;
   const { host } = context;
   return {

@@ -1,5 +1,6 @@
 /** Results on stdout. */
 import type { Command } from 'commander';
+import type { ItemOperations, Operation } from '../api/client.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
@@ -11,6 +12,7 @@ import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
+import type { ServiceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
 import { globalFlags } from './flags.ts';
 import { screenOf } from './report.ts';
@@ -154,8 +156,21 @@ function claimedTwice(flag: string, output: PrintFormat | undefined): Failure {
   });
 }
 
+/** Prints the requests of operations on these items or lists instead of sending them. */
+export async function showDryRun<T>(
+  targets: readonly T[],
+  toOperation: (items: ItemOperations, target: T) => Pick<Operation<unknown>, 'request'>,
+  session: Parameters<typeof showRequests>[1] & { readonly service: Pick<ServiceAccess, 'items'> },
+): Promise<void> {
+  const items = await session.service.items();
+  return showRequests(
+    targets.map((target) => toOperation(items, target).request),
+    session,
+  );
+}
+
 /** Prints requests instead of sending them. */
-export function showDryRun(
+export function showRequests(
   requests: readonly ApiRequest[],
   { output, settings }: { readonly output: CommandOutput; readonly settings: Pick<RunSettings, 'address'> },
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { collect, readMembers } from '../cli/field-flags.ts';
 import { readBinaryFile } from '../cli/file-args.ts';
 import { toIdempotencyKey } from '../cli/idempotency-key.ts';
-import { type Print, showDryRun } from '../cli/output.ts';
+import { type Print, showRequests } from '../cli/output.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
@@ -37,7 +37,7 @@ export const setUpApi: SetUp = (command, context) => {
     .action(
       inSession(context, async (session, method: string, path: string, flags: ApiFlags) => {
         const request = await readRequest(method, path, flags, session);
-        if (flags.dryRun) return showDryRun([request], session);
+        if (flags.dryRun) return showRequests([request], session);
         return sendRequest(request, flags.include === true, session);
       }),
     );

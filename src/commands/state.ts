@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { getOperation } from '../api/items.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -77,7 +76,7 @@ function parseKeyAndId(text: string): { readonly key: string; readonly id: strin
 
 async function readItem({ site, list }: ListRef, id: string, session: Session): Promise<Item> {
   const client = await session.service.client();
-  const item = await client.send(getOperation({ site, list, id: checkId(id, 'item') }));
+  const item = await client.send(client.items.get({ site, list, id: checkId(id, 'item') }));
   return { ...item, etag: strongTag(item.etag) };
 }
 

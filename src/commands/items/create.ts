@@ -1,5 +1,3 @@
-import { createOperation } from '../../api/items.ts';
-import { createRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { toIdempotencyKey } from '../../cli/idempotency-key.ts';
@@ -35,8 +33,8 @@ export const createCommand: CommandSpec = {
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
         const options = await readOptions(flags, session);
-        if (flags.dryRun)
-          return showDryRun([createRequest(options.list, options.fields, options.idempotencyKey)], session);
+        const { list, fields, idempotencyKey } = options;
+        if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
         return createItem(options, session);
       }),
     );
@@ -74,7 +72,7 @@ async function readOptions(flags: CreateFlags, session: Session): Promise<Create
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {
   const create = async (print: Print<Item>) => {
     const client = await session.service.client();
-    await print(await client.send(createOperation(list, fields, idempotencyKey)));
+    await print(await client.send(client.items.create(list, fields, idempotencyKey)));
   };
   return session.output.printing(itemView, false, create, 'created');
 }

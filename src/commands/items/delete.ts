@@ -1,6 +1,4 @@
 import type { Client } from '../../api/client.ts';
-import { deleteOperation } from '../../api/items.ts';
-import { deleteRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
@@ -32,11 +30,7 @@ export const deleteCommand: CommandSpec = {
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return deleteMany(from, flags, session);
         const refs = itemRefs(ids, session);
-        if (flags.dryRun)
-          return showDryRun(
-            refs.map((ref) => deleteRequest(ref)),
-            session,
-          );
+        if (flags.dryRun) return showDryRun(refs, (items, ref) => items.delete(ref), session);
         if (!flags.yes) await confirmDelete(refs, session);
         const act = (ref: ItemRef, client: Client) => deleteItem(ref, flags.ignoreMissing === true, client);
         return forEachItem({ refs, done: 'deleted', view: deletedView, act }, session);
@@ -62,7 +56,7 @@ function deleteMany(from: string, flags: DeleteFlags, session: Session): Promise
 
 async function deleteItem(ref: ItemRef, ignoreMissing: boolean, client: Client): Promise<{ id: string }> {
   try {
-    await client.send(deleteOperation(ref));
+    await client.send(client.items.delete(ref));
   } catch (error) {
     const isMissing = error instanceof Failure && error.kind === 'not-found' && error.details.isPage !== true;
     if (!isMissing || !ignoreMissing) throw error;

@@ -1,7 +1,5 @@
 /** `items edit`: opens an item as YAML in an editor, and sends what changed. */
 import type { Client } from '../../api/client.ts';
-import { getOperation, updateOperation } from '../../api/items.ts';
-import { updateRequest } from '../../api/requests.ts';
 import { showDryRun } from '../../cli/output.ts';
 import { confirm } from '../../cli/prompts.ts';
 import type { Session } from '../../cli/session.ts';
@@ -54,7 +52,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
   }
   if (isDryRun) {
     await editUntilSent(ref, session, (base, changes) =>
-      showDryRun([updateRequest(ref, toFields(changes), strongTag(base.etag))], session),
+      showDryRun([ref], (items) => items.update(ref, toFields(changes), strongTag(base.etag)), session),
     );
     return;
   }
@@ -65,7 +63,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     async (print) => {
       const item = await editUntilSent(ref, session, async (base, changes, client) => {
         await confirmChanges(ref, changes, session);
-        return client.send(updateOperation(ref, toFields(changes), strongTag(base.etag)));
+        return client.send(client.items.update(ref, toFields(changes), strongTag(base.etag)));
       });
       if (item !== undefined) await print(item);
     },
@@ -76,7 +74,7 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
 /** Opens the editor until the changes are sent; undefined without changes. */
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
   const client = await session.service.client();
-  const base = await client.send(getOperation(ref));
+  const base = await client.send(client.items.get(ref));
   const draft = new Draft(ref.id);
   const editing: Editing = { ref, draft, client, session };
   let written: string | undefined;
@@ -170,7 +168,7 @@ async function reopenAfterConflict(
   changes: readonly FieldChange[],
   { ref, client }: Editing,
 ): Promise<Opening> {
-  const now = await client.send(getOperation(ref));
+  const now = await client.send(client.items.get(ref));
   const fields = new Map(Object.entries(now.fields));
   for (const { field, after = null } of changes) {
     if (after === null) fields.delete(field);

@@ -1,5 +1,3 @@
-import { getOperation } from '../../api/items.ts';
-import { getRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { showDryRun } from '../../cli/output.ts';
 import { inSession } from '../../cli/session.ts';
@@ -20,9 +18,9 @@ export const getCommand: CommandSpec = {
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
         const refs = itemRefs(ids, session);
-        if (flags.dryRun) return showDryRun(refs.map(getRequest), session);
+        if (flags.dryRun) return showDryRun(refs, (items, ref) => items.get(ref), session);
         return forEachItem(
-          { refs, done: 'read', view: itemView, act: (ref, client) => client.send(getOperation(ref)) },
+          { refs, done: 'read', view: itemView, act: (ref, client) => client.send(client.items.get(ref)) },
           session,
         );
       }),

@@ -1,5 +1,3 @@
-import { updateOperation } from '../../api/items.ts';
-import { updateRequest } from '../../api/requests.ts';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { showDryRun } from '../../cli/output.ts';
@@ -24,13 +22,14 @@ export const updateCommand: CommandSpec = {
         if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
         const refs = itemRefs(ids, session);
         const fields = await readFields(flags, session);
-        if (flags.dryRun)
-          return showDryRun(
-            refs.map((ref) => updateRequest(ref, fields)),
-            session,
-          );
+        if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);
         return forEachItem(
-          { refs, done: 'updated', view: itemView, act: (ref, client) => client.send(updateOperation(ref, fields)) },
+          {
+            refs,
+            done: 'updated',
+            view: itemView,
+            act: (ref, client) => client.send(client.items.update(ref, fields)),
+          },
           session,
         );
       }),

@@ -1,4 +1,3 @@
-import { getOperation } from '../../api/items.ts';
 import { reopenJournal } from '../../bulk/journal.ts';
 import type { JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
@@ -145,7 +144,7 @@ async function checkApplied(
   }
   const target = checkTarget(header, session);
   const client = await session.service.client();
-  const item = await client.send(getOperation({ ...target, id }));
+  const item = await client.send(client.items.get({ ...target, id }));
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
     hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',

@@ -1,6 +1,5 @@
 /** Deletes the items that a run created, except those that changed since. */
 import type { AttemptResult, Client, NotDone, RequestAttempts } from '../../api/client.ts';
-import { getOperation } from '../../api/items.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Sender } from '../../bulk/outcome.ts';
 import { type DeletedItem, deleteById, isMissing } from '../../bulk/plan.ts';
@@ -80,13 +79,13 @@ class Removal {
 
   #startDeletion(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
     const { client, list } = this.#options;
-    const operation = deleteById({ ...list, id: this.#row.id }, ifMatch);
+    const operation = deleteById(client.items, { ...list, id: this.#row.id }, ifMatch);
     return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 
   #read(): Promise<AttemptResult<Item>> {
     const { client, list } = this.#options;
-    this.#reading ??= client.startAttempts(getOperation({ ...list, id: this.#row.id }));
+    this.#reading ??= client.startAttempts(client.items.get({ ...list, id: this.#row.id }));
     return this.#reading.attempt();
   }
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { createClient } from '../../../src/api/client.ts';
-import { updateOperation } from '../../../src/api/items.ts';
+import { listItemOperations } from '../../../src/api/items.ts';
 import { defaultRetries } from '../../../src/api/outcome.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import { objectFrom } from '../../../src/core/json.ts';
@@ -135,10 +135,11 @@ async function updateUnchanged(
     clock: host.clock,
     random: host.random,
     honorsKeys: false,
+    items: listItemOperations,
   };
   const client = createClient(transport, { ...options, ...defaultRetries });
   const item = { site: 'home', list: 'tasks', id: '17' };
-  const updating = client.send(updateOperation(item, objectFrom([['Title', 'Bread']]), '"1"'));
+  const updating = client.send(client.items.update(item, objectFrom([['Title', 'Bread']]), '"1"'));
   const ended = await updating.then(
     ({ id }) => id,
     (error: unknown) => (error instanceof Failure ? error.kind : error),

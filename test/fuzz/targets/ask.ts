@@ -1,5 +1,5 @@
 import { createClient } from '../../../src/api/client.ts';
-import { createOperation, deleteOperation, getOperation, updateOperation } from '../../../src/api/items.ts';
+import { listItemOperations } from '../../../src/api/items.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { Failure } from '../../../src/core/errors.ts';
 import type { Item } from '../../../src/core/item.ts';
@@ -28,6 +28,7 @@ export async function answerWords(
   limits: Partial<AttemptLimits> = {},
 ): Promise<string> {
   const client = createClient(transport, {
+    items: listItemOperations,
     ...{
       timeoutMs: 5000,
       signal: new AbortController().signal,
@@ -40,11 +41,11 @@ export async function answerWords(
     clock: { now: Date.now, monotonicMs: () => performance.now(), sleep: checkedSleep, every: () => () => {} },
   });
   const ask: Readonly<Record<Verb, () => Promise<Item | undefined>>> = {
-    get: () => client.send(getOperation(ref)),
-    create: () => client.send(createOperation(list, { Title: 'a' }, 'key')),
-    update: () => client.send(updateOperation(ref, { Title: 'a' }, '"1"')),
+    get: () => client.send(client.items.get(ref)),
+    create: () => client.send(client.items.create(list, { Title: 'a' }, 'key')),
+    update: () => client.send(client.items.update(ref, { Title: 'a' }, '"1"')),
     delete: async () => {
-      await client.send(deleteOperation(ref));
+      await client.send(client.items.delete(ref));
       return undefined;
     },
   };

@@ -1,6 +1,7 @@
 /** A client with a scripted transport. */
 
 import { type ClientOptions, createClient, type Operation } from '../../../src/api/client.ts';
+import { listItemOperations } from '../../../src/api/items.ts';
 import type { ApiRequest, Attempt, AttemptLimits, Method, Transport } from '../../../src/api/transport.ts';
 import { testHost } from '../../support/test-host.ts';
 
@@ -68,7 +69,14 @@ export function clientWith(
       nowMs += ms;
     },
   };
-  const given = { timeoutMs: 1000, retries: 4, maxWaitMs: 180_000, honorsKeys: true, signal: host.signal };
+  const given = {
+    timeoutMs: 1000,
+    retries: 4,
+    maxWaitMs: 180_000,
+    honorsKeys: true,
+    signal: host.signal,
+    items: listItemOperations,
+  };
   const options = { ...given, clock, random: host.random, ...more };
   /** Suspends the machine: only the wall clock advances. */
   const suspend = (ms: number) => {
