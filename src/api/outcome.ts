@@ -78,7 +78,7 @@ const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 const transient: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
 /** 429, or 503 with Retry-After. */
-export function isThrottled(response: ResponseHead | undefined): boolean {
+function isThrottled(response: ResponseHead | undefined): boolean {
   return response?.status === 429 || (response?.status === 503 && response.headers['retry-after'] !== undefined);
 }
 
