@@ -22,6 +22,12 @@ export async function runProgram(context: Context): Promise<void> {
     await program.parseAsync(context.words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    const isRootPage = helpOutput.page === program && context.words.some((word) => !word.startsWith('-'));
+    if (error.code === 'commander.unknownCommand' || isRootPage) {
+      const { equivalentWords } = await import('./cli/usage-errors.ts');
+      const words = equivalentWords(context.words, program);
+      if (words !== undefined) return runProgram({ ...context, words });
+    }
     // commander throws for --help, --version and a group without a verb, too.
     if (!helpCodes.has(error.code)) throw await usageFailure(error, context);
   }
@@ -142,5 +148,5 @@ const helpCodes: ReadonlySet<string> = new Set(['commander.help', 'commander.hel
 async function usageFailure(error: CommanderError, context: Context): Promise<Failure> {
   const { toUsageFailure } = await import('./cli/usage-errors.ts');
   const newProgram: NewProgram = (words) => createProgram({ ...context, words }, { text: '', page: undefined });
-  return toUsageFailure(context.words, error, newProgram);
+  return toUsageFailure(context.words, error, newProgram, context.host);
 }

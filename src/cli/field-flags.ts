@@ -30,10 +30,11 @@ export function collect(value: string, previous: readonly string[] = []): readon
 }
 
 /** Reads the fields of `--fields`, overridden by `--field` and `--unset`; throws if there are none. */
-export async function readFields(flags: FieldFlags, session: Session): Promise<Fields> {
+export async function readFields(flags: FieldFlags, session: Session, command: Command): Promise<Fields> {
   const merged = await readCommonFields(flags, session);
   if (Object.keys(merged).length > 0) return merged;
-  throw new Failure('usage', 'no fields given', { hint: 'pass at least one, e.g. --field Title="Buy milk"' });
+  const { noFields } = await import('./usage-errors.ts');
+  throw noFields(session.command.words, command, session.host);
 }
 
 /** The same for bulk runs, where they override the fields of each row: there may be none. */

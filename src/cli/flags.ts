@@ -40,6 +40,15 @@ const parseTime = durationParser({ max: '24h' });
 const modes = ['honored', 'none', 'unknown'] as const;
 const colors = ['auto', 'always', 'never'] as const;
 
+/** The nearest format for a word that other programs take. */
+const formatHints: Readonly<Record<string, string>> = {
+  wide: 'pretty',
+  text: 'pretty',
+  yml: 'yaml',
+  ndjson: 'jsonl',
+  name: 'id',
+};
+
 const service = {
   profile: define('-p, --profile <name>', 'profile to use', { variable: 'LISTCTL_PROFILE', parse: asTyped }),
   baseUrl: define(
@@ -86,9 +95,9 @@ const output = {
   output: define('-o, --output <format>', 'output format', {
     choices: outputFormats,
     variable: 'LISTCTL_OUTPUT',
-    parse: parseOneOf(outputFormats),
+    parse: parseFormat(outputFormats),
     // Only a dry run can be printed as curl: as a setting, it would fail every other command.
-    parseTyped: parseOneOf(dryRunFormats),
+    parseTyped: parseFormat(dryRunFormats),
   }),
   json: define('--json', 'same as --output json', {}),
   query: define('-q, --query <expression>', 'filter the output with a JMESPath expression; jsonl line by line', {
@@ -132,6 +141,17 @@ export function describeFlag({
 }: Pick<GlobalFlag, 'text' | 'choices' | 'default'>): string {
   const listed = choices === undefined ? '' : `: ${choices.join(', ')}`;
   return `${text}${listed}${fallback === undefined ? '' : ` (default ${fallback})`}`;
+}
+
+/** `-o=json`, of which commander leaves `=json`, and `-o JSON` are json; `table` is pretty. */
+export function normalizeFormat(text: string): string {
+  const word = text.replace(/^=/, '').toLowerCase();
+  return word === 'table' ? 'pretty' : word;
+}
+
+function parseFormat<const T extends string>(formats: readonly T[]): (text: string) => T {
+  const parse = parseOneOf(formats, formatHints);
+  return (text) => parse(normalizeFormat(text));
 }
 
 function parseRetries(text: string): number {

@@ -8,7 +8,7 @@ import { loadStyle, type Screen } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import type { Context } from './command.ts';
-import { globalFlags } from './flags.ts';
+import { globalFlags, normalizeFormat } from './flags.ts';
 
 /** The value of --output in a command line that was not parsed. The word after `-f` is always a value. */
 function typedFormat(words: readonly string[]): string | undefined {
@@ -21,7 +21,7 @@ function typedFormat(words: readonly string[]): string | undefined {
     else if (word.startsWith('--output=')) format = word.slice('--output='.length);
     else if (/^-o./.test(word)) format = word.slice('-o'.length);
   }
-  return format;
+  return format === undefined ? undefined : normalizeFormat(format);
 }
 
 function formatSetting(words: readonly string[], host: Host): string | undefined {

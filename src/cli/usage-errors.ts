@@ -1,7 +1,10 @@
 /** Failures for invalid command lines, with suggestions. Loaded lazily: it declares all commands. */
+import { existsSync } from 'node:fs';
 import type { Command, CommanderError, Option } from 'commander';
 import { Failure } from '../core/errors.ts';
-import { nearestName } from '../core/text.ts';
+import { absolutePath } from '../core/files.ts';
+import type { Host } from '../core/host.ts';
+import { nearestName, shellWord } from '../core/text.ts';
 import { commandPath, declare, type NewProgram } from './command.ts';
 
 /** A command line, parsed as far as it goes. */
@@ -61,6 +64,7 @@ export async function toUsageFailure(
   words: readonly string[],
   error: Pick<CommanderError, 'message' | 'code'>,
   newProgram: NewProgram,
+  host: Host,
 ): Promise<Failure> {
   const [first = '', ...rest] = error.message.replace(/^error: /, '').split('\n');
   // `help items` is about items, but the flags of `help --json` are its own.
@@ -68,12 +72,13 @@ export async function toUsageFailure(
   // Like a help page, which has all flags, including those of --from.
   const findCommand = async (some: readonly string[]) => (await parseWords(some, newProgram(['--help']))).command;
   const command = await findCommand(typed);
+  const line: TypedLine = { words: typed, command, host };
   if (error.code === 'commander.unknownOption') {
     // Without its value, which may be a secret.
     const flag = first.replace(/^unknown option '([^'=]*).*$/s, '$1');
     const at = typed.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
     const option = findOption(flag, command);
-    if (option === undefined) return unknownOption(flag, command);
+    if (option === undefined) return unknownOption(flag, at, line);
     const needsFrom = findOption(flag, (await parseWords(typed, newProgram(typed))).command) === undefined;
     if (needsFrom) return requiresFrom(option, pathOf(command));
     const isEarly = pathOf(await findCommand(typed.slice(0, at))) !== pathOf(command);
@@ -81,36 +86,177 @@ export async function toUsageFailure(
   }
   if (error.code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(first) ?? [];
-    const suggested = await suggestCommand(word, command);
-    const hint = suggested === undefined ? seeHelp(command) : `Did you mean ${suggested}?`;
-    return new Failure('usage', first, { hint });
+    const at = typed.indexOf(word);
+    const group = await findCommand(typed.slice(0, at));
+    return new Failure('usage', first, {
+      hint: await hintForUnknownCommand(at, { ...line, command: group }, findCommand),
+    });
   }
-  if (error.code === 'commander.excessArguments') return tooManyArguments(command);
+  if (error.code === 'commander.excessArguments') return tooManyArguments(line);
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
   return new Failure('usage', first, { hint });
 }
 
-function unknownOption(flag: string, command: Command): Failure {
+/** A command line, with the command that it names. */
+interface TypedLine {
+  readonly words: readonly string[];
+  readonly command: Command;
+  readonly host: Host;
+}
+
+function unknownOption(flag: string, at: number, line: TypedLine): Failure {
   const unknown = (hint: string) => new Failure('usage', `unknown option ${flag}`, { hint });
   if (flag === '--token') return unknown('set LISTCTL_TOKEN instead: other users can read command lines');
+  const { command } = line;
+  const instead = withoutOption(flag, at, line);
+  if (instead !== undefined) return unknown(useLine(instead, line));
   const longs = command.options.flatMap(({ long = '', hidden }) => (hidden ? [] : long.slice(2)));
   const suggested = flag.startsWith('--') ? nearestName(flag.slice(2), longs) : undefined;
   if (suggested !== undefined) return unknown(`Did you mean --${suggested}?`);
-  const mayBeValue = !flag.startsWith('--') && command.registeredArguments.length > 0;
-  return unknown(
-    mayBeValue ? 'put "--" before a value that starts with "-": listctl items get -- -17' : seeHelp(command),
-  );
+  if (flag.startsWith('--')) return unknown(fieldHint(at, line) ?? seeHelp(command));
+  const takesIds = command.registeredArguments[0]?.name() === 'id';
+  if (takesIds && /^-(\d|..)/.test(flag)) {
+    return unknown(`put "--" before an id that starts with "-"; ${useLine(moved(line.words, at), line)}`);
+  }
+  const shorts = command.options.flatMap(({ short, hidden }) => (short === undefined || hidden ? [] : short));
+  return unknown(`the short flags are ${[...shorts, '-h'].sort().join(', ')}; see ${seeHelp(command)}`);
 }
 
-function tooManyArguments(command: Command): Failure {
+/** The words with the word at this place behind `--`. */
+function moved(words: readonly string[], at: number): readonly string[] {
+  return [...words.slice(0, at), ...words.slice(at + 1), '--', ...words.slice(at, at + 1)];
+}
+
+/** The words without a flag that other programs have, where listctl has an argument or another flag for it. */
+function withoutOption(flag: string, at: number, { words, command }: TypedLine): readonly string[] | undefined {
+  const replaced = (...instead: string[]) => [...words.slice(0, at), ...instead, ...words.slice(at + 1)];
+  if (pathOf(command) === 'profile set' && flag.startsWith('--no-')) return replaced('--unset', flag.slice(5));
+  if (command.registeredArguments[0]?.name() !== 'manifest') return undefined;
+  const { file } = /^(-f|--file(name)?=)(?<file>.+)$/s.exec(words[at] ?? '')?.groups ?? {};
+  if (file !== undefined) return replaced(file);
+  return /^(-f|--file(name)?)$/.test(flag) ? replaced() : undefined;
+}
+
+/** Suggests `-f title=Milk` for `--title Milk`. */
+function fieldHint(at: number, line: TypedLine): string | undefined {
+  const { words, command } = line;
+  if (!setsFields(command)) return undefined;
+  const [name = '', typed] = words[at]?.slice(2).split(/=(.*)/s, 2) ?? [];
+  const value = typed ?? words[at + 1];
+  if (value === undefined || (typed === undefined && value.startsWith('-'))) {
+    return `set a field with -f ${shellWord(name)}=VALUE; see ${seeHelp(command)}`;
+  }
+  const rest = words.slice(typed === undefined ? at + 2 : at + 1);
+  return `set a field with -f; ${useLine([...words.slice(0, at), '-f', `${name}=${value}`, ...rest], line)}`;
+}
+
+function setsFields(command: Command): boolean {
+  return ['items create', 'items update'].includes(pathOf(command));
+}
+
+function tooManyArguments(line: TypedLine): Failure {
+  const { command } = line;
   const count = command.registeredArguments.length;
   const takes = count === 0 ? 'no arguments' : count === 1 ? 'one argument' : `${count} arguments`;
+  const fixed = withFieldFlags(line);
   const quoting =
     findOption('--field', command) &&
     'use -f before each field and quote values that contain spaces: -f Title="Buy milk"';
   return new Failure('usage', `too many arguments: listctl ${pathOf(command)} takes ${takes}`, {
-    hint: quoting ?? seeHelp(command),
+    hint: fixed === undefined ? (quoting ?? seeHelp(command)) : useLine(fixed, line),
   });
+}
+
+/** The failure for a create or update without fields: what was typed as an argument may be one. */
+export function noFields(words: readonly string[], command: Command, host: Host): Failure {
+  const line = { words, command, host };
+  const fixed = withFieldFlags(line);
+  const isCreate = command.registeredArguments.length === 0;
+  const piped = isCreate && !host.stdin.isTTY && host.stdin.kind !== 'closed';
+  const hint = [
+    fixed === undefined ? 'pass at least one, e.g. -f Title="Buy milk"' : useLine(fixed, line),
+    ...(piped && fixed === undefined ? [`for rows on standard input ${useLine([...words, '--from', '-'], line)}`] : []),
+  ];
+  return new Failure('usage', 'no fields given', { hint: hint.join('\n') });
+}
+
+/** The failure for a field among several ids; undefined if none looks like a field. */
+export function fieldAmongIds(words: readonly string[], command: Command, host: Host): Failure | undefined {
+  const line = { words, command, host };
+  const found = argumentsAt(words, command).find((at) => isField(words[at] ?? ''));
+  const fixed = withFieldFlags(line);
+  if (found === undefined || fixed === undefined) return undefined;
+  return new Failure('usage', `"${words[found]}" is not an id`, {
+    hint: `${useLine(fixed, line)}\nput "--" before ids that contain "="; nothing was sent`,
+  });
+}
+
+/** The places of the arguments of a command, before `--`: without flags, their values and the command's own names. */
+function argumentsAt(words: readonly string[], command: Command): readonly number[] {
+  const found: number[] = [];
+  for (let at = 0; at < words.length && words[at] !== '--'; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '-' || !word.startsWith('-')) found.push(at);
+    else if (findOpenOption(word, command) !== undefined) at += 1;
+  }
+  return found.slice(commandPath(command).length - 1);
+}
+
+/** `Title=Milk`; not an id in base64, which may end with `=`. */
+function isField(word: string): boolean {
+  return /^[^=]+=(?!=*$)/s.test(word);
+}
+
+/** The words with -f before each field, --from before a file, and split values joined; undefined without any of them. */
+function withFieldFlags({ words, command, host }: TypedLine): readonly string[] | undefined {
+  if (!setsFields(command)) return undefined;
+  const takesIds = command.registeredArguments.length > 0;
+  const joined = takesIds ? words : joinValues(words, command, host);
+  const places = argumentsAt(joined, command);
+  const takesFile = !takesIds || places.length === 1;
+  const fixed = joined.map((word, at) => {
+    if (!places.includes(at)) return [word];
+    if (isField(word)) return ['-f', word];
+    return takesFile && isRowsFile(word, host) ? ['--from', word] : [word];
+  });
+  const isLeft = !takesIds && places.some((at) => fixed[at]?.length === 1);
+  const flat = fixed.flat();
+  return isLeft || flat.join('\0') === words.join('\0') ? undefined : flat;
+}
+
+/** Joins the words of a field's value that was not quoted: `-f Title=Buy milk`. */
+function joinValues(words: readonly string[], command: Command, host: Host): readonly string[] {
+  const places = argumentsAt(words, command);
+  const joined: string[] = [];
+  let isValue = false;
+  for (const [at, word] of words.entries()) {
+    if (isValue && places.includes(at) && !isField(word) && !isRowsFile(word, host)) {
+      joined.push(`${joined.pop()} ${word}`);
+    } else {
+      isValue = /^(-f|--field)$/.test(words[at - 1] ?? '');
+      joined.push(word);
+    }
+  }
+  return joined;
+}
+
+/** Whether a word is the name of a file of rows, by its extension or because the file is there. */
+function isRowsFile(word: string, host: Host): boolean {
+  if (/\.(csv|tsv|jsonl?|ndjson|ya?ml|xlsx|gz)$/i.test(word)) return true;
+  return existsSync(absolutePath(word, host));
+}
+
+/** `use: listctl …`, quoted for the shell. */
+function useLine(words: readonly string[], line: TypedLine): string {
+  return `use: ${formatLine(words, line) ?? `listctl ${pathOf(line.command)}`}`;
+}
+
+/** A line to paste; undefined if it is long, or may have a secret. */
+function formatLine(words: readonly string[], { host }: Pick<TypedLine, 'host'>): string | undefined {
+  const line = ['listctl', ...words.map(shellWord)].join(' ');
+  const token = host.env['LISTCTL_TOKEN'];
+  const isPrivate = /token|secret|passw|authorization|^-H|^--header/im.test(words.join('\n'));
+  return isPrivate || line.length > 400 || (token && line.includes(token)) ? undefined : line;
 }
 
 function seeHelp(command: Command): string {
@@ -150,11 +296,15 @@ function pathOf(command: Command): string {
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'set'],
   new: ['create', 'set'],
+  insert: ['create'],
+  import: ['create'],
+  upload: ['create'],
   create: ['set'],
-  show: ['get'],
+  show: ['get', 'status'],
   view: ['get', 'show'],
   read: ['get'],
   get: ['show'],
+  describe: ['get', 'show'],
   set: ['update'],
   patch: ['update'],
   change: ['update'],
@@ -164,18 +314,65 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   remove: ['delete'],
 };
 
-/** Suggests a command for an unknown word: in this group, in another one, or with a similar name. */
-async function suggestCommand(word: string, group: Command): Promise<string | undefined> {
+const listVerbs: ReadonlySet<string> = new Set(['list', 'ls', 'query', 'find']);
+const isItems = (word: string | undefined) => word === 'item' || word === 'items';
+
+/** The verb of `items` that a word at the root means. */
+function itemsVerb(word: string): string | undefined {
+  const verbs = ['create', 'get', 'update', 'delete', 'edit'];
+  return [word, ...(Object.hasOwn(synonyms, word) ? (synonyms[word] ?? []) : [])].find((each) => verbs.includes(each));
+}
+
+/**
+ * The words that stand for those that commander did not understand, where they cannot mean anything else: `version`,
+ * `items help`, `create --help`, `list`.
+ */
+export function equivalentWords(words: readonly string[], program: Command): readonly string[] | undefined {
+  const [at = 0, next = 0] = argumentsAt(words, program);
+  const [first = '', second] = [words[at], words[next]];
+  const before = words.slice(0, at);
+  const others = words.filter((_, place) => place > at && place !== next);
+  if (first === 'version') return ['--version'];
+  if (second === 'help') return [...before, 'help', first, ...others];
+  const isNounLast = next > 0 && isItems(second);
+  if (listVerbs.has(first) || (first === 'get' && isNounLast && others.length === 0))
+    return [...before, 'items', 'list'];
+  const verb = itemsVerb(first);
+  const wantsHelp = words.includes('--help') || words.includes('-h');
+  return wantsHelp && verb !== undefined
+    ? [...before, 'items', verb, ...(isNounLast ? others : words.slice(at + 1))]
+    : undefined;
+}
+
+/** Suggests the line with another command: of this group, of another one, or with a similar name. */
+async function hintForUnknownCommand(
+  at: number,
+  line: TypedLine,
+  findCommand: (words: readonly string[]) => Promise<Command>,
+): Promise<string> {
+  const { words, command: group, host } = line;
+  const path = await suggestPath(words[at] ?? '', group);
+  if (path === undefined) return seeHelp(group);
+  const rest = words.slice(path[0] === 'items' && isItems(words[at + 1]) ? at + 2 : at + 1);
+  const renamed = [...words.slice(0, at), ...path, ...rest];
+  const command = await findCommand(renamed);
+  const fixed = withFieldFlags({ words: renamed, command, host }) ?? renamed;
+  return `Did you mean: ${formatLine(fixed, line) ?? `listctl ${pathOf(command)}`}`;
+}
+
+/** The names of a command, below the group. */
+async function suggestPath(word: string, group: Command): Promise<readonly string[] | undefined> {
   const here = findSynonym(word, group);
-  if (here !== undefined) return here;
+  if (here !== undefined) return [here];
   if (group.parent === null) {
     for (const other of group.commands) {
       await declare(other);
       const found = findSynonym(word, other);
-      if (found !== undefined) return `${other.name()} ${found}`;
+      if (found !== undefined) return [other.name(), found];
     }
   }
-  return nearestName(word, visibleNames(group));
+  const nearest = nearestName(word, visibleNames(group));
+  return nearest === undefined ? undefined : [nearest];
 }
 
 function findSynonym(word: string, group: Command): string | undefined {

@@ -166,7 +166,9 @@ export function listNames(names: readonly string[], max: number, count = names.l
 
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export function shellWord(text: string): string {
-  return /^[\w.:/-]+$/.test(text) ? text : shellQuote(text);
+  // `Title='Buy milk'`, as it is typed.
+  const { key = '', value = text } = /^(?<key>[\w.-]+:?@?=)(?<value>.+)$/s.exec(text)?.groups ?? {};
+  return key + (/^[\w.:/-][\w.:/=@,+%-]*$/.test(value) ? value : shellQuote(value));
 }
 
 /** Quotes a word for a POSIX shell. */

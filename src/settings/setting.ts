@@ -1,6 +1,7 @@
 /** Settings: where their values come from, and how they are parsed. */
 import { Failure } from '../core/errors.ts';
 import { isLoopback } from '../core/loopback.ts';
+import { nearestName } from '../core/text.ts';
 
 /** A value and its source: `--site`, `LISTCTL_SITE`, `the default`. */
 export interface Setting<T> {
@@ -23,10 +24,12 @@ export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
   /** The value, unless it may be secret. */
   readonly text: string | undefined;
+  readonly hint: string | undefined;
 
-  constructor(message: string, text?: string) {
+  constructor(message: string, text?: string, hint?: string) {
     super(message);
     this.text = text;
+    this.hint = hint;
   }
 }
 
@@ -105,7 +108,10 @@ function read<T>(
   } catch (error) {
     if (error instanceof InvalidValue) {
       const shown = error.text === undefined ? '' : ` "${error.text}"`;
-      throw new Failure('usage', `invalid ${name}${shown}${place}: ${error.message}`, { cause: error });
+      throw new Failure('usage', `invalid ${name}${shown}${place}: ${error.message}`, {
+        hint: error.hint,
+        cause: error,
+      });
     }
     throw error;
   }
@@ -147,11 +153,17 @@ export function parseNames(text: string): readonly string[] {
   throw new InvalidValue('expected names with commas between them, each once, such as id,Title', text);
 }
 
-export function parseOneOf<const T extends string>(words: readonly T[]): (text: string) => T {
+/** @param similar the likeliest word for those of other programs */
+export function parseOneOf<const T extends string>(
+  words: readonly T[],
+  similar: Readonly<Record<string, string>> = {},
+): (text: string) => T {
   return (text) => {
     const word = words.find((each) => each === text);
     if (word !== undefined) return word;
-    throw new InvalidValue(`expected one of ${words.join(', ')}`, text);
+    const meant = Object.hasOwn(similar, text) ? similar[text] : nearestName(text, words);
+    const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
+    throw new InvalidValue(`expected one of ${words.join(', ')}`, text, hint);
   };
 }
 

@@ -29,6 +29,62 @@ test.each([
   expect(service.requests.map((request) => decodeURIComponent(request.path))).toEqual([path(site, list)]);
 });
 
+test.each([
+  ['version', '--version'],
+  ['help create', 'items create --help'],
+  ['create --help', 'items create --help'],
+  ['rm -h', 'items delete --help'],
+  ['get items --help', 'items get --help'],
+  ['items help', 'items --help'],
+  ['items help update', 'items update --help'],
+  ['runs help', 'runs --help'],
+])('%s prints what %s prints', async (words, same) => {
+  const { exitCode, stdout, stderr } = await run(words.split(' '));
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(stdout).toBe((await run(same.split(' '))).stdout);
+});
+
+test('help list says that there is none', async () => {
+  expect((await run(['help', 'list'])).stderr).toMatch(/^listctl: cannot list items: /);
+});
+
+test.each([
+  ['items show 17 -o=json', 'GET'],
+  ['items get 17 -o JSON', 'GET'],
+  ['items add -f a=b -ojson', 'POST'],
+  ['items new -f a=b -o=Json', 'POST'],
+  ['items rm 17 --output=JSON', 'DELETE'],
+])('%s is what it looks like', async (words, method) => {
+  const status = method === 'POST' ? 201 : 200;
+  await using service = await scriptedService(method === 'DELETE' ? { status: 204 } : { status, body: milk });
+
+  const { exitCode, stdout } = await run(words.split(' '), { env: environmentFor(service) });
+
+  expect({ exitCode, id: JSON.parse(stdout).id }).toEqual({ exitCode: 0, id: '17' });
+  expect(service.requests).toMatchObject([{ method }]);
+});
+
+test('table is pretty', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  const env = environmentFor(service);
+
+  const pretty = await run(['items', 'get', '17', '-o', 'pretty'], { env });
+
+  expect((await run(['items', 'get', '17', '-o', 'table'], { env })).stdout).toBe(pretty.stdout);
+  expect((await run(['items', 'get', '17'], { env: { ...env, LISTCTL_OUTPUT: 'TABLE' } })).stdout).toBe(pretty.stdout);
+});
+
+test.each(['a=b -f c=d', '-f c=d -- 1 a=b', 'a== b== -f c=d'])(
+  'items update %s takes ids as they are',
+  async (words) => {
+    await using service = await scriptedService();
+    const typed = ['items', 'update', '--dry-run', ...words.split(' ')];
+
+    expect(await run(typed, { env: environmentFor(service) })).toMatchObject({ exitCode: 0, stderr: '' });
+  },
+);
+
 test('help shows the page that --help shows', async () => {
   for (const words of [[], ['items'], ['items', 'create'], ['item', 'get'], ['auth', 'login'], ['serve']]) {
     const help = await run(['help', ...words]);
@@ -51,15 +107,41 @@ test('a flag wins over the environment, and an empty variable counts as unset', 
 });
 
 test.each([
-  { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean items?' },
-  { words: 'create -f a=b', says: "unknown command 'create'", hint: 'Did you mean items create?' },
-  { words: 'rm 17', says: "unknown command 'rm'", hint: 'Did you mean items delete?' },
-  { words: 'login', says: "unknown command 'login'", hint: 'Did you mean auth login?' },
-  { words: 'items rm 17', says: "unknown command 'rm'", hint: 'Did you mean delete?' },
-  { words: 'items set 17', says: "unknown command 'set'", hint: 'Did you mean update?' },
-  { words: 'profile add x', says: "unknown command 'add'", hint: 'Did you mean set?' },
+  { words: 'itmes create', says: "unknown command 'itmes'", hint: 'Did you mean: listctl items create\n' },
+  { words: 'create -f a=b', says: "unknown command 'create'", hint: 'Did you mean: listctl items create -f a=b\n' },
+  { words: 'rm 17', says: "unknown command 'rm'", hint: 'Did you mean: listctl items delete 17\n' },
+  { words: 'login', says: "unknown command 'login'", hint: 'Did you mean: listctl auth login\n' },
+  { words: 'items set 17', says: "unknown command 'set'", hint: 'Did you mean: listctl items update 17\n' },
+  { words: 'profile add x', says: "unknown command 'add'", hint: 'Did you mean: listctl profile set x\n' },
   { words: 'constructor', says: "unknown command 'constructor'", hint: 'listctl --help' },
-  { words: 'items create Title=x', says: 'takes no arguments', hint: 'use -f before each field' },
+  { words: 'items create Title=x', says: 'takes no arguments', hint: 'use: listctl items create -f Title=x\n' },
+  { words: 'items create a.csv', says: 'takes no arguments', hint: 'use: listctl items create --from a.csv\n' },
+  { words: 'items create -s x a.csv', says: 'takes no arguments', hint: 'listctl items create -s x --from a.csv\n' },
+  { words: 'items create x y', says: 'takes no arguments', hint: 'use -f before each field' },
+  { words: 'items import a.csv', says: "unknown command 'import'", hint: ': listctl items create --from a.csv\n' },
+  { words: 'import a.csv', says: "unknown command 'import'", hint: ': listctl items create --from a.csv\n' },
+  { words: 'create Title=x', says: "unknown command 'create'", hint: ': listctl items create -f Title=x\n' },
+  { words: 'update 1 Title=x', says: "unknown command 'update'", hint: ': listctl items update 1 -f Title=x\n' },
+  { words: 'get items 17', says: "unknown command 'get'", hint: ': listctl items get 17\n' },
+  { words: 'create --token=verysecret', says: "unknown command 'create'", hint: ': listctl items create\n' },
+  { words: 'items update 1 Title=x', says: 'no fields given', hint: 'use: listctl items update 1 -f Title=x\n' },
+  { words: 'items update a.csv', says: 'no fields given', hint: 'use: listctl items update --from a.csv\n' },
+  { words: 'items update 1 T=x -f a=b', says: '"T=x" is not an id', hint: ': listctl items update 1 -f T=x -f a=b\n' },
+  { words: 'items create', says: 'no fields given', hint: 'standard input use: listctl items create --from -\n' },
+  { words: 'items create --title x', says: 'unknown option --title', hint: ': listctl items create -f title=x\n' },
+  {
+    words: 'items create --title=x -f a=b',
+    says: 'option --title',
+    hint: ': listctl items create -f title=x -f a=b\n',
+  },
+  { words: 'items create --title', says: 'unknown option --title', hint: 'set a field with -f title=VALUE; see' },
+  { words: 'items create --password verysecret', says: 'option --password', hint: 'use: listctl items create\n' },
+  { words: 'apply -f s.yaml --prune', says: 'unknown option -f', hint: 'use: listctl apply s.yaml --prune\n' },
+  { words: 'apply --filename=s.yaml', says: 'unknown option --filename', hint: 'use: listctl apply s.yaml\n' },
+  { words: 'profile set p --no-protected', says: '--no-protected', hint: 'listctl profile set p --unset protected\n' },
+  { words: 'ls', says: 'cannot list items', hint: 'listctl items get' },
+  { words: 'list -s x', says: 'cannot list items', hint: 'listctl items get' },
+  { words: 'get items', says: 'cannot list items', hint: 'listctl items get' },
   { words: 'apply s.yaml --detailed-exitcode', says: '--detailed-exitcode requires --dry-run or --out', hint: '' },
   { words: 'help nope', says: "unknown command or topic 'nope'", hint: '--help' },
   { words: 'help exit-code', says: "unknown command or topic 'exit-code'", hint: 'Did you mean exit-codes?' },
@@ -68,13 +150,14 @@ test.each([
   {
     words: 'items create -f Title=Buy milk',
     says: 'too many arguments: listctl items create takes no arguments',
-    hint: 'quote values that contain spaces: -f Title="Buy milk"',
+    hint: "use: listctl items create -f Title='Buy milk'\n",
   },
   { words: 'profile use a b', says: 'listctl profile use takes one argument', hint: 'listctl profile use --help' },
   { words: 'api GET a b', says: 'listctl api takes 2 arguments', hint: 'quote' },
   { words: 'completion', says: "missing required argument 'shell'", hint: 'listctl completion --help' },
   { words: 'items get 17 -s', says: "option '-s, --site <id>' argument missing", hint: 'items get --help' },
-  { words: 'items get -x', says: 'unknown option -x', hint: 'listctl items get -- -17' },
+  { words: 'items get -x', says: 'unknown option -x', hint: 'the short flags are -V, -h, -l, -o, -p, -q, -s, -v' },
+  { words: 'items get -xyz', says: 'unknown option -xyz', hint: 'use: listctl items get -- -xyz\n' },
   { words: 'doctor -x', says: 'unknown option -x', hint: 'listctl doctor --help' },
   { words: 'items get 17 --nothing', says: 'unknown option --nothing', hint: 'listctl items get --help' },
   {
@@ -176,11 +259,17 @@ test('suggests init if nothing is set up, and only the flag if the address is se
   expect(address.stderr).toMatch(/no site given\n {2}pass --site <id> or set LISTCTL_SITE\n$/);
 });
 
-test('a format that there is not is wrong usage', async () => {
-  const { exitCode, stdout, stderr } = await run(['items', 'get', '17', '-o', 'xml']);
+test.each([
+  ['xml', ''],
+  ['wide', 'Did you mean pretty?'],
+  ['text', 'Did you mean pretty?'],
+  ['jsn', 'Did you mean json?'],
+])('the format %s is wrong usage', async (format, hint) => {
+  const { exitCode, stdout, stderr } = await run(['items', 'get', '17', '-o', format]);
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toContain('invalid --output');
+  expect(stderr).toContain(`invalid --output "${format}"`);
+  expect(stderr).toContain(hint);
 });
 
 test('without a token nothing is sent: exit code 3', async () => {

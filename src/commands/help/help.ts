@@ -9,10 +9,11 @@ import {
   type NewProgram,
   type SetUp,
 } from '../../cli/command.ts';
-import { flagTexts } from '../../cli/flags.ts';
-import { parseWords } from '../../cli/usage-errors.ts';
+import { flagTexts, globalFlags } from '../../cli/flags.ts';
+import { equivalentWords, parseWords } from '../../cli/usage-errors.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
+import { findValue } from '../../settings/setting.ts';
 import { allExitCodes, ownOptions, usageLine } from './page.ts';
 import { topics, variablesOf } from './topics.ts';
 
@@ -81,9 +82,9 @@ export function setUpHelp(newProgram: NewProgram, helpOutput: HelpOutput): SetUp
 
 /** Only the flag counts: with `LISTCTL_OUTPUT=json` exported, a person still wants to read a page. */
 function isJsonWanted(help: Command): boolean {
-  const output = flagTexts(help)['--output'] ?? 'pretty';
+  const output = findValue(globalFlags.output, { flags: flagTexts(help), env: {} }) ?? 'pretty';
   if (output === 'pretty' || output === 'json') return output === 'json';
-  throw new Failure('usage', `invalid --output "${output.slice(0, 100)}": expected pretty or json`);
+  throw new Failure('usage', `invalid --output "${output}": expected pretty or json`);
 }
 
 /** The program as JSON, or the command or topic that was typed. */
@@ -100,11 +101,15 @@ async function describeProgram(typed: readonly string[], newProgram: NewProgram,
 
 /** Shows the page of a command, as `--help` does. */
 async function showPage(typed: readonly string[], newProgram: NewProgram): Promise<void> {
-  const { command, positionals } = await parseWords(typed, newProgram(['--help']));
+  const program = newProgram(['--help']);
+  const { command, positionals } = await parseWords(typed, program);
   const isUnknown = command.commands.length > 0 && positionals.length > 0;
-  if (isUnknown && command.parent === null) throw unknownWord(positionals[0], visibleNames(command), true);
+  const meant = isUnknown ? equivalentWords([...typed, '--help'], program) : undefined;
+  if (isUnknown && command.parent === null && meant === undefined) {
+    throw unknownWord(positionals[0], visibleNames(command), true);
+  }
   // Without --help, a group reports its unknown subcommand.
-  const words = isUnknown ? typed.slice(0, commandPath(command).length) : [...typed, '--help'];
+  const words = meant ?? (isUnknown ? typed.slice(0, commandPath(command).length) : [...typed, '--help']);
   await newProgram(words).parseAsync(words, { from: 'user' });
 }
 

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { toIdempotencyKey } from '../../cli/idempotency-key.ts';
@@ -22,6 +23,7 @@ interface CreateOptions {
 /** `listctl items create` */
 export const createCommand: CommandSpec = {
   name: 'create',
+  aliases: ['add', 'new'],
   summary: 'create items',
   setUp: async (command, context) => {
     addFieldOptions(command);
@@ -32,7 +34,7 @@ export const createCommand: CommandSpec = {
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
-        const options = await readOptions(flags, session);
+        const options = await readOptions(flags, session, command);
         const { list, fields, idempotencyKey } = options;
         if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
         return createItem(options, session);
@@ -63,8 +65,8 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
   return runFrom({ action: 'create', done: 'created', from }, flags, session);
 }
 
-async function readOptions(flags: CreateFlags, session: Session): Promise<CreateOptions> {
-  const fields = await readFields(flags, session);
+async function readOptions(flags: CreateFlags, session: Session, command: Command): Promise<CreateOptions> {
+  const fields = await readFields(flags, session, command);
   const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
   return { list: session.settings.list(), fields, idempotencyKey };
 }

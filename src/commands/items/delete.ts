@@ -16,6 +16,7 @@ interface DeleteFlags extends FromFlags {
 /** `listctl items delete` */
 export const deleteCommand: CommandSpec = {
   name: 'delete',
+  aliases: ['rm'],
   summary: 'delete items',
   setUp: async (command, context) => {
     command.argument('[id...]', 'ids of the items');

@@ -7,6 +7,7 @@ import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, r
 /** `listctl items get` */
 export const getCommand: CommandSpec = {
   name: 'get',
+  aliases: ['show'],
   summary: 'get items by id',
   setUp: async (command, context) => {
     command.argument('[id...]', 'ids of the items');

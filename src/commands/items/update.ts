@@ -1,7 +1,8 @@
+import type { Command } from 'commander';
 import { addHelpNotes, type CommandSpec, serviceExits } from '../../cli/command.ts';
 import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli/field-flags.ts';
 import { showDryRun } from '../../cli/output.ts';
-import { inSession } from '../../cli/session.ts';
+import { inSession, type Session } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
 import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
 
@@ -20,8 +21,9 @@ export const updateCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
+        const fields = await readFields(flags, session, command);
+        await refuseFields(ids, command, session);
         const refs = itemRefs(ids, session);
-        const fields = await readFields(flags, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);
         return forEachItem(
           {
@@ -47,3 +49,11 @@ export const updateCommand: CommandSpec = {
     });
   },
 };
+
+/** `update 1 Title=x -f a=b` would update an item with the id `Title=x`. A single id may be anything. */
+async function refuseFields(ids: readonly string[], command: Command, session: Session): Promise<void> {
+  if (ids.length < 2 || !ids.some((id) => id.includes('='))) return;
+  const { fieldAmongIds } = await import('../../cli/usage-errors.ts');
+  const failure = fieldAmongIds(session.command.words, command, session.host);
+  if (failure !== undefined) throw failure;
+}
