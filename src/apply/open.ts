@@ -9,7 +9,7 @@ import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
-import { takeLock } from '../core/lock.ts';
+import { refuseHardLinks, takeLock } from '../core/lock.ts';
 import { countOf, shellWord } from '../core/text.ts';
 import { nameOf, openInput } from '../rows/input.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
@@ -115,6 +115,7 @@ export async function withLockedState<T>(
         `warning: broke the lock held by ${holder}; if that process is still running, stop one of the two`,
       );
     }
+    refuseHardLinks(path);
     return await work(await recoverState(path, session));
   } finally {
     lock.release();

@@ -7,7 +7,7 @@ import { Failure, fileFailure } from '../core/errors.ts';
 import { absolutePath, makePrivateDirectory, resolveLinks } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Lock, takeLock } from '../core/lock.ts';
+import { type Lock, refuseHardLinks, takeLock } from '../core/lock.ts';
 import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
@@ -236,6 +236,7 @@ export async function openRecord(
     const last = journal === undefined ? await lastRun(directory, place, restart, lock, host) : undefined;
     if (restart && journal !== undefined) refuseOtherFiles(journal);
     const path = journal ?? last?.path;
+    if (path !== undefined) refuseHardLinks(path);
     const given = new IdSet();
     const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), given });
     const newest = journal === undefined ? newestRun(directory) : undefined;

@@ -4,12 +4,22 @@
  * there is no race for that.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { errnoCode, Failure, fileFailure } from './errors.ts';
 import { attempt } from './files.ts';
 import type { Host, Processes } from './host.ts';
+import { shellWord } from './text.ts';
 
 /** A process, by a name that no other process ever has. */
 export interface Holder {
@@ -106,6 +116,25 @@ export async function takeLock(
     await host.clock.sleep(delayMs, host.signal);
     waitedMs += delayMs;
   }
+}
+
+/**
+ * Refuses a file that has several hard links: each name has a lock of its own. For the holder of its lock, before the
+ * file is read.
+ *
+ * @throws {Failure} local-file
+ */
+export function refuseHardLinks(path: string): void {
+  const links = attempt(() => statSync(path))?.nlink ?? 1;
+  if (links < 2) return;
+  const copy = `${path}.copy`;
+  throw new Failure(
+    'local-file',
+    `cannot lock ${path}: the file has ${links} hard links, each with a lock of its own`,
+    {
+      hint: `replace it with a copy: ${['cp', '--', path, copy].map(shellWord).join(' ')} && ${['mv', '--', copy, path].map(shellWord).join(' ')}\nnothing was sent, and the file was not changed`,
+    },
+  );
 }
 
 /**

@@ -10,7 +10,7 @@ import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
 import { checkId, type ListRef } from '../../core/item.ts';
-import { isLocked, takeLock } from '../../core/lock.ts';
+import { isLocked, refuseHardLinks, takeLock } from '../../core/lock.ts';
 import { shellWord } from '../../core/text.ts';
 import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
@@ -87,6 +87,7 @@ export async function whileLocked<T>(
   readRunHeader(path);
   const lock = await takeLock(journalLock(path, host), options, host);
   try {
+    refuseHardLinks(path);
     return await work();
   } finally {
     lock.release();

@@ -1,5 +1,5 @@
 /** Two at work on one state: nothing is doubled (P23, P24). */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -82,6 +82,25 @@ describe('P23: while another run holds the lock', () => {
     expect([first.exitCode, waited?.exitCode, service.writes()]).toEqual([0, 0, ['POST a', 'POST b']]);
     expect(waited?.stdout).toContain('No changes: 2 items');
   });
+});
+
+test('a state with two hard links, each with a lock of its own, is 10 with 0 writes', async ({ service, world }) => {
+  await world.begin(a);
+  world.manifest(a, b);
+  linkSync(world.statePath, join(world.path, 'k.json'));
+
+  const refused = [
+    await world.apply('--yes'),
+    await world.apply('--yes', '--state', 'k.json'),
+    await world.state('forget', 'a'),
+  ];
+  const planned = await world.apply('--dry-run');
+  rmSync(join(world.path, 'k.json'));
+
+  expect([refused.map(({ exitCode }) => exitCode), service.writes()]).toEqual([[10, 10, 10], ['POST a']]);
+  expect(refused[0]?.stderr).toContain('2 hard links');
+  expect(planned.exitCode).toBe(0);
+  expect((await world.apply('--yes')).exitCode).toBe(0);
 });
 
 describe('P24: the lock of another host', () => {

@@ -1,5 +1,5 @@
 /** One process at a time for one run. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
@@ -43,6 +43,25 @@ describe('P23, P24: a run that another process holds', () => {
     );
 
     expect([runs.map(({ exitCode }) => exitCode), service.items.size]).toEqual([[0, 0, 0], 63]);
+  });
+
+  test('a journal with two hard links, each with a lock of its own, is 10 with 0 requests', async ({ world }) => {
+    await using service = await listService(({ title }) => (title === 't2' ? { status: 400, body: {} } : undefined));
+    const env = { LISTCTL_BASE_URL: service.url };
+    const words = create(world.file('a.csv', titles(2)), '--journal');
+    expect((await world.run([...words, 'j'], { env })).exitCode).toBe(9);
+    linkSync(join(world.path, 'j'), join(world.path, 'k'));
+
+    const refused = [
+      await world.run([...words, 'j', '--resume'], { env }),
+      await world.run([...words, 'k', '--resume'], { env }),
+      await world.run(['runs', 'undo', './j', '--yes'], { env }),
+    ];
+    rmSync(join(world.path, 'k'));
+
+    expect([refused.map(({ exitCode }) => exitCode), service.requests.length]).toEqual([[10, 10, 10], 2]);
+    expect(refused[0]?.stderr).toContain('2 hard links');
+    expect((await world.run([...words, 'j', '--resume'], { env })).exitCode).toBe(9);
   });
 
   test('P24: the lock of another host is 11 and names --break-lock, which takes it', async ({ service, world }) => {
