@@ -1,8 +1,8 @@
 /**
- * Runs the recipes of docs/ci.md as their CI systems would: each job in a clone and a home of its own, with the cache,
+ * Runs the recipes of docs/ci.md as their CI systems would: each job in a clone and a home of its own, with the
  * artifacts, retries and cancellation that the system has, as far as the recipes use them.
  */
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import process, { env } from 'node:process';
@@ -11,14 +11,15 @@ import { parseAllDocuments } from 'yaml';
 import { listctlFile, testNode } from '../support/listctl.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
-/** The first fenced block of a language below a heading path, such as `['Load rows once', 'GitHub Actions']`. */
-export function fencedBlock(markdown: string, headings: readonly string[], language: string): string {
+/** The nth fenced block of a language below a heading path, such as `['Load rows once', 'GitHub Actions']`. */
+export function fencedBlock(markdown: string, headings: readonly string[], language: string, nth = 1): string {
   let at = 0;
   for (const heading of headings) {
     at = markdown.indexOf(`# ${heading}\n`, at);
     if (at === -1) throw new Error(`no heading "${heading}"`);
   }
-  const [, body] = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(markdown.slice(at)) ?? [];
+  const blocks = markdown.slice(at).matchAll(new RegExp(`^ *\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, 'gm'));
+  const [, body] = [...blocks][nth - 1] ?? [];
   if (body === undefined) throw new Error(`no ${language} block below ${headings.join(', ')}`);
   return body;
 }
@@ -51,7 +52,7 @@ export interface RunOptions {
   readonly prepare?: (clone: string) => void;
 }
 
-/** A hosted repository with its CI: branches, caches, artifacts and volumes outlive the jobs. */
+/** A hosted repository with its CI: branches, artifacts and volumes outlive the jobs. */
 export class Forge implements AsyncDisposable {
   readonly #directory: string;
   readonly #serviceUrl: string;
@@ -67,7 +68,7 @@ export class Forge implements AsyncDisposable {
   /** Makes an empty repository whose jobs reach the service at this address. */
   static async create(serviceUrl: string): Promise<Forge> {
     const { path, [Symbol.asyncDispose]: dispose } = await temporaryDirectory();
-    for (const name of ['cache', 'artifacts', 'bin', 'volumes']) mkdirSync(join(path, name));
+    for (const name of ['artifacts', 'bin', 'volumes']) mkdirSync(join(path, name));
     const programs = {
       listctl: `exec '${testNode}' '${listctlFile}' "$@"`,
       npm: 'exit 0',
@@ -92,17 +93,42 @@ export class Forge implements AsyncDisposable {
     return join(this.#directory, 'author');
   }
 
-  /** What a cache has under a key; several keys may begin with it. */
-  caches(prefix: string): readonly string[] {
-    const directory = join(this.#directory, 'cache');
-    return readdirSync(directory)
-      .filter((name) => name.startsWith(prefix))
-      .map((name) => join(directory, name));
+  /** Replaces the files of a branch by a new commit; without files, deletes the branch. */
+  async setBranch(branch: string, files?: Readonly<Record<string, string>>): Promise<void> {
+    const ref = `refs/heads/${branch}`;
+    if (files === undefined) {
+      await this.git(['update-ref', '-d', ref], this.repository);
+      return;
+    }
+    const clone = this.#newDirectory();
+    await this.git(['clone', '--quiet', '--branch', branch, this.repository, '.'], clone);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(clone, name), text);
+    await this.git(['commit', '--quiet', '--all', '-m', 'change'], clone);
+    await this.git(['push', '--quiet', 'origin', branch], clone);
   }
 
-  /** Forgets every cache, as an eviction does. */
-  evictCaches(): void {
-    for (const path of this.caches('')) rmSync(path, { recursive: true });
+  /** The text of a file in a branch. */
+  fileOf(branch: string, name: string): Promise<string> {
+    return this.git(['show', `refs/heads/${branch}:${name}`], this.repository);
+  }
+
+  /** The directory of a name in the newest artifact. */
+  artifact(name: string): string {
+    const directory = join(this.#directory, 'artifacts');
+    return join(directory, readdirSync(directory).sort().at(-1) ?? '', name);
+  }
+
+  /** The directory behind a volume of Kubernetes. */
+  volume(name: string): string {
+    const directory = join(this.#directory, 'volumes', name);
+    mkdirSync(directory, { recursive: true });
+    return directory;
+  }
+
+  /** Lets the repository take pushes, or refuse them. */
+  allowPushes(isAllowed: boolean): void {
+    const hook = `#!/bin/sh\nexit ${isAllowed ? 0 : 1}\n`;
+    writeFileSync(join(this.repository, 'hooks/pre-receive'), hook, { mode: 0o755 });
   }
 
   /** Commits files to main and pushes them. Gives the commit. */
@@ -186,14 +212,8 @@ export class Forge implements AsyncDisposable {
         return;
       case 'actions/setup-node':
         return;
-      case 'actions/cache/restore':
-        this.#restore(clone, [inputs['key'] ?? '', ...(inputs['restore-keys'] ?? '').trim().split('\n')]);
-        return;
-      case 'actions/cache/save':
-        this.#save(clone, inputs['key'] ?? '', paths);
-        return;
       case 'actions/upload-artifact':
-        this.#keep(clone, inputs['name'] ?? '', paths);
+        this.#keep(clone, `github-${options.run}-${inputs['name']}`, paths);
         return;
       default:
         throw new Error(`unknown action ${name}`);
@@ -210,7 +230,7 @@ export class Forge implements AsyncDisposable {
     return Promise.all(
       instances.map(async (index) => {
         let end = await this.#gitlabJob(job, index, options);
-        for (let left = job.retry?.max ?? 0; left > 0 && end.exitCode !== 0; left -= 1) {
+        for (let left = job.retry ?? 0; left > 0 && end.exitCode !== 0; left -= 1) {
           end = await this.#gitlabJob(job, index, options);
         }
         return end;
@@ -228,17 +248,10 @@ export class Forge implements AsyncDisposable {
     const variables = Object.entries(job.variables ?? {}).map(([variable, text]) => [variable, filled(text)]);
     // A runner checks out a commit, not a branch.
     await this.#checkout(clone, options, ['--detach']);
-    const key = filled(job.cache?.key ?? '');
-    if (job.cache !== undefined) this.#restore(clone, [key]);
     const environment = { ...this.#environment(clone, options), ...predefined, ...Object.fromEntries(variables) };
     const script = join(this.#directory, `step-${this.#jobs++}.sh`);
     writeFileSync(script, ['set -eo pipefail', ...(job.before_script ?? []), ...job.script].join('\n'));
     const end = await this.#run(['bash', script], clone, environment, options);
-    // What is canceled uploads neither.
-    if (options.signal?.aborted) return end;
-    if (job.cache?.when === 'always' || (job.cache !== undefined && end.exitCode === 0)) {
-      this.#save(clone, key, job.cache.paths, true);
-    }
     if (job.artifacts !== undefined) this.#keep(clone, `gitlab-${this.#jobs}`, job.artifacts.paths);
     return end;
   }
@@ -259,9 +272,7 @@ export class Forge implements AsyncDisposable {
     if (container === undefined) throw new Error('no container');
     let [script = ''] = container.args;
     for (const { name, mountPath } of container.volumeMounts) {
-      const directory = join(this.#directory, 'volumes', name);
-      mkdirSync(directory, { recursive: true });
-      script = script.replaceAll(`${mountPath}/`, `${directory}/`);
+      script = script.replaceAll(`${mountPath}/`, `${this.volume(name)}/`);
     }
     for (const [name, text] of Object.entries(input)) {
       const path = join(this.#directory, 'volumes', 'input', name);
@@ -303,19 +314,6 @@ export class Forge implements AsyncDisposable {
     await this.git(['clone', '--quiet', `file://${this.repository}`, '.'], clone);
     await this.git(['checkout', '--quiet', ...how, commit ?? 'origin/main'], clone);
     prepare?.(clone);
-  }
-
-  /** Brings back the newest cache whose key begins with one of these, the first one first. */
-  #restore(clone: string, keys: readonly string[]): void {
-    const found = keys.map((key) => this.caches(key).at(-1)).find((path) => path !== undefined);
-    if (found !== undefined) cpSync(found, clone, { recursive: true });
-  }
-
-  #save(clone: string, key: string, paths: readonly string[], replaces = false): void {
-    const directory = join(this.#directory, 'cache', key);
-    if (!paths.some((path) => existsSync(join(clone, path)))) return;
-    if (existsSync(directory) && !replaces) throw new Error(`the cache ${key} is there already`);
-    this.#copy(clone, directory, paths);
   }
 
   #keep(clone: string, name: string, paths: readonly string[]): void {
@@ -390,11 +388,10 @@ interface GithubJob {
 interface GitlabJob {
   readonly extends?: string;
   readonly parallel?: number;
-  readonly retry?: { readonly max: number };
+  readonly retry?: number;
   readonly variables?: Readonly<Record<string, string>>;
   readonly before_script?: readonly string[];
   readonly script: readonly string[];
-  readonly cache?: { readonly key: string; readonly paths: readonly string[]; readonly when?: string };
   readonly artifacts?: { readonly paths: readonly string[] };
 }
 

