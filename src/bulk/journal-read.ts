@@ -278,6 +278,8 @@ export async function readJournal(
   const groups = readGroups(path, start.lengthBytes, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);
+  // A journal gets its name with its first session: without it the file is a truncated copy.
+  if (history.sessions.length === 0) throw damagedJournal(path, next.value.lengthBytes, 'the rest is missing');
   history.endSession(boot);
   const { sessions, nextSeq, ended, lastAt } = history;
   return {
