@@ -5,6 +5,7 @@ import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import { noSummary, openRejectsOutput, openSummary, refuseSummary, type Summary } from '../bulk/outputs.ts';
 import { presentMoment, refuseSameFile } from '../bulk/record.ts';
+import { findRunFailure } from '../bulk/send.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
 import { askText, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
@@ -17,7 +18,7 @@ import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file
 import { jsonView } from '../output/layout.ts';
 import { applyQuestion, planLines } from '../output/plan.ts';
 import { nameOf } from '../rows/input.ts';
-import { executePlan } from './execute.ts';
+import { executePlan, resolveHint } from './execute.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -155,7 +156,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
       await session.messages.say(`the plan deletes ${deletesText(deletes)}: ${advice}`);
     }
     await out?.write(printPlan(plan));
-    if (flags.detailedExitcode && plan.steps.length + plan.conflicts.length > 0) session.command.endWithChanges();
+    if (flags.detailedExitcode) endDetailed(plan, opened, session);
     return;
   }
   if (plan.steps.length > 0) {
@@ -165,6 +166,14 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
     await session.service.confirmWrites(`list "${list}" of site "${site}"`);
   }
   await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
+}
+
+/** @throws {Failure} in-doubt, if a key is: applying the plan would end so too */
+function endDetailed({ inDoubt, steps, conflicts }: Plan, opened: OpenManifest, { command }: Session): void {
+  const totals = { inDoubt: inDoubt.length, failed: 0, invalid: 0, left: 0 };
+  const failure = findRunFailure(totals, undefined, 'applied', [resolveHint(opened)], inDoubt);
+  if (failure !== undefined) throw failure;
+  if (steps.length + conflicts.length > 0) command.endWithChanges();
 }
 
 /** A new state, if --init is given, or if the plan that shows it is confirmed at a prompt. */

@@ -140,7 +140,6 @@ function rowsPlan(
   // The state exists now.
   const words = session.command.words.filter((word) => word !== '--init');
   const again = ['listctl', ...words.map(shellWord)].join(' ');
-  const resolving = `listctl state resolve ${opened.words}`;
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
     known: knownResults(plan, opened),
@@ -150,10 +149,14 @@ function rowsPlan(
     createSender: (client) => stepSender(state, steps, client, sendsKeys),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
-      ...(inDoubt > 0 ? [`check whether the item exists, then run: ${resolving} KEY=ID, or KEY=none`] : []),
+      ...(inDoubt > 0 ? [resolveHint(opened)] : []),
       ...(inDoubt === 0 || failed + left > 0 ? [`run again: ${again}`] : []),
     ],
   };
+}
+
+export function resolveHint({ words }: Pick<OpenManifest, 'words'>): string {
+  return `check whether the item exists, then run: listctl state resolve ${words} KEY=ID, or KEY=none`;
 }
 
 /** The results of keys that the plan sends nothing for. */

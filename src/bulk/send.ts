@@ -170,32 +170,33 @@ export function nextSteps(resume: string, keepsDoubt: boolean): RunPlan<never>['
  * Finds the failure of a run by precedence: a signal, a local file, doubt, what stopped it, failed rows (docs/decisions.md,
  * codes-2). Undefined if every row is done.
  *
- * @param doubtful for steps of a plan: the keys of the first ones in doubt
+ * @param doubtful for steps of a plan: the keys of the first ones in doubt. They come before a signal, since the next run
+ *   does not send them either
  */
 export function findRunFailure(
-  totals: RunTotals,
+  totals: Pick<RunTotals, 'failed' | 'invalid' | 'inDoubt' | 'left'>,
   stoppedBy: unknown,
   done: string,
   next: readonly string[],
   doubtful?: readonly string[],
 ): unknown {
-  if (stoppedBy instanceof Stopped) return stoppedBy;
-  if (stoppedBy !== undefined && !(stoppedBy instanceof Failure)) return stoppedBy;
-  if (stoppedBy?.kind === 'local-file') return withNext(stoppedBy, next);
-  const noun = doubtful === undefined ? 'row' : 'step';
-  if (totals.inDoubt > 0) {
-    const what = doubtful?.length ? namesText(doubtful, totals.inDoubt) : countOf(totals.inDoubt, noun);
-    return doubtFailure(what, totals.inDoubt, stoppedBy, done, next);
-  }
-  if (stoppedBy !== undefined && stoppedBy.kind !== 'incomplete') {
-    return withNext(stoppedBy, next);
-  }
+  const isResumed = doubtful === undefined || totals.inDoubt === 0;
+  if (stoppedBy instanceof Stopped ? isResumed : isBug(stoppedBy)) return stoppedBy;
+  const stop = stoppedBy as Failure | Stopped | undefined;
+  if (stop instanceof Failure && stop.kind === 'local-file') return withNext(stop, next);
+  if (totals.inDoubt > 0) return doubtFailure(totals.inDoubt, doubtful, stop, done, next);
+  if (stop instanceof Failure && stop.kind !== 'incomplete') return withNext(stop, next);
   const count = totals.failed + totals.invalid + totals.left;
   if (count === 0) return undefined;
-  const stopped = stoppedBy === undefined ? '' : `; ${stoppedBy.message}`;
-  return new Failure('incomplete', `${countOf(count, noun)} ${count === 1 ? 'was' : 'were'} not ${done}${stopped}`, {
+  const stopped = stop === undefined ? '' : `; ${stop.message}`;
+  const what = countOf(count, doubtful === undefined ? 'row' : 'step');
+  return new Failure('incomplete', `${what} ${count === 1 ? 'was' : 'were'} not ${done}${stopped}`, {
     hint: next.join('\n') || undefined,
   });
+}
+
+function isBug(error: unknown): boolean {
+  return error !== undefined && !(error instanceof Failure);
 }
 
 function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
@@ -204,13 +205,15 @@ function withNext(stoppedBy: Failure, next: readonly string[]): Failure {
 }
 
 function doubtFailure(
-  what: string,
   count: number,
-  stoppedBy: Failure | undefined,
+  names: readonly string[] | undefined,
+  stop: Failure | Stopped | undefined,
   done: string,
   next: readonly string[],
 ): Failure {
-  const because = stoppedBy === undefined ? '' : `; the run stopped: ${stoppedBy.message}`;
+  const what = names?.length ? namesText(names, count) : countOf(count, names === undefined ? 'row' : 'step');
+  const reason = stop instanceof Stopped ? stop.message : `the run stopped: ${stop?.message}`;
+  const because = stop === undefined ? '' : `; ${reason}`;
   const doubt = `${what} in doubt: ${count === 1 ? 'it' : 'they'} may or may not have been ${done}`;
   return new Failure('in-doubt', doubt + because, { hint: next.join('\n') || undefined, outcome: 'unknown' });
 }

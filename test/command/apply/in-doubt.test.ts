@@ -50,6 +50,21 @@ describe('a create without an answer', () => {
     expect([item?.id, other?.id]).toEqual([undefined, '1']);
   });
 
+  test.each([
+    ['no change', [a, b]],
+    ['a change', [{ ...a, Note: 'new' }, b]],
+  ])('is 8 in a dry run with --detailed-exitcode, with %s, and 0 without it', async (_, items) => {
+    await using doubt = await doubtful(true);
+    const { world } = doubt;
+    world.manifest(...items);
+
+    const detailed = await world.apply('--dry-run', '--detailed-exitcode');
+
+    expect([detailed.exitCode, (await world.apply('--dry-run')).exitCode]).toEqual([8, 0]);
+    expect(detailed.stdout).toContain('? key "b", in doubt');
+    expect(detailed.stderr).toContain('listctl state resolve manifest.yaml KEY=ID, or KEY=none');
+  });
+
   test('is held by the next run: shown, nothing sent for it, 8; the others are done', async () => {
     await using doubt = await doubtful(true);
     const { service, world } = doubt;
