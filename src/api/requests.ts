@@ -1,5 +1,7 @@
 /** The four requests of the service, as plain data. */
-import { checkId, type Fields, type ItemRef, type ListRef } from '../core/item.ts';
+
+import { Failure } from '../core/errors.ts';
+import { checkId, type Fields, fieldsBytesMax, type ItemRef, type ListRef } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import type { ApiRequest } from './transport.ts';
 
@@ -8,7 +10,7 @@ export function createRequest(list: ListRef, fields: Fields, idempotencyKey: str
     method: 'POST',
     path: listPath(list),
     headers: idempotencyKey === undefined ? jsonBody : withKey(idempotencyKey),
-    body: printJson({ fields }),
+    body: printFields(fields),
   };
 }
 
@@ -19,12 +21,21 @@ export function getRequest(ref: ItemRef): ApiRequest {
 /** Sets the given fields only; `null` clears one (requests-1). Fails if the item's entity tag is not `ifMatch`. */
 export function updateRequest(ref: ItemRef, fields: Fields, ifMatch?: string): ApiRequest {
   const headers = ifMatch === undefined ? jsonBody : { ...jsonBody, 'if-match': ifMatch };
-  return { method: 'PATCH', path: itemPath(ref), headers, body: printJson({ fields }) };
+  return { method: 'PATCH', path: itemPath(ref), headers, body: printFields(fields) };
 }
 
 export function deleteRequest(ref: ItemRef, ifMatch?: string): ApiRequest {
   const headers = ifMatch === undefined ? acceptJson : { ...acceptJson, 'if-match': ifMatch };
   return { method: 'DELETE', path: itemPath(ref), headers };
+}
+
+/** @throws {Failure} usage, for a single item; rows are checked before */
+function printFields(fields: Fields): string {
+  const body = printJson({ fields });
+  const bytesMax = fieldsBytesMax + '{"fields":}'.length;
+  // Counted only if it matters: no character takes more than three bytes.
+  if (3 * body.length <= bytesMax || Buffer.byteLength(body) <= bytesMax) return body;
+  throw new Failure('usage', 'the fields of an item cannot be longer than 8 MiB as JSON', { hint: 'nothing was sent' });
 }
 
 const acceptJson = { accept: 'application/json' } as const;

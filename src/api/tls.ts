@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import * as tls from 'node:tls';
 import { Failure } from '../core/errors.ts';
-import { absolutePath, unreadable } from '../core/files.ts';
+import { absolutePath, readAtMost, unreadable } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ConnectDeadline } from './socket.ts';
 
@@ -81,9 +81,12 @@ function isCertificate(block: string): boolean {
   }
 }
 
+/** A hundred times the certificates that browsers trust. */
+const certificatesBytesMax = 16 * 1024 * 1024;
+
 function readCertificates(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readAtMost(file, certificatesBytesMax).toString();
   } catch (error) {
     throw unreadable(file, error, '--ca-file: ');
   }

@@ -50,6 +50,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
   const { host } = session;
   const { inputFormat, ...others } = flags;
   const isYaml = inputFormat === 'yaml';
+  if (flags.state === '') throw new Failure('usage', 'invalid --state "": expected a file');
   const reading = parseReadingFlags(isYaml ? others : flags);
   let problems: Parameters<NonNullable<ManifestOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });

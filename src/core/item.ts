@@ -13,6 +13,9 @@ export interface ItemRef extends ListRef {
 /** Field names and values, in the order in which they were given. */
 export type Fields = JsonObject;
 
+/** The longest fields as JSON: an item whose response is longer than 8 MiB could never be confirmed. */
+export const fieldsBytesMax = 8 * 1024 * 1024 - 4096;
+
 /** An item in a response. */
 export interface Item {
   /** Never empty. */

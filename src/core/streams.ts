@@ -87,12 +87,13 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
 const pipeBytes = 4096;
 
 /** The kind of stdin, which Node's stream does not show: it is empty for a directory and for a closed descriptor. */
-export function stdinKind(): 'file' | 'directory' | 'closed' | undefined {
+export function stdinKind(): 'file' | 'directory' | 'device' | 'closed' | undefined {
   try {
     const status = fstatSync(0);
     if (status.isFile()) return 'file';
     if (status.isDirectory()) return 'directory';
-    return status.isCharacterDevice() && isReplacedByNode(status.rdev) ? 'closed' : undefined;
+    if (!status.isCharacterDevice() && !status.isBlockDevice()) return undefined;
+    return isReplacedByNode(status.rdev) ? 'closed' : 'device';
   } catch {
     return 'closed';
   }

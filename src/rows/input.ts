@@ -52,7 +52,7 @@ export async function openInput(file: string, options: InputOptions): Promise<In
     const { kind, stream } = host.stdin;
     if (kind === 'directory') throw isDirectory(nameOf(file));
     if (kind === 'closed') throw closedStdin();
-    return spooled(file, stream, kind === 'file', options);
+    return spooled(file, stream, { isRegular: kind === 'file', isDevice: kind === 'device' }, options);
   }
   const path = absolutePath(file, host);
   const status = await tryTo(file, () => stat(path));
@@ -62,7 +62,8 @@ export async function openInput(file: string, options: InputOptions): Promise<In
   if (isRegular && status.size > 0) return tryTo(file, async () => openRegular(path, file));
   // Opening a FIFO blocks until it has a writer, so not on this thread.
   const handle = await tryTo(file, () => untilStopped(open(path), host.signal));
-  return spooled(file, handle.createReadStream(), isRegular, options);
+  const isDevice = status.isCharacterDevice() || status.isBlockDevice();
+  return spooled(file, handle.createReadStream(), { isRegular, isDevice }, options);
 }
 
 function openRegular(path: string, name: string): Input {
@@ -88,10 +89,10 @@ function watchOf(descriptor: number): Input['isUnchanged'] {
 async function spooled(
   name: string,
   stream: AsyncIterable<unknown>,
-  isRegular: boolean,
+  { isRegular, isDevice }: { readonly isRegular: boolean; readonly isDevice: boolean },
   options: InputOptions,
 ): Promise<Input> {
-  const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, options);
+  const bytes = untilEnd(stream as AsyncIterable<Uint8Array>, name, isDevice, options);
   const place = { directory: options.spoolDirectory, platform: options.host.platform };
   const spool = await spoolBytes(bytes, place);
   return { name, isSpooled: true, isRegular, ...spool };
@@ -100,6 +101,7 @@ async function spooled(
 async function* untilEnd(
   stream: AsyncIterable<Uint8Array>,
   name: string,
+  isDevice: boolean,
   { host, onCopied }: InputOptions,
 ): AsyncGenerator<Uint8Array> {
   const chunks = stream[Symbol.asyncIterator]();
@@ -107,6 +109,7 @@ async function* untilEnd(
     for (let bytes = 0; ; ) {
       const { done, value } = await tryTo(nameOf(name), () => untilStopped(chunks.next(), host.signal));
       if (done === true) return;
+      if (isDevice || (bytes === 0 && beginsWithNuls(value))) throw notRows(name, isDevice);
       bytes += value.length;
       onCopied?.(bytes);
       yield value;
@@ -115,6 +118,18 @@ async function* untilEnd(
     // Not awaited, since it would wait for a read in progress.
     chunks.return?.().catch(() => {});
   }
+}
+
+/** No encoding of text has this many at its start; /dev/zero has nothing else, and no end. */
+function beginsWithNuls(bytes: Uint8Array): boolean {
+  return bytes.length >= 8 && bytes.subarray(0, 8).every((byte) => byte === 0);
+}
+
+function notRows(name: string, isDevice: boolean): Failure {
+  const reason = isDevice ? 'it is a device, which may have no end' : 'it begins with NUL bytes, not with text';
+  return new Failure('usage', `cannot read ${nameOf(name)}: ${reason}`, {
+    hint: 'pass a file, or pipe the rows in; nothing was sent',
+  });
 }
 
 /** The name of an input in messages. */

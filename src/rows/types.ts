@@ -1,6 +1,6 @@
 /** The rows of a file, and the options for reading them. */
 import type { Failure } from '../core/errors.ts';
-import { type Fields, idProblem } from '../core/item.ts';
+import { type Fields, fieldsBytesMax, idProblem } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
@@ -101,7 +101,7 @@ export function beginningOf(text: string): string {
 }
 
 /** The limits of a response, minus what it has besides the fields: a larger item could never be confirmed. */
-const sentMax = { members: 9_990, levels: 126, bytes: rowLengthMax - 4096 } as const;
+const sentMax = { members: 9_990, levels: 126, bytes: fieldsBytesMax } as const;
 
 function problemOfSize(fields: Fields): string | undefined {
   const size = { members: 0, length: 0 };

@@ -1,7 +1,8 @@
 /** The user's settings: profiles in `config.json`, and tokens in `credentials.json`. */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoReason, Failure } from '../core/errors.ts';
+import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
+import { readDescriptor } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { nearestName } from '../core/text.ts';
 import { findConfigDirectory } from './directories.ts';
@@ -41,7 +42,7 @@ export function readStoredFile(
         hint: 'remove it, or take ownership with chown',
       });
     }
-    const text = readFileSync(opened, 'utf8');
+    const text = readDescriptor(opened, bytesMax).toString();
     const isOpenTo = (bits: number) => owner.uid !== undefined && (mode & bits) !== 0;
     const open = { isLoose: isOpenTo(0o077), isWritableByOthers: isOpenTo(0o022), isWritableByAll: isOpenTo(0o002) };
     return { content: parseContent(text, file), ...open };
@@ -101,9 +102,13 @@ function openIfThere(file: string): number | undefined {
   }
 }
 
+/** Far more than a thousand profiles take. */
+const bytesMax = 16 * 1024 * 1024;
+
 function unreadable(file: string, error: unknown): Failure {
+  const isPermission = ['EACCES', 'EPERM'].includes(errnoCode(error) ?? '');
   return new Failure('local-file', `cannot read ${file}: ${errnoReason(error)}`, {
-    hint: 'run chmod 600 on this settings file',
+    hint: isPermission ? 'run chmod 600 on this settings file' : 'fix or delete the file; it was not changed',
     cause: error,
   });
 }

@@ -1,5 +1,14 @@
 /** Settings files: damaged, owned by another user, readable by others, inaccessible. */
-import { chmodSync, chownSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { scriptedService } from '../support/scripted-service.ts';
@@ -36,6 +45,19 @@ const credentialDamages = [
 ];
 
 describe('a damaged file is named, and left as it is', () => {
+  test('a file that is too large is not a matter of its permissions', async () => {
+    await using directory = await settingsDirectory();
+    writeFileSync(directory.config, '');
+    truncateSync(directory.config, 17_000_000);
+
+    const { exitCode, stderr } = await run(['profile', 'list'], directory);
+
+    expect([exitCode, stderr]).toEqual([
+      10,
+      `listctl: cannot read ${directory.config}: larger than 16 MiB\n  fix or delete the file; it was not changed\n`,
+    ]);
+  });
+
   test.each(configDamages)('config.json: $content', async ({ content, says }) => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service));

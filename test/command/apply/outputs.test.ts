@@ -32,6 +32,15 @@ test.runIf(isPosix)('a state has one lock and one journal, whatever leads to it'
   expect(existsSync(join(world.path, 'real', 'x.json'))).toBe(true);
 });
 
+test("--state '' is 2, and nothing is sent", async ({ service, world }) => {
+  world.manifest(a);
+
+  const { exitCode, stderr } = await world.apply('--init', '--yes', '--state', '');
+
+  expect([exitCode, stderr]).toEqual([2, 'listctl: invalid --state "": expected a file\n']);
+  expect([service.writes(), readdirSync(world.path)]).toEqual([[], ['home', 'manifest.yaml']]);
+});
+
 test('no output takes the place of what is kept beside the state', async ({ world }) => {
   await world.begin(a);
   const before = world.text('manifest.yaml.state.json');

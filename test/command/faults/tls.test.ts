@@ -1,11 +1,12 @@
 /** What TLS ends in, in words: OpenSSL's own have names of its files, and pointers. */
-import { writeFile } from 'node:fs/promises';
+import { truncate, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type TlsOptions } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { run } from '../../support/test-host.ts';
 import { newAuthority } from '../../support/tls-certificate.ts';
 
 const authority = newAuthority();
@@ -39,4 +40,19 @@ describe.each(ways)('over $name', (way) => {
     expect(stderr).toMatch(says);
     expect(stderr).not.toMatch(/openssl|routines|[0-9A-F]{8}:|\.c:\d/i);
   });
+});
+
+test('a --ca-file that is too large is not read, and nothing is sent', async () => {
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'large.pem');
+  await writeFile(file, '');
+  await truncate(file, 600_000_000);
+
+  const words = [...verbs.get, '--ca-file', file];
+  const { exitCode, stderr } = await run(words, { env: environmentOf({ url: 'https://127.0.0.1:1/v1.0' }) });
+
+  expect([exitCode, stderr]).toEqual([
+    10,
+    expect.stringContaining(`--ca-file: cannot read ${file}: larger than 16 MiB`),
+  ]);
 });

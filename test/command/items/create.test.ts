@@ -46,6 +46,23 @@ test('each create has its own key, and none with --idempotency none', async () =
   expect(mine).toBe('"mine"');
 });
 
+test('fields of more than 8 MiB are refused as in a row of --from, and nothing is sent', async () => {
+  await using service = await scriptedService({ status: 201, body: milk });
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'long.json');
+  await writeFile(file, `{"Title":"${'é'.repeat(4.5e6)}"}`);
+
+  for (const words of [
+    ['create', '--fields', file],
+    ['update', '17', '--fields', file],
+    ['create', '--from', file, '--input-format', 'jsonl'],
+  ]) {
+    const { exitCode, stderr } = await run(['items', ...words], { env: environmentFor(service) });
+    expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/longer than 8 MiB as JSON\n.*nothing was sent/)]);
+  }
+  expect(service.requests).toEqual([]);
+});
+
 test.each([
   { given: ['-f', 'a=b=c'], sent: '{"a":"b=c"}', because: 'only the first = separates' },
   { given: ['-f', 'a='], sent: '{"a":""}', because: 'a text may be empty' },

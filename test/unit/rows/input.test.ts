@@ -55,6 +55,22 @@ describe('I14: what can be no input', () => {
     await expect(openInput('-', options)).rejects.toMatchObject({ kind: 'usage', message });
   });
 
+  test.runIf(process.platform === 'linux')('a device without an end, and zeros from one', async () => {
+    const options = { host: testHost({ stdin: '\0'.repeat(100) }), spoolDirectory: '/nonexistent' };
+
+    await expect(openInput('/dev/zero', options)).rejects.toMatchObject({
+      kind: 'usage',
+      message: 'cannot read /dev/zero: it is a device, which may have no end',
+    });
+    await expect(openInput('-', options)).rejects.toMatchObject({
+      kind: 'usage',
+      message: 'cannot read standard input: it begins with NUL bytes, not with text',
+    });
+    const nothing = await openInput('/dev/null', options);
+    expect(nothing.sizeBytes).toBe(0);
+    nothing.close();
+  });
+
   test('a terminal', async () => {
     await expect(
       openInput('-', { host: testHost({ terminal: 80 }), spoolDirectory: '/nonexistent' }),
