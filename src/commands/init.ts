@@ -1,7 +1,7 @@
 import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
 import { connect } from '../cli/connect.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
-import { probe } from '../cli/probe.ts';
+import { tryService } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
@@ -106,12 +106,8 @@ async function tryToken(
 ): Promise<Failure | undefined> {
   const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
-  const transport = await connect(address, async () => given, context, connectOptions());
-  try {
-    return await probe(transport, list, { timeoutMs, signal: host.signal });
-  } finally {
-    await transport.close();
-  }
+  const open = (at: Address) => connect(at, async () => given, context, connectOptions());
+  return tryService(address, open, list, { timeoutMs, signal: host.signal });
 }
 
 function problemWith(answer: string, check: (answer: string) => void): string | undefined {

@@ -46,17 +46,64 @@ describe('what it says', () => {
     expect(stdout).not.toContain('stored-token');
   });
 
-  test('on a terminal: a table with a mark for each, and the hints below it', async () => {
+  test.each([40, 80, 100])(
+    'on a terminal of %i columns: a mark for each, hints below, and nothing cut',
+    async (width) => {
+      await using service = await scriptedService(missing);
+      const { LISTCTL_LIST: _, ...env } = environmentFor(service);
+
+      const { exitCode, stdout } = await run(['doctor'], { env: { ...env, NO_COLOR: '1' }, terminal: width });
+
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^✓ {2}address +http:\S+\s+(\S+\s+)?LISTCTL_BASE_URL$/m);
+      expect(stdout).toMatch(
+        /^! {2}list +not set:\s+commands on\s+items need it\n {3}→ pass --list, or set LISTCTL_LIST\s+or a profile\n/m,
+      );
+      expect(stdout).not.toContain('…');
+      expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(width);
+    },
+  );
+
+  test('says what failed once, below it, and at the end its name alone', async () => {
+    await using service = await scriptedService({ status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' });
+
+    const { exitCode, stdout, stderr } = await run(['doctor'], { env: environmentFor(service) });
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(
+      /^✗ {2}request +cannot read .*: this is not the list service \(Content-Type: text\/html\)$/m,
+    );
+    expect(stdout).toMatch(/^ {3}→ check that http:.* is the URL of the list service$/m);
+    expect(stderr).toBe('listctl: failed: request\n');
+  });
+
+  test.each([
+    { path: '/', says: /→ the URL lacks the version path: use http:\S+\/v1\.0$/m, requests: 2 },
+    { path: '/v2', says: /→ check that/, requests: 1 },
+  ])('tries an address without a version path with one: $path', async ({ path, says, requests }) => {
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>' };
+    await using service = await scriptedService(page, missing);
+
+    const { exitCode, stdout } = await run(['doctor'], {
+      env: environmentFor({ url: service.url.replace('/v1.0', path) }),
+    });
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(says);
+    expect(service.requests).toHaveLength(requests);
+  });
+
+  test('is for people whatever format the profile sets, unless one is typed', async () => {
     await using service = await scriptedService(missing);
-    const { LISTCTL_LIST: _, ...env } = environmentFor(service);
+    const kept = keptFor(service);
+    const profiles = { prod: { ...kept.profiles?.['prod'], output: 'yaml' } };
+    await using directory = await settingsDirectory({ ...kept, profiles });
 
-    const { exitCode, stdout } = await run(['doctor'], { env: { ...env, NO_COLOR: '1' }, terminal: 100 });
+    const { stdout } = await run(['doctor'], directory);
+    const typed = await run(['doctor', '-o', 'yaml'], directory);
 
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^✓ +address +http:\S+ +LISTCTL_BASE_URL$/m);
-    expect(stdout).toMatch(/^! +list +not set/m);
-    expect(stdout).toMatch(/\n\n! list: not set: .*\n {4}pass --list, or set LISTCTL_LIST or a profile\n/);
-    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);
+    expect(stdout).toMatch(/^✓ {2}output +yaml +profile prod$/m);
+    expect(typed.stdout).toMatch(/^- check: version$/m);
   });
 
   test('with -o json: a list, whatever --query selects', async () => {

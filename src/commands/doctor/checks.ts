@@ -7,10 +7,9 @@ import { globalFlags } from '../../cli/flags.ts';
 import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { objectFrom } from '../../core/json.ts';
-import { countOf, printable } from '../../core/text.ts';
-import type { Cell } from '../../output/table.ts';
+import { countOf, printable, widthAtMost } from '../../core/text.ts';
 import type { Row, Screen, View } from '../../output/view.ts';
-import { splitWords, wrap } from '../../output/wrap.ts';
+import { wrapMessage, wrapText } from '../../output/wrap.ts';
 import { findStateDirectory, storeDirectory } from '../../settings/directories.ts';
 import { isDenied } from '../../settings/read-settings.ts';
 import {
@@ -57,45 +56,52 @@ export function skipped(value: string): CheckResult {
   return { status: 'skipped', value };
 }
 
-/** A table with a mark for each finding, and the hints below it. */
+/** A line with a mark for each finding, and its hints below; on a narrow terminal values and sources wrap. */
 export const doctorView: View<Finding> = {
-  pretty: async (findings, screen) => {
-    const { drawTable } = await import('../../output/table.ts');
-    const columns = [
-      { name: '', cell: (finding: Finding) => markOf(finding, screen), isWhole: true },
-      { name: 'check', cell: ({ check }: Finding) => ({ text: check }), isWhole: true },
-      { name: 'value', cell: ({ value }: Finding) => ({ text: value }) },
-      { name: 'source', cell: ({ source = '' }: Finding) => ({ text: source, paint: screen.style.dim }) },
-    ];
-    return [drawTable(findings, columns, screen), ...hintLines(findings, screen)].join('\n');
+  pretty: (findings, screen) => {
+    const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(screen.columns || 80, 30);
+    const checkWidth = Math.max(...findings.map(({ check }) => check.length));
+    const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => widthAtMost(printable(text))));
+    const valueWidth = widest(findings.map(({ value }) => value));
+    const sourceWidth = widest(findings.map(({ source = '' }) => source));
+    const isWide = 3 + checkWidth + 2 + valueWidth + 2 + sourceWidth <= width;
+    const layout = { width, checkWidth, valueWidth: isWide ? valueWidth : undefined };
+    return findings.flatMap((finding) => findingLines(finding, layout, screen)).join('\n');
   },
   json: (finding) => objectFrom(toRow(finding)),
   id: ({ check }) => check,
   row: toRow,
 };
 
+/** @param valueWidth undefined if the source does not fit next to the value */
+function findingLines(
+  { check, status, value, source = '', hint = '' }: Finding,
+  layout: { readonly width: number; readonly checkWidth: number; readonly valueWidth: number | undefined },
+  { style }: Screen,
+): string[] {
+  const { width, checkWidth, valueWidth } = layout;
+  const mark = { ok: '✓', warning: '!', failed: '✗', skipped: '-' }[status];
+  const paint = { ok: style.green, warning: style.yellow, failed: style.red, skipped: style.dim }[status];
+  const [text, from] = [printable(value), printable(source)];
+  const dimmed = (line: string) => (line === '' ? '' : style.dim(line));
+  const start = 3 + checkWidth + 2;
+  const valueMin = Math.max(valueWidth ?? 0, widthAtMost(text));
+  const isOneLine = start + valueMin + (from === '' ? 0 : 2 + widthAtMost(from)) <= width;
+  const padding = ' '.repeat(from === '' ? 0 : valueMin - widthAtMost(text) + 2);
+  const [first, ...rest] = isOneLine
+    ? [text + padding + dimmed(from)]
+    : [...wrapText(text, width - start), ...wrapText(from, width - start).map(dimmed)];
+  const hints = hint === '' ? [] : hint.split('\n');
+  return [
+    `${paint(mark)}  ${check.padEnd(checkWidth)}  ${first}`,
+    ...rest.filter((line) => line !== '').map((line) => ' '.repeat(start) + line),
+    ...hints.map((line) => wrapMessage(`   → ${printable(line)}`, width)),
+  ];
+}
+
 function toRow({ check, status, value, source, hint }: Finding): Row {
   const members = Object.entries({ check, status, value, source, hint });
   return new Map(members.filter((member): member is [string, string] => member[1] !== undefined));
-}
-
-function markOf({ status }: Finding, { style }: Screen): Cell {
-  const text = { ok: '✓', warning: '!', failed: '✗', skipped: '-' }[status];
-  const paint = { ok: style.green, warning: style.yellow, failed: style.red, skipped: style.dim }[status];
-  return { text, paint };
-}
-
-/** Warnings and failures in full, which the table may truncate, with their hints. */
-function hintLines(findings: readonly Finding[], screen: Screen): readonly string[] {
-  const width = screen.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(screen.columns || 80, 20);
-  const problems = findings.filter(({ status }) => status === 'warning' || status === 'failed');
-  const lines = problems.flatMap((finding) => {
-    const { check, value, hint = '' } = finding;
-    const problem = wrap([markOf(finding, screen), ...splitWords(printable(`${check}: ${value}`))], width, 2);
-    const hints = hint.split('\n').filter((line) => line !== '');
-    return [...problem, ...hints.flatMap((line) => wrap([{ text: '   ' }, ...splitWords(printable(line))], width, 4))];
-  });
-  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 /** The newest major version of Node.js that listctl is tested with. */

@@ -10,7 +10,7 @@ import { toTransportError } from '../../api/transport.ts';
 import type { Context } from '../../cli/command.ts';
 import { connect } from '../../cli/connect.ts';
 import { globalFlags } from '../../cli/flags.ts';
-import { probe } from '../../cli/probe.ts';
+import { tryService } from '../../cli/probe.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
 import { listNames } from '../../core/text.ts';
@@ -150,24 +150,20 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   if (address.kind === 'http' && token === undefined) return skipped('no token');
   const { clock, signal } = context.host;
   const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
-  const transport = await connect(address, async () => token, context, {
-    isInsecure,
-    caFile: findValue(globalFlags.caFile, sources),
-    allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
-  });
-  // The probe reads an item that does not exist, so that any list will do.
-  const site = findValid(globalFlags.site, sources) ?? 'listctl-doctor';
-  const list = findValid(globalFlags.list, sources) ?? 'listctl-doctor';
-  try {
-    const startedAtMs = clock.monotonicMs();
-    const failure = await probe(transport, { site, list }, { timeoutMs, signal });
-    const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
-    if (failure !== undefined) return failed(failure);
-    const accepted = token === undefined ? '' : ' and accepts the token';
-    return { status: 'ok', value: `the service responds in ${tookMs} ms${accepted}` };
-  } finally {
-    await transport.close();
-  }
+  const open = (at: Address) =>
+    connect(at, async () => token, context, {
+      isInsecure,
+      caFile: findValue(globalFlags.caFile, sources),
+      allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
+    });
+  const [site, list] = [findValid(globalFlags.site, sources), findValid(globalFlags.list, sources)];
+  const known = { ...(site === undefined ? {} : { site }), ...(list === undefined ? {} : { list }) };
+  const startedAtMs = clock.monotonicMs();
+  const failure = await tryService(address, open, known, { timeoutMs, signal });
+  const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
+  if (failure !== undefined) return failed(failure);
+  const accepted = token === undefined ? '' : ' and accepts the token';
+  return { status: 'ok', value: `the service responds in ${tookMs} ms${accepted}` };
 }
 
 /** A setting; undefined for an invalid one, which has its own finding. */

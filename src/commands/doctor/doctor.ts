@@ -76,15 +76,20 @@ function withEnv(host: Host, env: Host['env']): Host {
 }
 
 async function showFindings(session: Session, context: Context, command: Command): Promise<void> {
-  let first: Finding | undefined;
+  const problems: Finding[] = [];
   await session.output.printing(doctorView, true, async (print) => {
     for await (const finding of runChecks(session, context, command)) {
-      if (finding.kind !== undefined && finding.status === 'failed') first ??= finding;
+      if (finding.kind !== undefined && finding.status === 'failed') problems.push(finding);
       await print(finding);
     }
   });
+  const [first] = problems;
   if (first === undefined) return;
   const { kind = 'usage', check, value, hint } = first;
+  // The findings have been printed with their hints.
+  if (session.output.format(true) === 'pretty' && !session.output.hasQuery) {
+    throw new Failure(kind, `failed: ${problems.map((problem) => problem.check).join(', ')}`);
+  }
   throw new Failure(kind, `${check}: ${value}`, { hint });
 }
 
