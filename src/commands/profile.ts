@@ -6,7 +6,7 @@ import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { nearestName } from '../core/text.ts';
-import type { Row, View } from '../output/view.ts';
+import type { Row, Screen, View } from '../output/view.ts';
 import {
   checkProfileName,
   noSuchProfile,
@@ -26,16 +26,29 @@ interface ShownProfile extends Profile {
   readonly isCurrent: boolean;
 }
 
-/** One profile as a list of what it sets, several as a table. No token is in a profile. */
+/** One profile as a list of what it sets. No token is in a profile. */
 export const profileView: View<ShownProfile> = {
-  pretty: async (profiles, screen) => {
-    const { drawRows } = await import('../output/table.ts');
-    return drawRows(profiles.map(toRow), screen, undefined);
-  },
+  pretty: (profiles, screen) => drawProfiles(profiles, screen, false),
   json: (profile) => objectFrom(toRow(profile)),
   id: ({ name }) => name,
   row: toRow,
 };
+
+const profilesView: View<ShownProfile> = {
+  ...profileView,
+  pretty: (profiles, screen) => drawProfiles(profiles, screen, true),
+  printsNone: true,
+};
+
+/** Draws profiles with the names of the flags, as for --unset. */
+async function drawProfiles(profiles: readonly ShownProfile[], screen: Screen, isTable: boolean): Promise<string> {
+  const { drawRows } = await import('../output/table.ts');
+  const rows = profiles.map(({ name, isCurrent, values }) => {
+    const settings = Object.entries(values).map(([key, value]) => [flagFor(key).slice(2), value] as const);
+    return new Map<string, string | boolean>([['profile', name], ['default', isCurrent ? 'yes' : 'no'], ...settings]);
+  });
+  return drawRows(rows, screen, undefined, isTable);
+}
 
 function toRow({ name, isCurrent, values }: ShownProfile): Row {
   return new Map(Object.entries({ name, current: isCurrent, ...values }));
@@ -50,7 +63,7 @@ const listCommand: CommandSpec = {
       inSession(context, (session) => {
         // Read before printing, so that an unreadable file does not print an empty list.
         const { current, byName } = session.settings.sources.user.profiles();
-        return session.output.printing({ ...profileView, printsNone: true }, true, async (print) => {
+        return session.output.printing(profilesView, true, async (print) => {
           if (byName.size === 0) await session.messages.notice('no profiles yet; run listctl init to create one');
           for (const [name, values] of byName) await print({ name, values, isCurrent: name === current });
         });

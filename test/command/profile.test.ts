@@ -16,8 +16,8 @@ describe('profile set', () => {
     const second = await run(['profile', 'set', 'dev', '--local', '-o', 'json'], directory);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(stdout).toContain('name         prod\n');
-    expect(stdout).toContain(`baseUrl      ${url}\n`);
+    expect(stdout).toContain('profile      prod\n');
+    expect(stdout).toContain(`base-url     ${url}\n`);
     expect(JSON.parse(second.stdout)).toEqual({ name: 'dev', current: false, baseUrl: 'local:' });
     expect(directory.read()).toEqual({
       version: 1,
@@ -135,9 +135,9 @@ describe('profile list, show, use, remove', () => {
     const ids = await run(['profile', 'list', '-o', 'id'], directory);
 
     expect(table.stdout.split('\n').slice(0, 3)).toEqual([
-      expect.stringMatching(/^name +current +baseUrl +site$/),
-      expect.stringMatching(/^prod +true +https:\/\/lists\.example\/v1\.0 +home$/),
-      expect.stringMatching(/^dev +false +local:$/),
+      expect.stringMatching(/^profile +default +base-url +site$/),
+      expect.stringMatching(/^prod +yes +https:\/\/lists\.example\/v1\.0 +home$/),
+      expect.stringMatching(/^dev +no +local:$/),
     ]);
     expect(JSON.parse(json.stdout)).toEqual([
       { name: 'prod', current: true, baseUrl: url, site: 'home' },
