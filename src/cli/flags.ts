@@ -103,6 +103,7 @@ const output = {
   query: define('-q, --query <expression>', 'filter the output with a JMESPath expression; jsonl line by line', {
     parse: asTyped,
   }),
+  wide: define('--wide', 'do not cut tables to the width of the terminal', {}),
   columns: define('--columns <names>', 'columns of tables, csv and tsv, e.g. id,Title', { parse: parseNames }),
   csvSafe: define('--csv-safe', 'escape CSV and TSV cells that spreadsheets would run as formulas', {}),
   color: define('--color <when>', 'when to use colors', {
@@ -205,6 +206,7 @@ export function switches(command: Command) {
     isCsvSafe: nearest(command, 'csvSafe') === true,
     isInsecure: nearest(command, 'insecureTls') === true,
     isQuiet,
+    isWide: nearest(command, 'wide') === true,
     mayPrompt: nearest(command, 'input') !== false,
     verbosity: typeof verbosity === 'number' && !isQuiet ? verbosity : 0,
   };

@@ -14,7 +14,7 @@ import { findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import type { ServiceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
-import { globalFlags } from './flags.ts';
+import { globalFlags, type switches } from './flags.ts';
 import { screenOf } from './report.ts';
 import type { RunSettings } from './run-settings.ts';
 
@@ -41,15 +41,28 @@ export interface CommandOutput {
 }
 
 export function commandOutput(
-  { sources, color, csvSafe }: { sources: Sources; color: Context['errors']['color']; csvSafe: boolean },
+  {
+    sources,
+    output,
+    color,
+    typed,
+  }: {
+    readonly sources: Sources;
+    readonly output: PrintFormat | undefined;
+    readonly color: Context['errors']['color'];
+    readonly typed: ReturnType<typeof switches>;
+  },
   host: Host,
   command: Command,
 ): CommandOutput {
-  const output = findValue(globalFlags.output, sources);
   const query = findValue(globalFlags.query, sources);
   const columns = findValue(globalFlags.columns, sources);
   const hasQuery = query !== undefined;
   let isClaimed = false;
+  const screen = async () => {
+    const known = await screenOf(host.stdout, color, host);
+    return typed.isWide && known.columns !== undefined ? { ...known, columns: Number.POSITIVE_INFINITY } : known;
+  };
   const toFormat = (isSeveral: boolean) => output ?? (isClaimed ? 'none' : defaultFormat(host, command, isSeveral));
   return {
     hasQuery,
@@ -59,10 +72,12 @@ export function commandOutput(
       if (!isFree) throw claimedTwice(flag, output);
       isClaimed = true;
     },
-    screen: () => screenOf(host.stdout, color, host),
+    screen,
     printing: async (view, isSeveral, work, done, clear) => {
-      const screen = await screenOf(host.stdout, color, host);
-      const options = { isSeveral, screen, query, columns, csvSafe, isJsonExplicit: output === 'json' };
+      const options = {
+        ...{ isSeveral, screen: await screen(), query, columns },
+        ...{ csvSafe: typed.isCsvSafe, isJsonExplicit: output === 'json' },
+      };
       const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
       try {
         const format = toFormat(isSeveral);

@@ -47,7 +47,7 @@ export async function reportFailure(failure: Failure, context: Context, exit?: n
   const { host, errors } = context;
   if (isJsonWanted(context)) return host.stderr.write(failureJson(failure, exit));
   const { style } = await screenOf(host.stderr, errors.color, host);
-  await host.stderr.write(failureText(failure, style));
+  await host.stderr.write(await wrapped(failureText(failure, style), host.stderr));
 }
 
 /** Prints an unexpected error, with its stack. */
@@ -66,7 +66,14 @@ export async function reportBug(error: unknown, context: Context): Promise<void>
 export function writeNotice(text: string, context: Context): Promise<void> {
   const { stderr } = context.host;
   if (isJsonWanted(context)) return stderr.write(jsonLine('notice', text.replace(/^listctl: /, '')));
-  return stderr.write(`${printable(text)}\n`);
+  return wrapped(`${printable(text)}\n`, stderr).then((lines) => stderr.write(lines));
+}
+
+/** Wraps the lines of messages on a terminal; elsewhere a message stays on one line. */
+async function wrapped(lines: string, { columns }: Output): Promise<string> {
+  if (columns === undefined) return lines;
+  const { wrapMessage } = await import('../output/wrap.ts');
+  return lines.replace(/.+/g, (line) => wrapMessage(line, columns || 80));
 }
 
 /** Wraps an output so that each line of another program becomes a notice. */
@@ -132,7 +139,7 @@ export function commandMessages(context: Context, isQuiet: boolean): Messages {
     summarize: async (object, lines) => {
       if (isQuiet) return;
       if (isJsonWanted(context)) await host.stderr.write(jsonLine('summary', object));
-      else for (const line of await lines()) await host.stderr.write(`${line}\n`);
+      else for (const line of await lines()) await host.stderr.write(await wrapped(`${line}\n`, host.stderr));
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Host } from '../core/host.ts';
 import { findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import { type ServiceAccess, serviceAccess } from './client.ts';
-import type { Context } from './command.ts';
+import { type Context, commandPath } from './command.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
 import { createWriteGuard } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
@@ -86,7 +86,7 @@ function openSession(
   const { host } = context;
   const sources = openSources(flagTexts(command), host, mayCreateProfile);
   const typed = switches(command);
-  const output = findValue(globalFlags.output, sources);
+  const output = findValue(globalFlags.output, isSetup(command) ? { flags: sources.flags, env: sources.env } : sources);
   const color = findValue(globalFlags.color, sources) ?? 'auto';
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
@@ -108,7 +108,7 @@ function openSession(
   return {
     ...{ host, service, messages, prompts },
     settings: runSettings(sources, typed.allowHttp, address),
-    output: commandOutput({ sources, color, csvSafe: typed.isCsvSafe }, host, command),
+    output: commandOutput({ sources, output, color, typed }, host, command),
     command: {
       words: context.words,
       version: context.version,
@@ -118,6 +118,11 @@ function openSession(
       atEnd: (work) => void endWork.push(work),
     },
   };
+}
+
+/** Commands for people, which the format of a profile is not for. */
+function isSetup(command: Command): boolean {
+  return ['auth', 'doctor', 'init', 'profile'].includes(commandPath(command)[1] ?? '');
 }
 
 function isCi({ env }: Host): boolean {

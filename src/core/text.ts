@@ -34,6 +34,14 @@ export function printable(text: string): string {
   return text.replace(unprintablePattern, visibleForm);
 }
 
+/** The lines of a text, each printable; a newline at its end adds none. */
+export function printableLines(text: string): string[] {
+  return text
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map(printable);
+}
+
 function visibleForm(found: string): string {
   if (found === '\n' || found === '\r\n') return '⏎';
   if (found === '\t') return '\\t';
@@ -67,8 +75,8 @@ export function cutText(text: string, widthMax: number, widthOf: (text: string) 
 /** An upper bound of the columns of a printable text, without the library of tables; at least its length. */
 export function widthAtMost(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
-  // Wide characters begin at U+1100, and those beyond U+FFFF have two units already; `…` is narrow.
-  return text.length + (text.match(/[\u1100-\u1fff\u2070-\ud7ff\ue000-\uffff]/g)?.length ?? 0);
+  // Wide characters begin at U+1100, and those beyond U+FFFF have two units already; `…` is narrow, and so are bars.
+  return text.length + (text.match(/[\u1100-\u1fff\u2070-\u24ff\u25a0-\ud7ff\ue000-\uffff]/g)?.length ?? 0);
 }
 
 /** Whether a printable text fits in a number of columns. */

@@ -20,8 +20,8 @@ import {
 } from 'yaml';
 import { type JsonValue, NumberToken, objectFrom } from './json.ts';
 
-/** For printing (output/yaml.ts). */
-export { Document, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
+/** For printing (output/yaml.ts, highlight.ts). */
+export { Document, Lexer, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
 
 /** A place, from 1; the column in UTF-16 units, as editors count. */
 export interface YamlPlace {

@@ -93,12 +93,12 @@ export class FailureGroups {
   }
 }
 
-/** A line for each group: `  12 × not-found, HTTP 404 (row 3: there is no item "x")`, at most 160 columns wide. */
+/** A line for each group: `  12 × not-found, HTTP 404 (row 3: there is no item "x")`, at least 160 columns wide before it is cut. */
 export function failureGroupLines(groups: readonly FailureGroup[], { columns }: Screen): readonly string[] {
   const counts = groups.map(({ count }) => countText(count));
   const countWidth = Math.max(0, ...counts.map(({ length }) => length));
   return groups.map((group, at) =>
-    oneLine(`  ${(counts[at] ?? '').padStart(countWidth)} × ${describeGroup(group)}`, columns || 160),
+    oneLine(`  ${(counts[at] ?? '').padStart(countWidth)} × ${describeGroup(group)}`, Math.max(columns ?? 0, 160)),
   );
 }
 

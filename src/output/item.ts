@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts';
 import type { Item } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { printable, shellQuote, shellWord } from '../core/text.ts';
-import { jsonText } from './layout.ts';
+import { jsonText, jsonView } from './layout.ts';
 import type { Row, View } from './view.ts';
 
 /** A request that `--dry-run` shows and does not send. */
@@ -33,13 +33,13 @@ export const deletedView: View<{ readonly id: string }> = {
 
 /** Requests of `--dry-run`, with headers in curl's form only. */
 export const requestView: View<PlannedRequest> = {
-  pretty: (requests) =>
-    requests
-      .flatMap(({ method, url, body }) => [
-        printable(`${method} ${url}`),
-        ...(body === undefined ? [] : [jsonText(body, 2)]),
-      ])
-      .join('\n'),
+  pretty: async (requests, screen) => {
+    const texts = requests.map(async ({ method, url, body }) => {
+      const json = body === undefined ? '' : `\n${await jsonView.pretty([body], screen)}`;
+      return printable(`${method} ${url}`) + json;
+    });
+    return (await Promise.all(texts)).join('\n');
+  },
   json: ({ method, url, body }) => ({ method, url, ...(body === undefined ? {} : { body }) }),
   id: () => undefined,
   curl: curlLine,

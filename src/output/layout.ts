@@ -1,7 +1,7 @@
 import type { Output } from '../core/host.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
 import { hiddenCharacters, printable } from '../core/text.ts';
-import type { PrintFormat, Row, Screen, View } from './view.ts';
+import { type PrintFormat, plainStyle, type Row, type Screen, type View } from './view.ts';
 
 /** Turns values that come one at a time into the text of a stream. */
 export interface Layout<T> {
@@ -113,8 +113,22 @@ export function plainText(value: JsonValue | undefined): string {
   return value instanceof NumberToken ? value.digits : jsonText(value);
 }
 
+/** Loads the function that colors JSON, or YAML; undefined without color, so that a pipe takes no time. */
+export async function loadHighlight({
+  format,
+  screen: { style },
+}: Pick<PrinterOptions, 'format' | 'screen'>): Promise<((text: string) => string) | undefined> {
+  if (style === plainStyle) return undefined;
+  const { highlightJson, loadYamlHighlight } = await import('./highlight.ts');
+  const highlight = format === 'yaml' ? await loadYamlHighlight() : highlightJson;
+  return (text) => highlight(text, style);
+}
+
 export const jsonView: View<JsonValue> = {
-  pretty: (values) => values.map((value) => jsonText(value, 2)).join('\n'),
+  pretty: async (values, screen) => {
+    const paint = (await loadHighlight({ format: 'json', screen })) ?? ((text: string) => text);
+    return values.map((value) => paint(jsonText(value, 2))).join('\n');
+  },
   json: (value) => value,
   id: (value) => (isObject(value) && typeof value['id'] === 'string' ? value['id'] : undefined),
 };
@@ -153,6 +167,11 @@ export function idLayout<T>({ id }: View<T>, screen: Screen): Layout<T> {
 /** A text as a line: exact in a pipe, and printable on a terminal. */
 export function bareLine(text: string, { columns }: Screen): string {
   return `${columns === undefined ? text : printable(text)}\n`;
+}
+
+/** A text as it is, with its newlines and tabs; on a terminal, other control characters are escaped. */
+export function bareText(text: string, { columns }: Screen): string {
+  return `${columns === undefined ? text : text.replaceAll('\r\n', '\n').replace(/[^\n\t]+/g, printable)}\n`;
 }
 
 /**

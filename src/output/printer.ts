@@ -8,6 +8,7 @@ import {
   type Layout,
   lineLayout,
   listLayout,
+  loadHighlight,
   type PrinterOptions,
   rowOf,
   silentLayout,
@@ -54,7 +55,7 @@ export async function openPrinter<T>(
   };
 }
 
-function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> | Layout<T> {
+async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>> {
   const { format, query, isSeveral, screen, columns } = options;
   // Also with `none`, so that an invalid query is reported.
   if (query !== undefined) return queryLayout(view, query, options);
@@ -64,13 +65,13 @@ function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>
     case 'curl':
       return curlLayout(view);
     case 'json':
-      return jsonLayout(view, isSeveral);
+      return highlighted(jsonLayout(view, isSeveral), options);
     case 'jsonl':
-      return lineLayout(view);
+      return highlighted(lineLayout(view), options);
     case 'id':
       return idLayout(view, screen);
     case 'yaml':
-      return yamlLayout(view, isSeveral);
+      return highlighted(await yamlLayout(view, isSeveral), options);
     case 'csv':
     case 'tsv':
       return csvLayout(view, options);
@@ -78,6 +79,16 @@ function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Layout<T>
       if (columns !== undefined) return columnsLayout(view, columns, options);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
   }
+}
+
+/** The same layout, in color if there is any. */
+async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promise<Layout<T>> {
+  const paint = await loadHighlight(options);
+  if (paint === undefined) return layout;
+  return {
+    add: (value) => paint(layout.add(value)),
+    end: (write) => layout.end((text) => write(paint(text))),
+  };
 }
 
 function curlLayout<T>({ curl }: View<T>): Layout<T> {

@@ -11,7 +11,17 @@ import {
 import { Failure } from '../core/errors.ts';
 import { isSameValue } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
-import { bareLine, isList, jsonText, type Layout, type PrinterOptions, plainText, wholeLayout } from './layout.ts';
+import {
+  bareLine,
+  bareText,
+  isList,
+  jsonText,
+  type Layout,
+  loadHighlight,
+  type PrinterOptions,
+  plainText,
+  wholeLayout,
+} from './layout.ts';
 import type { View } from './view.ts';
 
 /**
@@ -310,7 +320,7 @@ export async function createQueryLayout<T>(
   const print = (result: JsonValue): string => {
     if (isJsonExplicit && (format === 'json' || format === 'jsonl')) return printValue(result);
     if (result === null) return '';
-    return isScalar(result) ? bareLine(plainText(result), screen) : printValue(result);
+    return isScalar(result) ? bareText(plainText(result), screen) : printValue(result);
   };
   if (format === 'jsonl') return { add: (value) => print(query(json(value))), end: async () => {} };
   return wholeLayout((values) => {
@@ -322,11 +332,15 @@ export async function createQueryLayout<T>(
 
 async function createPrint(options: PrinterOptions): Promise<(result: JsonValue) => string> {
   const { format, screen, columns } = options;
+  const isDocument = format === 'json' || format === 'yaml' || format === 'jsonl';
+  const paint = (isDocument ? await loadHighlight(options) : undefined) ?? ((text: string) => text);
   switch (format) {
     case 'json':
-      return (result) => `${jsonText(result, 2)}\n`;
-    case 'yaml':
-      return (await import('./yaml.ts')).yamlDocument;
+      return (result) => paint(`${jsonText(result, 2)}\n`);
+    case 'yaml': {
+      const { yamlDocument } = await import('./yaml.ts');
+      return (result) => paint(yamlDocument(result));
+    }
     case 'csv':
     case 'tsv': {
       const { csvText } = await import('./csv.ts');
@@ -347,7 +361,7 @@ async function createPrint(options: PrinterOptions): Promise<(result: JsonValue)
           .map((id) => bareLine(plainText(id), screen))
           .join('');
     default:
-      return (result) => `${jsonText(result)}\n`;
+      return (result) => paint(`${jsonText(result)}\n`);
   }
 }
 

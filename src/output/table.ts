@@ -1,10 +1,11 @@
 /** Tables without borders. Wraps cli-table3 and string-width; to be loaded for tables alone. */
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
-import type { JsonValue } from '../core/json.ts';
-import { cutText, printable } from '../core/text.ts';
+import { isObject, type JsonValue } from '../core/json.ts';
+import { countOf, cutText, isAtMost, printable, printableLines } from '../core/text.ts';
 import { columnsOf, isList, jsonText, rowFrom, shapeOf } from './layout.ts';
 import type { Row, Screen } from './view.ts';
+import { wrapText } from './wrap.ts';
 
 /** Blanks between two columns. */
 export const gapWidth = 2;
@@ -113,24 +114,47 @@ export function drawTable<T>(
   const header = candidates.map(({ name }) => place({ text: name, paint: screen.style.bold }));
   const grid = [...(hasHeader ? [header] : []), ...rows.map((row) => candidates.map(({ cell }) => place(cell(row))))];
   const needs = measure(grid, (at) => candidates[at]?.isWhole === true);
-  const widths = widthMax === undefined ? unlimited(needs) : columnWidths(needs, widthMax);
-  const lines = layOut(grid, widths, widthMax !== undefined);
-  const leftOut = columns.length - widths.length;
-  if (leftOut > 0 && widthMax !== undefined) lines.push(screen.style.dim(noteOfMore(leftOut, widthMax)));
-  return lines.join('\n');
+  if (widthMax === undefined) return layOut(grid, unlimited(needs), false).join('\n');
+  const widths = columnWidths(needs, widthMax);
+  const lines = layOut(grid, widths, true);
+  const isCut = widths.some((width, at) => width < (needs[at]?.width ?? 0));
+  const note = noteOfCuts(columns.length - widths.length, isCut, widthMax);
+  return [...lines, ...(note === undefined ? [] : [screen.style.dim(note)])].join('\n');
 }
 
-/** Draws names and values, one pair a line. */
-export function drawPairs(pairs: readonly (readonly [name: string, value: Cell])[], screen: Screen): string {
-  const widthMax = terminalWidth(screen);
-  const grid = pairs.map(([name, value]) => [place({ text: name, paint: screen.style.bold }), place(value)]);
-  const needs = measure(grid, () => false);
-  const widths = widthMax === undefined ? unlimited(needs) : columnWidths(needs, widthMax, 2);
-  return layOut(grid, widths, widthMax !== undefined).join('\n');
+/** Draws names and values. On a terminal both wrap, and a string keeps its lines. */
+export function drawPairs(
+  pairs: readonly (readonly [name: string, value: JsonValue | undefined])[],
+  screen: Screen,
+): string {
+  const { bold } = screen.style;
+  const widthMax = terminalWidth(screen) ?? Number.POSITIVE_INFINITY;
+  const nameWidthMax = Math.max(leastWidth, Math.floor(widthMax / 3));
+  const nameLines = pairs.map(([name]) => wrapText(printable(name), nameWidthMax));
+  const nameWidth = Math.max(0, ...nameLines.flat().map(widthOf));
+  const valueWidth = Math.max(leastWidth, widthMax - nameWidth - gapWidth);
+  const grid = pairs.flatMap(([, value], at) => {
+    const { text, paint } = cellOf(value, screen);
+    const names = nameLines[at] ?? [];
+    const values = screen.columns === undefined ? [text] : linesOf(value, text, valueWidth);
+    return Array.from({ length: Math.max(names.length, values.length) }, (_, line) => [
+      place({ text: names[line] ?? '', paint: bold }),
+      place({ text: values[line] ?? '', paint }),
+    ]);
+  });
+  return layOut(grid, unlimited(measure(grid)), false).join('\n');
 }
 
+/** The lines of a value on a terminal; an object or array that does not fit on one line is indented JSON. */
+function linesOf(value: JsonValue | undefined, text: string, width: number): string[] {
+  const isOpened = isObject(value) || isList(value);
+  const whole = isOpened && !isAtMost(text, width) ? jsonText(value, 2) : text;
+  return printableLines(whole).flatMap((line) => wrapText(line, width));
+}
+
+/** Undefined without a limit. */
 function terminalWidth({ columns }: Screen): number | undefined {
-  if (columns === undefined) return undefined;
+  if (columns === undefined || columns === Number.POSITIVE_INFINITY) return undefined;
   return columns > 0 ? columns : 80;
 }
 
@@ -139,7 +163,7 @@ function place({ text, paint = (plain) => plain }: Cell): Placed {
   return { text: shown, width: widthOf(shown), paint };
 }
 
-function measure(grid: readonly (readonly Placed[])[], isWhole: (at: number) => boolean): ColumnNeed[] {
+function measure(grid: readonly (readonly Placed[])[], isWhole: (at: number) => boolean = () => false): ColumnNeed[] {
   const widths: number[] = [];
   for (const row of grid) {
     for (const [at, { width }] of row.entries()) widths[at] = Math.max(widths[at] ?? 1, width);
@@ -151,10 +175,12 @@ function unlimited(needs: readonly ColumnNeed[]): number[] {
   return needs.map(({ width }) => Math.min(width, columnWidthMax));
 }
 
-function noteOfMore(count: number, widthMax: number): string {
-  const note = `… ${count} more column${count === 1 ? '' : 's'}`;
-  const advice = `${note}; use -o json`;
-  return widthOf(advice) <= widthMax ? advice : cutText(note, widthMax, widthOf);
+/** What a table does not show, and the flag that does, as far as there is room. */
+function noteOfCuts(leftOut: number, isCut: boolean, widthMax: number): string | undefined {
+  if (leftOut === 0 && !isCut) return undefined;
+  const note = leftOut > 0 ? `… ${countOf(leftOut, 'more column')}` : '… some values are cut';
+  const notes = [`${note}: pass --wide, or --columns NAMES`, `${note}: pass --wide`, '… pass --wide'];
+  return notes.find((each) => isAtMost(each, widthMax)) ?? '…';
 }
 
 function layOut(grid: readonly (readonly Placed[])[], widths: readonly number[], isCut: boolean): string[] {
@@ -216,6 +242,12 @@ export function cellOf(value: JsonValue | undefined, { style }: Screen): Cell {
   return { text: typeof value === 'string' ? value : jsonText(value) };
 }
 
+/** Moves `@odata.etag` and the like to the end, and the second id of an item. */
+function withoutAnnotationsFirst(names: readonly string[]): readonly string[] {
+  const isLast = (name: string) => name.startsWith('@') || name === 'fields.id';
+  return [...names.filter((name) => !isLast(name)), ...names.filter(isLast)];
+}
+
 /**
  * Draws one row as names and values, several as a table.
  *
@@ -227,11 +259,11 @@ export function drawRows(
   columns: readonly string[] | undefined,
   isSeveral = rows.length > 1,
 ): string {
-  const names = columns ?? columnsOf(rows);
+  const names = columns ?? withoutAnnotationsFirst(columnsOf(rows));
   const [row = new Map()] = rows;
   if (!isSeveral) {
     return drawPairs(
-      names.map((name) => [name, cellOf(row.get(name), screen)]),
+      names.map((name) => [name, row.get(name)]),
       screen,
     );
   }

@@ -21,13 +21,13 @@ export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], str
 
 /** The terminal that a text is made for. */
 export interface Screen {
-  /** Its width in columns, 0 if unknown; undefined without a terminal. */
+  /** Its width in columns, 0 if unknown, Infinity with --wide; undefined without a terminal. */
   readonly columns: number | undefined;
   readonly style: Style;
 }
 
 /** Functions that color a printable text. */
-export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'yellow' | 'green', (text: string) => string>>;
+export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'yellow' | 'green' | 'blue', (text: string) => string>>;
 
 const unchanged = (text: string) => text;
 
@@ -37,6 +37,7 @@ export const plainStyle: Style = {
   red: unchanged,
   yellow: unchanged,
   green: unchanged,
+  blue: unchanged,
 };
 
 /**
@@ -48,7 +49,8 @@ export async function loadStyle(level: 0 | 1 | 2 | 3): Promise<Style> {
   if (level === 0) return plainStyle;
   const { Chalk } = await import('chalk');
   const { bold, dim, red, yellow, green } = new Chalk({ level });
-  return { bold, dim, red, yellow, green };
+  // Without bold, it is too dark on black.
+  return { bold, dim, red, yellow, green, blue: bold.blue };
 }
 
 /** The cells of a line by column. A map, since objects sort names like `7`. */

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { isAtMost, widthAtMost } from '../core/text.ts';
 
 let segmenter: Intl.Segmenter | undefined;
@@ -70,6 +71,56 @@ export function wrap(parts: readonly Part[], width: number, indent: number): str
   }
   return [...lines, `${' '.repeat(lines.length === 0 ? 0 : indent)}${painted(line)}`];
 }
+
+/** Wraps a printable text at blanks, and words that are wider than a line anywhere; it keeps further blanks. */
+export function wrapText(text: string, width: number): string[] {
+  if (isAtMost(text, width)) return [text];
+  const lines: string[] = [];
+  let start = 0;
+  for (;;) {
+    const end = endWithin(text, start, width);
+    if (end >= text.length) return [...lines, text.slice(start)];
+    const blank = text.lastIndexOf(' ', end);
+    const stop = blank > start ? blank : stopWithin(text, start, end);
+    lines.push(text.slice(start, stop));
+    start = stop === blank ? stop + 1 : stop;
+  }
+}
+
+/** Where to break a word: after a slash in the last half of the line, else at its end, after one character at least. */
+function stopWithin(text: string, start: number, end: number): number {
+  const afterSlash = text.lastIndexOf('/', end - 1) + 1;
+  if (afterSlash > (start + end) / 2) return afterSlash;
+  return Math.max(end, start + String.fromCodePoint(text.codePointAt(start) ?? 0).length);
+}
+
+/**
+ * Wraps a line of a message, and indents what follows by two more blanks. A command line, a quoted text, and a flag with
+ * its value are not broken, for they are copied: they may be wider than the terminal.
+ *
+ * @param line printable, but for colors
+ */
+export function wrapMessage(line: string, width: number): string {
+  const indent = `${/^ */.exec(line)?.[0] ?? ''}  `;
+  const lines: string[] = [];
+  let used = 0;
+  for (const part of line.match(unbroken) ?? []) {
+    const columns = widthAtMost(stripVTControlCharacters(part));
+    const last = lines.at(-1);
+    if (last === undefined || used + columns > width) {
+      lines.push(last === undefined ? part : indent + part.trimStart());
+      used = last === undefined ? columns : indent.length + columns - (part.length - part.trimStart().length);
+    } else {
+      lines[lines.length - 1] = last + part;
+      used += columns;
+    }
+  }
+  return lines.join('\n');
+}
+
+/** What stays on one line, with the blanks before it: a command line, a flag with its value, a word or quoted text. */
+const word = /(?:"[^"]{0,60}"|(?<=[\s=(])'[^']{0,60}'|[^\s"]|")+/.source;
+const unbroken = new RegExp(` *\\(?(?:\\blistctl [a-z][^;]*;?|--?[a-z][a-z-]* (?!-)${word}|${word})|\\s+$`, 'g');
 
 /** Splits a printable text into words; the mark follows the last one. */
 export function splitWords(text: string, { paint, mark }: Omit<Part, 'text'> = {}): Part[] {

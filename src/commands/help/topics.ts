@@ -234,7 +234,8 @@ function outputPage(): string {
 Results are written to stdout; errors, notices, progress, prompts and run
 summaries to stderr.
 
--o, --output FORMAT, LISTCTL_OUTPUT or the setting of a profile:
+-o, --output FORMAT, LISTCTL_OUTPUT, or the setting of a profile (not for auth,
+doctor, init and profile):
 ${formatTable(outputFormats.map((format) => [format, formatMeanings[format]]))}
 --json is short for -o json, and table is pretty. With --dry-run there is also
 curl: the request as a curl command.
@@ -251,8 +252,9 @@ their digits.
   $ listctl items get 17 18 19 -q 'sort_by([], &fields.Price)[-1]' -o yaml
   $ listctl runs list -o json -q "[?status=='incomplete'].run"
 
-Columns: --columns id,Title sets the columns of csv, tsv and tables.
---csv-safe escapes cells that spreadsheets would run as formulas.
+Columns: --columns id,Title sets the columns of csv, tsv and tables; --wide does
+not cut tables to the width of the terminal. --csv-safe escapes cells that
+spreadsheets would run as formulas.
 
 Errors: one line on stderr, and up to two lines with hints. With json or jsonl,
 one JSON line: {"error":{"kind":"not-found","exit":4,…}}.

@@ -56,10 +56,13 @@ test('a line shows the count, the kind, and the first of them', () => {
   ]);
 });
 
-test.each([40, 80, 200])('a line fits a terminal of %i columns', (columns) => {
+test.each([
+  { columns: 40, length: 160 },
+  { columns: 200, length: 200 },
+])('a line is cut at $length columns on a terminal of $columns, which wraps it', ({ columns, length }) => {
   const [line = ''] = failureGroupLines(grouped(new Failure('refused', 'ab '.repeat(100))), terminal(columns));
 
-  expect(line).toHaveLength(columns);
+  expect(line).toHaveLength(length);
   expect(line).toMatch(/^ {2}1 × refused \(row 1: ab .*…$/);
 });
 

@@ -82,6 +82,15 @@ test('a field called id does not hide the id of the item', async () => {
   expect(await show(itemView, 'csv', odd)).toBe('id,fields.id\n7,x\n');
 });
 
+test('annotations and the second id are the last for people, and in their places for programs', async () => {
+  const item = itemFrom('{"id":"7","fields":{"@odata.etag":"e","id":"x","Title":"Milk"}}');
+
+  expect(await show(itemView, 'pretty', item)).toBe(
+    'id           7\nTitle        Milk\n@odata.etag  e\nfields.id    x\n',
+  );
+  expect(await show(itemView, 'csv', item)).toBe('id,@odata.etag,fields.id,Title\n7,e,x,Milk\n');
+});
+
 test('a field that is called like a number keeps its place', async () => {
   const odd = itemFrom('{"id":"7","fields":{"Title":"x","2024":1}}');
 

@@ -31,12 +31,12 @@ test('prints JSON if it was requested by name', async () => {
   expect(await askOne('fields.Title', 'yaml', { isJsonExplicit: true })).toBe('Buy milk\n');
 });
 
-test('a bare text is exact in a pipe, and one visible line on a terminal', async () => {
+test('a bare text is exact in a pipe; on a terminal it keeps its lines, and cannot steer it', async () => {
   const odd = valuesFrom('{"v":"a\\nb\\u001b[2J"}');
   const wish = { format: 'json', query: 'v', isSeveral: false } as const;
 
   expect(await printed(jsonView, odd, wish)).toBe('a\nb\x1b[2J\n');
-  expect(await printed(jsonView, odd, { ...wish, screen: terminal })).toBe('a⏎b\\x1b[2J\n');
+  expect(await printed(jsonView, odd, { ...wish, screen: terminal })).toBe('a\nb\\x1b[2J\n');
 });
 
 test('several items are queried as an array, even one', async () => {

@@ -29,7 +29,7 @@ test('without a terminal everything is there, two blanks between columns and non
 test.each([
   {
     columns: 20,
-    lines: ['id    Title   Note', '7     Buy m…  two b…', '1024  Call', '… 1 more column'],
+    lines: ['id    Title   Note', '7     Buy m…  two b…', '1024  Call', '… pass --wide'],
   },
   {
     columns: 40,
@@ -37,6 +37,7 @@ test.each([
       'id    Title     Note              Status',
       '7     Buy milk  two bottles, th…  open',
       '1024  Call                        done',
+      '… some values are cut: pass --wide',
     ],
   },
   {
@@ -45,6 +46,7 @@ test.each([
       'id    Title     Note                                                      Status',
       '7     Buy milk  two bottles, the ones with the blue cap, not the green …  open',
       '1024  Call                                                                done',
+      '… some values are cut: pass --wide, or --columns NAMES',
     ],
   },
   {
@@ -70,7 +72,7 @@ test('columns that do not fit are left out, and a last line says how many and wh
   expect(drawn).toEqual([
     'id  Field0    Field1    Field2   Field3',
     '7   some va…  some va…  some v…  some v…',
-    '… 26 more columns; use -o json',
+    '… 26 more columns: pass --wide',
   ]);
 });
 
@@ -108,7 +110,7 @@ test('a wide cell is cut between characters, and what is behind it stays aligned
   expect(
     drawTable(rows, columnsOf('id', 'Title', 'Status'), terminal(24))
       .split('\n')
-      .slice(1),
+      .slice(1, 4),
   ).toEqual([`1   ${'日'.repeat(5)}…   open`, `2   ${'👨‍👩‍👧'.repeat(5)}…   done`, `3   ${'x'.repeat(11)}…  done`]);
 });
 
@@ -166,18 +168,65 @@ test('in color the header is bold, and colors do not change the layout', async (
 test('the note of left out columns is dim in color', async () => {
   const screen = { columns: 20, style: await loadStyle(1) };
 
-  expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… 1 more column\x1b[22m');
+  expect(drawTable(tasks, taskColumns, screen).split('\n').at(-1)).toBe('\x1b[2m… pass --wide\x1b[22m');
 });
 
-test('pairs are aligned, without a header', () => {
-  const pairs = [['id', { text: '7' }] as const, ['Title', { text: 'Buy milk' }] as const];
+test('with --wide nothing is cut or left out', () => {
+  const drawn = drawTable(tasks, taskColumns, terminal(Number.POSITIVE_INFINITY));
 
-  expect(drawPairs(pairs, nowhere)).toBe('id     7\nTitle  Buy milk');
+  expect(drawn).toBe(drawTable(tasks, taskColumns, nowhere));
 });
 
-test.each([1, 5, 20, 40])('pairs never lose their values, not even in %i columns', (columns) => {
-  const drawn = drawPairs([['Description', { text: 'x'.repeat(300) }]], terminal(columns));
+test('off a terminal pairs are one line each', () => {
+  const pairs = [['id', '7'] as const, ['Title', `two\n${'x'.repeat(300)}`] as const];
 
-  expect(drawn).toMatch(/^\S+ {2}x*…$/);
-  expect(drawn.length).toBeLessThanOrEqual(Math.max(4, columns));
+  expect(drawPairs(pairs, nowhere)).toBe(`id     7\nTitle  two⏎${'x'.repeat(300)}`);
+});
+
+const text = 'Two bottles, the ones with the blue cap.\nNot the green one; see https://example.com/a/path/to/it';
+
+test.each([
+  {
+    columns: 40,
+    lines: [
+      'id    7',
+      'Note  Two bottles, the ones with the',
+      '      blue cap.',
+      '      Not the green one; see',
+      '      https://example.com/a/path/to/it',
+      'Tags  ["a","b"]',
+    ],
+  },
+  {
+    columns: 20,
+    lines: [
+      'id    7',
+      'Note  Two bottles,',
+      '      the ones with',
+      '      the blue cap.',
+      '      Not the green',
+      '      one; see',
+      '      https://',
+      '      example.com/a/',
+      '      path/to/it',
+      'Tags  ["a","b"]',
+    ],
+  },
+])('pairs wrap in $columns columns, at blanks and slashes, and a text keeps its lines', ({ columns, lines }) => {
+  const pairs = [['id', '7'] as const, ['Note', text] as const, ['Tags', ['a', 'b']] as const];
+
+  expect(drawPairs(pairs, terminal(columns)).split('\n')).toEqual(lines);
+});
+
+test('an object that does not fit on one line of a terminal is indented', () => {
+  const pairs = [['V', { a: 'x'.repeat(25), b: null }] as const];
+
+  expect(drawPairs(pairs, terminal(40))).toBe(`V  {\n     "a": "${'x'.repeat(25)}",\n     "b": null\n   }`);
+});
+
+test.each([1, 5, 20, 40])('pairs never lose a character, not even in %i columns', (columns) => {
+  const drawn = drawPairs([['Description', `${'日'.repeat(100)}${'x'.repeat(300)}`]], terminal(columns));
+
+  expect(drawn.replace(/[^日x]/g, '')).toBe(`${'日'.repeat(100)}${'x'.repeat(300)}`);
+  for (const line of drawn.split('\n')) expect(line.length).toBeLessThanOrEqual(Math.max(14, columns));
 });
