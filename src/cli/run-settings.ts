@@ -3,6 +3,8 @@ import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import { type Address, addressText, findSetting, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
 import { isFor, type Sources } from '../settings/sources.ts';
+import { hasToken } from '../settings/token.ts';
+
 import { globalFlags } from './flags.ts';
 
 export interface RunSettings {
@@ -15,6 +17,8 @@ export interface RunSettings {
   readonly allowHttp: boolean;
   /** The list. That of a manifest overrides the environment and stored settings, and must not contradict a flag. */
   list(manifest?: { readonly site?: string | undefined; readonly list?: string | undefined }): ListRef;
+  /** The site or the list alone. */
+  name(name: 'site' | 'list'): string;
   /** The service URL, for messages and dry runs. */
   address(): string;
   /** The profile in use, unless the address is that of another service. */
@@ -41,10 +45,17 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
     get idempotency() {
       return findAddress().kind === 'local' ? 'honored' : (idempotency ?? 'unknown');
     },
-    list: (manifest = {}) => ({
-      site: findName('site', manifest.site, sources),
-      list: findName('list', manifest.list, sources),
-    }),
+    list: (manifest = {}) => {
+      const site = findName('site', manifest.site, sources);
+      const list = findName('list', manifest.list, sources);
+      if (site !== undefined && list !== undefined) return { site, list };
+      throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
+    },
+    name: (name) => {
+      const found = findName(name, undefined, sources);
+      if (found === undefined) throw missing([name], sources);
+      return found;
+    },
     address: () => addressText(findAddress()),
     profile,
     target: () => {
@@ -60,18 +71,13 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
 export function addressFinder(sources: Sources, mayUseHttp: () => boolean): () => Address {
   return () => {
     const address = findValue(globalFlags.baseUrl, sources);
-    if (address === undefined) {
-      checkReadable(sources);
-      throw new Failure('usage', 'no service address', {
-        hint: 'pass --base-url <url> or set LISTCTL_BASE_URL; use --local to try the built-in service, or run listctl init',
-      });
-    }
+    if (address === undefined) throw missing([], sources);
     refuseOpenHttp(address, mayUseHttp());
     return address;
   };
 }
 
-function findName(name: 'site' | 'list', inManifest: string | undefined, sources: Sources): string {
+function findName(name: 'site' | 'list', inManifest: string | undefined, sources: Sources): string | undefined {
   const flag = `--${name}`;
   const typed = sources.flags[flag];
   if (inManifest !== undefined && typed !== undefined && typed !== inManifest) {
@@ -79,12 +85,22 @@ function findName(name: 'site' | 'list', inManifest: string | undefined, sources
       hint: `leave out ${flag}, or change the manifest; nothing was sent`,
     });
   }
-  const found = inManifest ?? findValue(globalFlags[name], sources);
-  if (found !== undefined) return found;
+  return inManifest ?? findValue(globalFlags[name], sources);
+}
+
+/** The failure for all that is missing: these names, and the address and the token without which they are no use. */
+function missing(names: readonly string[], sources: Sources): Failure {
   checkReadable(sources);
   const isNew = findSetting(globalFlags.baseUrl, sources) === undefined;
-  throw new Failure('usage', `no ${name} given`, {
-    hint: `pass ${flag} <id> or set LISTCTL_${name.toUpperCase()}${isNew ? ', or run listctl init' : ''}`,
+  const lacksToken = isNew && !hasToken(sources);
+  const needed = [...(isNew ? ['service address'] : []), ...(lacksToken ? ['token'] : []), ...names];
+  const flags = [...(isNew ? ['--base-url <url>'] : []), ...names.map((name) => `--${name} <id>`)].join(' ');
+  const variables = names.map((name) => `LISTCTL_${name.toUpperCase()}`).join(' and ');
+  const [last = '', ...others] = needed.toReversed();
+  return new Failure('usage', `no ${others.length > 0 ? `${others.toReversed().join(', ')} or ${last}` : last} given`, {
+    hint: isNew
+      ? `run listctl init, or pass ${flags}${lacksToken ? ' and set LISTCTL_TOKEN' : ''}\nuse --local to try the built-in service, without an address or a token`
+      : `pass ${flags} or set ${variables}`,
   });
 }
 

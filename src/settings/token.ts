@@ -69,6 +69,15 @@ export async function findToken(
   return profile && !profile.isNamed ? profileToken(profile, address, sources, runCommand) : undefined;
 }
 
+/** Whether a token is set anywhere; it is neither read nor checked. */
+export function hasToken(sources: Sources): boolean {
+  const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file, LISTCTL_TOKEN_COMMAND: command } = sources.env;
+  if (token || file || command) return true;
+  const profile = sources.profile();
+  if (profile === undefined) return false;
+  return profile.values['tokenCommand'] !== undefined || sources.user.credentials().has(profile.name);
+}
+
 async function profileToken(
   profile: ChosenProfile,
   address: Address | undefined,

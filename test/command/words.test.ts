@@ -251,12 +251,30 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
-test('suggests init if nothing is set up, and only the flag if the address is set', async () => {
-  const nothing = await run(['items', 'get', '17']);
-  const address = await run(['items', 'get', '17'], { env: { LISTCTL_BASE_URL: 'https://lists.example' } });
+const address = { LISTCTL_BASE_URL: 'https://lists.example' };
 
-  expect(nothing.stderr).toMatch(/no site given\n {2}pass --site <id> or set LISTCTL_SITE, or run listctl init/);
-  expect(address.stderr).toMatch(/no site given\n {2}pass --site <id> or set LISTCTL_SITE\n$/);
+test.each([
+  {
+    env: {},
+    says: 'no service address, token, site or list given',
+    hint: 'run listctl init, or pass --base-url <url> --',
+  },
+  {
+    env: { LISTCTL_SITE: 's', LISTCTL_TOKEN: 'abcdefgh' },
+    says: 'no service address or list given',
+    hint: 'run listctl init',
+  },
+  {
+    env: address,
+    says: 'no site or list given',
+    hint: 'pass --site <id> --list <id> or set LISTCTL_SITE and LISTCTL_LIST',
+  },
+  { env: { ...address, LISTCTL_LIST: 'l' }, says: 'no site given', hint: 'pass --site <id> or set LISTCTL_SITE' },
+])('all that is missing is said at once: $says', async ({ env, says, hint }) => {
+  const { exitCode, stderr } = await run(['items', 'create', '-f', 'a=b'], { env });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(`listctl: ${says}\n  ${hint}`);
 });
 
 test.each([
