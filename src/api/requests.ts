@@ -51,16 +51,16 @@ let last = { site: '', list: '', path: '' };
 
 function listPath({ site, list }: ListRef): string {
   if (site !== last.site || list !== last.list || last.path === '') {
-    last = { site, list, path: `/sites/${segment(site, 'site')}/lists/${segment(list, 'list')}/items` };
+    last = { site, list, path: `/sites/${pathSegment(site, 'site')}/lists/${pathSegment(list, 'list')}/items` };
   }
   return last.path;
 }
 
 function itemPath(ref: ItemRef): string {
-  return `${listPath(ref)}/${segment(ref.id, 'item')}`;
+  return `${listPath(ref)}/${pathSegment(ref.id, 'item')}`;
 }
 
 /** An id as exactly one path segment (paths-2). Commas stay readable: site ids contain them. */
-function segment(id: string, name: string): string {
+export function pathSegment(id: string, name: string): string {
   return encodeURIComponent(checkId(id, name)).replaceAll('%2C', ',');
 }

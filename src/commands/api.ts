@@ -1,3 +1,4 @@
+import { pathSegment } from '../api/requests.ts';
 import { parseResponseJson } from '../api/response.ts';
 import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../api/transport.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
@@ -15,7 +16,9 @@ import { jsonView } from '../output/layout.ts';
 export const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 interface ApiFlags {
+  readonly method?: string;
   readonly field?: readonly string[];
+  readonly data?: string;
   readonly input?: string;
   readonly header?: readonly string[];
   readonly include?: boolean;
@@ -23,39 +26,49 @@ interface ApiFlags {
   readonly idempotencyKey?: string;
 }
 
-/** `listctl api METHOD PATH` */
+/** `listctl api PATH` */
 export const setUpApi: SetUp = (command, context) => {
   command
-    .argument('<method>', 'GET, POST, PATCH, PUT, DELETE, HEAD or OPTIONS')
-    .argument('<path>', 'path relative to the base URL, with its query')
+    .argument('[method]', 'HTTP method (default: GET, or POST with a body)')
+    .argument('[path]', 'path below the base URL, with query; {site} and {list} are filled in')
+    .option('-X, --method <method>', 'the method, as in curl')
     .option('-f, --field <key=value>', 'set a member of a JSON body, as in items create; repeatable', collect)
+    .option('-d, --data <data>', 'request body; @FILE reads a file, @- stdin')
     .option('--input <file>', 'request body ("-" = stdin)')
-    .option('--header <name:value>', 'add a request header; repeatable', collect)
+    .option('-H, --header <name:value>', 'add a request header; repeatable', collect)
     .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
-    .option('--include', 'also print the status and the headers of the response')
+    .option('-i, --include', 'also print the status and the headers of the response')
     .option('--dry-run', 'show what would be sent without sending it')
     .action(
-      inSession(context, async (session, method: string, path: string, flags: ApiFlags) => {
-        const request = await readRequest(method, path, flags, session);
+      inSession(context, async (session, first: string | undefined, second: string | undefined, flags: ApiFlags) => {
+        const request = await readRequest(first, second, flags, session);
         if (flags.dryRun) return showRequests([request], session);
         return sendRequest(request, flags.include === true, session);
       }),
     );
   addHelpNotes(command, {
     examples: [
-      "listctl api GET 'sites/home/lists/tasks/items/17?expand=fields'",
-      'listctl api POST sites/home/lists/tasks/items --input item.json --include',
-      'listctl api PATCH sites/home/lists/tasks/items/17 -f fields:=\'{"Title":"x"}\'',
+      "listctl api 'sites/{site}/lists/{list}/items/17?expand=fields'",
+      'listctl api sites/home/lists/tasks/items --input item.json --include',
+      'listctl api -X PATCH sites/home/lists/tasks/items/17 -d \'{"fields":{"Title":"x"}}\'',
     ],
+    globalFlags: ['site', 'list', 'output'],
     exitCodes: { 8: 'in doubt: a write may have taken effect' },
     exits: serviceExits,
   });
 };
 
-async function readRequest(name: string, path: string, flags: ApiFlags, session: Session): Promise<ApiRequest> {
-  const method = parseMethod(name);
-  const request = { method, path: parsePath(path) };
+async function readRequest(
+  first: string | undefined,
+  second: string | undefined,
+  flags: ApiFlags,
+  session: Session,
+): Promise<ApiRequest> {
+  const { named, path } = methodAndPath(first, second, flags.method);
+  const typed = named === undefined ? undefined : parseMethod(named);
+  const at = parsePath(fillIn(path, session));
   const body = await readBody(flags, session);
+  const method = typed ?? (body === undefined ? 'GET' : 'POST');
   if (body !== undefined && isRead(method)) {
     throw new Failure('usage', `${method} requests cannot have a body`, { hint: 'put the fields in the query' });
   }
@@ -63,7 +76,26 @@ async function readRequest(name: string, path: string, flags: ApiFlags, session:
   const key = method === 'POST' ? toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys) : undefined;
   const keyed = key === undefined ? {} : { 'idempotency-key': `"${key}"` };
   const headers = { accept: 'application/json', ...type, ...keyed, ...parseHeaders(flags.header ?? []) };
-  return { ...request, headers, ...(body === undefined ? {} : { body }) };
+  return { method, path: at, headers, ...(body === undefined ? {} : { body }) };
+}
+
+/** A single argument is the path. */
+function methodAndPath(first: string | undefined, second: string | undefined, flag: string | undefined) {
+  if (second !== undefined && flag !== undefined) {
+    throw new Failure('usage', `the method is given twice: ${first} and --method ${flag}`);
+  }
+  const path = second ?? first;
+  if (path === undefined || (second === undefined && methods.some((each) => each === path.toUpperCase()))) {
+    throw new Failure('usage', "missing required argument 'path'", {
+      hint: 'pass a path, e.g. sites/{site}/lists/{list}',
+    });
+  }
+  return { named: flag ?? (second === undefined ? undefined : first), path };
+}
+
+/** Replaces `{site}` and `{list}` by those of the settings. */
+function fillIn(path: string, { settings }: Session): string {
+  return path.replace(/\{(site|list)\}/g, (_, name: 'site' | 'list') => pathSegment(settings.name(name), name));
 }
 
 function parseMethod(text: string): Method {
@@ -103,10 +135,13 @@ function pathProblem(text: string): string | undefined {
   return path.split('/').some(isDots) ? 'has a . or .. segment' : undefined;
 }
 
-async function readBody({ input, field }: ApiFlags, session: Session): Promise<string | Uint8Array | undefined> {
-  if (input !== undefined && field !== undefined) throw new Failure('usage', '--input cannot be used with --field');
-  if (input !== undefined) return readBinaryFile(input, session.host);
-  return field === undefined ? undefined : printJson(await readMembers({ field }, session));
+async function readBody(flags: ApiFlags, session: Session): Promise<string | Uint8Array | undefined> {
+  const { input, data, field } = flags;
+  const given = [input && '--input', data !== undefined && '--data', field && '--field'].filter(Boolean);
+  if (given.length > 1) throw new Failure('usage', `${given[0]} cannot be used with ${given[1]}`);
+  const file = data?.startsWith('@') ? data.slice(1) : input;
+  if (file !== undefined) return readBinaryFile(file, session.host);
+  return field === undefined ? data : printJson(await readMembers({ field }, session));
 }
 
 /** Headers that the transport sets: they decide where a message goes and where it ends. */

@@ -38,6 +38,29 @@ test('a body is a file as it is, or the members that --field builds', async () =
   expect(patch?.headers).not.toHaveProperty('idempotency-key');
 });
 
+test.each([
+  ['a path alone is a GET', ['x'], { method: 'GET', path: '/v1.0/x', body: '' }],
+  ['a method is the first word', ['delete', 'x'], { method: 'DELETE' }],
+  ['or -X, as with curl', ['-X', 'put', 'x', '-d', '{}'], { method: 'PUT', body: '{}' }],
+  ['-d makes it a POST of JSON', ['x', '-d', '{"a":1}'], { method: 'POST', body: '{"a":1}' }],
+  ['so does -f', ['x', '-f', 'a=1'], { method: 'POST', body: '{"a":"1"}' }],
+  ['-d @- is stdin', ['x', '-d', '@-'], { method: 'POST', body: 'typed' }],
+  ['-H is a header', ['x', '-H', 'X-A: b'], { method: 'GET', headers: { 'x-a': 'b' } }],
+  [
+    '{site} and {list} are those of the settings',
+    ['a/{site}?l={list}&x={id}'],
+    { path: '/v1.0/a/home?l=tasks&x=%7Bid%7D' },
+  ],
+  ['as one path segment', ['a/{site}/b', '-s', '../x y'], { path: '/v1.0/a/..%2Fx%20y/b' }],
+])('%s', async (_, words, request) => {
+  await using service = await scriptedService({ status: 200, body: {} });
+
+  const { exitCode, stderr } = await run(['api', ...words], { env: environmentFor(service), stdin: 'typed' });
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(service.requests).toMatchObject([request]);
+});
+
 test('a response that is not JSON is printed as bytes, and on a terminal as escaped text', async () => {
   await using service = await scriptedService({
     status: 200,
@@ -112,6 +135,11 @@ test.each([
   { words: ['GET', '/'], says: 'is empty' },
   { words: ['GET', '?a'], says: 'is empty' },
   { words: ['FETCH', 'x'], says: 'invalid method' },
+  { words: [], says: "missing required argument 'path'" },
+  { words: ['GET'], says: "missing required argument 'path'" },
+  { words: ['GET', 'x', '-X', 'PUT'], says: 'the method is given twice' },
+  { words: ['x', '-d', 'a', '-f', 'a=1'], says: '--data cannot be used with --field' },
+  { words: ['a/{site}', '-s', '..'], says: 'not a path segment' },
   { words: ['GET', 'x', '-f', 'a=1'], says: 'GET requests cannot have a body' },
   { words: ['POST', 'x', '-f', 'a=1', '--input', '-'], says: '--input cannot be used with --field' },
   { words: ['GET', 'x', '--header', 'Authorization: Bearer verysecret'], says: 'listctl sets it' },
