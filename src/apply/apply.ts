@@ -7,7 +7,6 @@ import { noSummary, openRejectsOutput, openSummary, refuseSummary, type Summary 
 import { presentMoment, refuseSameFile } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
-import { askText, confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
@@ -181,8 +180,8 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
   const { statePath, target, manifest } = opened;
   // A plan that was saved before the first run starts the lineage of the state.
   if (saved?.state.serial === 0) return { ...newState(target, manifest.key), lineage: saved.state.lineage };
-  const isSeen = session.prompts.mayPrompt() && (isShownOnTerminal(session) || !session.messages.isQuiet);
-  if (flags.init || (saved === undefined && isSeen)) return newState(target, manifest.key);
+  const isConfirmed = isSeen(session) && (isShownOnTerminal(session) || !session.messages.isQuiet);
+  if (flags.init || (saved === undefined && isConfirmed)) return newState(target, manifest.key);
   throw new Failure('usage', `no state file at ${statePath}`, {
     hint: 'restore it, or pass --init if this is the first run; nothing was sent\nwithout it every item of the manifest would be created, including those that already exist',
   });
@@ -245,9 +244,14 @@ async function showPlan(
     await drawPlan(plan, state, notes, host.stdout, session);
   } else if (isOnlyShown) {
     await printPlanFile(plan, session);
-  } else if (plan.steps.length > 0 && !flags.yes && session.prompts.mayPrompt()) {
+  } else if (plan.steps.length > 0 && !flags.yes && isSeen(session)) {
     await drawPlan(plan, state, notes, host.stderr, session);
   }
+}
+
+/** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */
+function isSeen(session: Session): boolean {
+  return session.prompts.mayPrompt() && (isShownOnTerminal(session) || session.host.stderr.isTTY);
 }
 
 /** Whether a person reads the plan; else notes about it go to stderr. */
@@ -323,16 +327,15 @@ function deletesText({ count, managed }: Deletes): string {
 
 async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session): Promise<void> {
   const { list } = plan.target;
-  const question = `${questionAbout(plan)} Type ${deletes.count} or "${list}" to delete ${deletesText(deletes)}:`;
-  const typed = session.prompts.mayPrompt() ? await askText(question, {}, session) : '';
-  if (typed === String(deletes.count) || typed === list) return;
+  const typed = { words: [String(deletes.count), list], purpose: `delete ${deletesText(deletes)}` };
+  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan), typed))) return;
   throw new Failure('usage', `cannot delete ${deletesText(deletes)}: --max-delete is required`, {
     hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
   });
 }
 
 async function confirmChanges(plan: PlanFile, session: Session): Promise<void> {
-  if (session.prompts.mayPrompt() && (await confirm(questionAbout(plan), session))) return;
+  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan)))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', {
     hint: 'pass --yes to skip the confirmation prompt',
   });

@@ -327,7 +327,7 @@ async function confirmDelete({ check, command, file }: FileRun, session: Session
   const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} in ${from} from list "${list}" of site "${site}" on ${session.settings.target()}?`;
-  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
+  if (await session.prompts.confirm(question)) return;
   throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
     hint: 'pass --yes to skip the prompt',
   });

@@ -61,7 +61,7 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     client,
     items,
     retryPolicy: (kind) => retryPolicy(sources, kind),
-    confirmWrites: (place) => guard(`${place} at ${addressText(address())}`),
+    confirmWrites: (place) => guard.check(`${place} at ${addressText(address())}`),
     connectOptions,
   };
 }

@@ -9,18 +9,46 @@ import { type ChosenProfile, isFor, type Sources } from '../settings/sources.ts'
 import { globalFlags } from './flags.ts';
 import type { PromptContext } from './prompts.ts';
 
-/** Allows writes to a target, or throws. */
-export type WriteGuard = (target: string) => Promise<void>;
+/** The questions before writes. A protected profile is confirmed once, by its name. */
+export interface WriteGuard {
+  /** Allows writes to a target, or throws. */
+  check(target: string): Promise<void>;
+  /**
+   * Asks before a write; false where it may not ask. The answer is yes, one of these words, or the name of a protected
+   * profile, which also passes `check`.
+   */
+  confirm(question: string, typed?: { readonly words: readonly string[]; readonly purpose: string }): Promise<boolean>;
+}
 
 /** Creates the guard of a command: it asks before the first write only. */
 export function createWriteGuard(sources: Sources, mayPrompt: () => boolean, context: PromptContext): WriteGuard {
   let confirmed: Promise<void> | undefined;
-  return async (target) => {
+  const unnamed = () => {
+    const profile = protectedProfile(sources)?.name;
+    return profile === findValue(globalFlags.confirm, sources) ? undefined : profile;
+  };
+  const confirm: WriteGuard['confirm'] = async (question, typed) => {
+    if (!mayPrompt()) return false;
+    const prompts = await import('./prompts.ts');
+    const profile = unnamed();
+    const words = profile === undefined ? typed?.words : [profile];
+    if (words === undefined) return prompts.confirm(question, context);
+    const what =
+      profile === undefined
+        ? words.map((word) => (/^\d+$/.test(word) ? word : `"${word}"`)).join(' or ')
+        : `${profile}, the name of the protected profile,`;
+    const answer = await prompts.askText(`${question} Type ${what} to ${typed?.purpose ?? 'confirm'}:`, {}, context);
+    if (!words.includes(answer)) return false;
+    if (profile !== undefined) confirmed = Promise.resolve();
+    return true;
+  };
+  const check = async (target: string) => {
     const profile = protectedProfile(sources);
     if (profile === undefined) return;
-    confirmed ??= confirmWrite(profile.name, target, findValue(globalFlags.confirm, sources), mayPrompt, context);
+    confirmed ??= confirmWrite(profile.name, target, findValue(globalFlags.confirm, sources), mayPrompt, confirm);
     await confirmed;
   };
+  return { check, confirm };
 }
 
 function protectedProfile(sources: Sources): ChosenProfile | undefined {
@@ -36,7 +64,7 @@ export function guardWrites(client: Client, guard: WriteGuard): Client {
     send: async (operation) => {
       if (!isRead(operation.request.method)) {
         const { place, target } = operation.purpose();
-        await guard(`${place ?? target} at ${client.address}`);
+        await guard.check(`${place ?? target} at ${client.address}`);
       }
       return client.send(operation);
     },
@@ -49,18 +77,17 @@ async function confirmWrite(
   target: string,
   typed: string | undefined,
   mayPrompt: () => boolean,
-  context: PromptContext,
+  confirm: WriteGuard['confirm'],
 ): Promise<void> {
   if (typed === profile) return;
   const hint = `pass --confirm ${profile} to write to it; nothing was sent`;
   if (typed !== undefined) {
     throw new Failure('usage', `--confirm ${typed} does not match profile ${profile}`, { hint });
   }
-  const question = `Write to ${target} through the protected profile ${profile}?`;
   if (!mayPrompt()) {
     throw new Failure('usage', `cannot write to ${target}: profile ${profile} is protected`, { hint });
   }
-  if (await (await import('./prompts.ts')).confirm(question, context)) return;
+  if (await confirm(`Write to ${target}?`)) return;
   throw new Failure('usage', 'not confirmed', { hint });
 }
 

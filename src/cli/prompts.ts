@@ -1,5 +1,5 @@
 /** Prompts, by Inquirer. Call them only if `Session.prompts.mayPrompt`. */
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
@@ -53,7 +53,7 @@ export async function askSecret(
     const found = problem(answer);
     if (found === undefined) return answer;
     // Inquirer's own validation would keep the invalid answer in the line, unseen.
-    await context.host.stderr.write(`the input ${printable(found)}\n`);
+    outputOf(context.host).write(`the input ${printable(found)}\n`);
   }
 }
 
@@ -80,6 +80,11 @@ function requireInput(answer: string | undefined): string {
   throw new Failure('usage', 'input closed; nothing was changed');
 }
 
+/** stderr, or the terminal itself while stderr is redirected. */
+function outputOf({ terminal, stderr }: Host): Writable {
+  return terminal ?? stderr.stream;
+}
+
 interface PromptStreams {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
@@ -104,6 +109,7 @@ async function promptOnce<T>(
   host: Host,
 ): Promise<{ readonly value: T } | 'continued' | undefined> {
   const input: Keyboard = host.stdin.stream;
+  const output = outputOf(host);
   const ended = new AbortController();
   let isContinued = false;
   let isHungUp = false;
@@ -120,14 +126,19 @@ async function promptOnce<T>(
       ended.abort();
     });
   // The prompt for a secret hides the cursor: show it for the shell after Ctrl-Z.
-  const onKey = (_: unknown, key: { readonly ctrl?: boolean; readonly name?: string } = {}) => {
-    if (key.ctrl && key.name === 'z') host.stderr.stream.write('\u001b[?25h');
+  const onKey = (
+    _: unknown,
+    key: { readonly ctrl?: boolean; readonly name?: string; readonly sequence?: string } = {},
+  ) => {
+    if (key.ctrl && key.name === 'z') output.write('\u001b[?25h');
+    // An end of input from before raw mode, as of `script … < /dev/null`: Linux leaves it as a NUL (n_tty.c).
+    if (key.sequence === '\0') ended.abort();
   };
   const restore = tolerateClosing(input);
   input.on('keypress', onKey).on('pause', onPause).on('end', onEnd).on('error', onEnd);
   try {
     const signal = AbortSignal.any([ended.signal, host.signal]);
-    return { value: await ask({ input, output: host.stderr.stream, signal }) };
+    return { value: await ask({ input, output, signal }) };
   } catch (error) {
     host.signal.throwIfAborted();
     if (isHungUp) throw new Stopped('SIGHUP');

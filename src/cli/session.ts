@@ -8,7 +8,7 @@ import { openSources } from '../settings/sources.ts';
 import { type ServiceAccess, serviceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
 import { flagTexts, globalFlags, switches } from './flags.ts';
-import { createWriteGuard } from './guards.ts';
+import { createWriteGuard, type WriteGuard } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
 import { commandMessages, type Messages } from './report.ts';
 import { addressFinder, type RunSettings, runSettings } from './run-settings.ts';
@@ -25,6 +25,7 @@ export interface Session {
     mayPrompt(): boolean;
     /** --no-input or CI. */
     readonly isUnattended: boolean;
+    readonly confirm: WriteGuard['confirm'];
   };
   readonly command: {
     readonly words: readonly string[];
@@ -93,11 +94,12 @@ function openSession(
   const allowHttp = () => typed.allowHttp || findValue(globalFlags.allowHttp, sources) === true;
   const address = addressFinder(sources, allowHttp);
   const isUnattended = !typed.mayPrompt || isCi(host);
-  const prompts = { isUnattended, mayPrompt: () => !isUnattended && host.stdin.isTTY && host.stderr.isTTY };
+  const mayPrompt = () => !isUnattended && host.stdin.isTTY && host.terminal !== undefined;
   const messages = commandMessages(context, typed.isQuiet);
+  const guard = createWriteGuard(sources, mayPrompt, { host, messages });
   const service = serviceAccess({
     ...{ address, sources, context, typed, opened, messages },
-    guard: createWriteGuard(sources, prompts.mayPrompt, { host, messages }),
+    guard,
     connectOptions: () => ({
       caFile: findValue(globalFlags.caFile, sources),
       isInsecure: typed.isInsecure,
@@ -106,7 +108,8 @@ function openSession(
     }),
   });
   return {
-    ...{ host, service, messages, prompts },
+    ...{ host, service, messages },
+    prompts: { isUnattended, mayPrompt, confirm: guard.confirm },
     settings: runSettings(sources, typed.allowHttp, address),
     output: commandOutput({ sources, output, color, typed }, host, command),
     command: {

@@ -3,8 +3,9 @@
  * end it, print past a full pipe, or wait for real time.
  */
 import { setMaxListeners } from 'node:events';
+import { createWriteStream, openSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { errnoCode, Stopped, type StopSignal, stopSignals } from './errors.ts';
 import { lazily, type Output, outputTo, type ProcessOutput, stdinKind } from './streams.ts';
 
@@ -39,6 +40,8 @@ export interface Host {
   readonly stdin: Input;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** For questions: stderr, or the terminal that stdin is while stderr is redirected; undefined without a terminal. */
+  readonly terminal: Writable | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
   /** The absolute working directory; empty if it was removed. */
@@ -86,6 +89,7 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
   }));
   const stdout = lazily(() => outputTo(1, 'standard output', () => process.stdout));
   const stderr = lazily(() => outputTo(2, 'standard error', () => process.stderr));
+  const terminal = lazily(() => (stderr().isTTY ? stderr().stream : stdin().isTTY ? openTerminal() : undefined));
   const stops = lazily(() => stopSignalsOf(process));
   // Node would open its inspector, through which any user of the machine could read the token.
   process.on('SIGUSR1', () => {});
@@ -115,6 +119,9 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
     get stderr() {
       return stderr();
     },
+    get terminal() {
+      return terminal();
+    },
     get signal() {
       return stops().signal;
     },
@@ -123,6 +130,16 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
     },
     escalateStop: () => stops().escalateStop(),
   };
+}
+
+/** The controlling terminal (tty(4)); undefined if there is none. */
+function openTerminal(): Writable | undefined {
+  try {
+    // Without a listener an error of the stream would be uncaught.
+    return createWriteStream('', { fd: openSync('/dev/tty', 'w') }).on('error', () => {});
+  } catch {
+    return undefined;
+  }
 }
 
 function directoryOf(process: NodeJS.Process): string {

@@ -50,12 +50,12 @@ test('init, create, edit, get and delete work when typed into a shell', async ()
 
     // First thoughts, second thoughts.
     person.start(`listctl items delete ${id}`);
-    await person.shows(`? Delete item ${id} of list tasks`);
+    await person.shows(`? Delete item ${id} from list "tasks"`);
     terminal.type('\r');
     expect(await person.ended()).toContain('listctl: not confirmed: nothing was deleted');
     expect(await ending()).toBe('exit code 2');
     person.start(`listctl items delete ${id}`);
-    await person.shows(`? Delete item ${id} of list tasks`);
+    await person.shows(`? Delete item ${id} from list "tasks"`);
     terminal.type('yes\r');
     expect(await person.ended()).toMatch(RegExp(`^deleted ${id}$`, 'm'));
 

@@ -78,7 +78,7 @@ describe('delete', () => {
 
   test('asks in words that wrap where the terminal is narrow, and leaves one question there', async () => {
     await using world = await atService({ status: 204 });
-    await using terminal = world.open(['items', 'delete', '17'], { columns: 40 });
+    await using terminal = world.open(['items', 'delete', '17'], { columns: 48 });
 
     await terminal.shows('(y/N)');
     for (const key of ['n', '\u007f', 'y']) terminal.type(key);
@@ -87,8 +87,31 @@ describe('delete', () => {
 
     expect(await terminal.ended).toMatchObject({ exitCode: 0 });
     const rows = terminal.rows().map(({ text }) => text);
-    expect(`${rows[0]}${rows[1]}`).toBe(`✔ ${world.question} Yes`);
-    expect(rows.slice(2)).toEqual(['deleted 17']);
+    const compact = (text: string) => text.replaceAll(/\s/g, '');
+    expect(compact(rows.slice(0, -1).join(''))).toBe(compact(`✔ ${world.question} Yes`));
+    expect(rows.at(-1)).toBe('deleted 17');
+  });
+
+  test('asks on the terminal where the errors go into a file, too', async () => {
+    await using world = await atService({ status: 204 });
+    await using terminal = world.openShell('items delete 17 2> errors');
+
+    await terminal.shows(world.question);
+    terminal.type('y\r');
+
+    expect(await terminal.ended).toMatchObject({ exitCode: 0 });
+    expect(world.service.requests).toHaveLength(1);
+    expect(readFileSync(join(world.home, 'errors'), 'utf8')).toBe('');
+  });
+
+  test('takes an end of input from before the question for a no', async () => {
+    await using world = await atService({ status: 204 });
+    // As script(1) does at the end of its own input.
+    await using terminal = world.open(['items', 'delete', '17']);
+    terminal.type('\u0004');
+
+    expect(await terminal.ended).toEqual({ exitCode: 2, signal: undefined });
+    expect(world.service.requests).toHaveLength(0);
   });
 
   test('asks on the terminal where the results go into a file', async () => {
@@ -155,7 +178,7 @@ async function atService(...answers: readonly ScriptedAnswer[]) {
   const env = { ...environmentFor(service), HOME: home, PATH: process.env['PATH'] ?? '' };
   return {
     ...{ service, home },
-    question: `Delete item 17 of list tasks (site home, ${service.url})?`,
+    question: `Delete item 17 from list "tasks" of site "home" on ${new URL(service.url).origin}?`,
     open: (words: readonly string[], more: TerminalOptions = {}) =>
       listctlInTerminal(words, { env, columns: 120, ...more }),
     /** The same through a shell, for what only its words can say. */

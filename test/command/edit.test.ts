@@ -401,17 +401,10 @@ test('prompts through a protected profile like other commands; after a no it sav
   await using service = await scriptedService(read);
   await using directory = await settingsDirectory(keptFor(service, { protected: true }));
 
-  const { exitCode, stderr, kept } = await edit(
-    directory,
-    [toBread],
-    [
-      [send, 'y\n'],
-      ['protected profile prod?', 'n\n'],
-    ],
-  );
+  const { exitCode, stderr, kept } = await edit(directory, [toBread], [['Type prod', 'y\n']]);
 
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('pass --confirm prod');
+  expect(stderr).toContain('not confirmed: nothing was sent');
   expect(stderr).toContain(`your text is saved in ${kept[0]?.file}`);
   expect(service.requests).toHaveLength(1);
 });

@@ -33,7 +33,8 @@ describe('a protected profile', () => {
   });
 
   test.each([
-    { typed: 'y\n', exit: 0, sent: 1 },
+    { typed: 'prod\n', exit: 0, sent: 1 },
+    { typed: 'y\n', exit: 2, sent: 0 },
     { typed: 'n\n', exit: 2, sent: 0 },
     { typed: '\n', exit: 2, sent: 0 },
     { typed: '\u0003', exit: 130, sent: 0 },
@@ -44,11 +45,25 @@ describe('a protected profile', () => {
     const host = testHost({ ...directory, terminal: 200 });
 
     const running = main(['items', 'create', '-f', 'a=1'], host);
-    await host.answer('?', typed);
+    await host.answer('Type prod', typed);
 
     expect(await running).toBe(exit);
-    expect(host.printed.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url} `);
+    expect(host.printed.stderr).toContain(`Write to list "tasks" of site "home" at ${service.url}? `);
     expect(service.requests).toHaveLength(sent);
+  });
+
+  test('asks once, for its name, whatever else would be asked', async () => {
+    await using service = await scriptedService({ status: 204 });
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+    const host = testHost({ ...directory, terminal: 200 });
+
+    const running = main(['items', 'delete', '17', '18'], host);
+    await host.answer('Delete items 17, 18 from list "tasks" of site "home" on prod', 'prod\n');
+
+    expect(await running).toBe(0);
+    expect(host.printed.stderr.match(/\?.*Type prod, the name of the protected profile, to confirm:/g)).not.toBeNull();
+    expect(host.printed.stderr).not.toContain('Write to');
+    expect(service.requests).toHaveLength(2);
   });
 
   test('reads and dry runs do not prompt', async () => {

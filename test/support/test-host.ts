@@ -64,6 +64,7 @@ export function testHost({
   const madeAtMs = monotonicMs();
   const keyboard = new PassThrough();
   const isTTY = terminal !== undefined;
+  const stderr = outputInto(printed, 'stderr', terminal);
   return {
     // Whoever runs the tests may have settings of their own.
     env: { LISTCTL_CONFIG_DIR: nowhere, ...env },
@@ -92,7 +93,8 @@ export function testHost({
     },
     stdin: { isTTY, kind: stdinKind, stream: isTTY ? keyboard : Readable.from([Buffer.from(stdin)]) },
     stdout: outputInto(printed, 'stdout', terminal),
-    stderr: outputInto(printed, 'stderr', terminal),
+    stderr,
+    terminal: isTTY ? stderr.stream : undefined,
     type: (text) => keyboard.write(text),
     answer: async (question, typed) => {
       await untilShown(printed, question);

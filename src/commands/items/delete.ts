@@ -21,7 +21,7 @@ export const deleteCommand: CommandSpec = {
   setUp: async (command, context) => {
     command.argument('[id...]', 'ids of the items');
     command
-      .option('-y, --yes', 'skip the confirmation prompt (required with --from without a terminal)')
+      .option('-y, --yes', 'skip the prompt; without a terminal only --from and --no-input require it')
       .option('--ignore-missing', 'treat a missing item as deleted')
       .option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'delete', context);
@@ -69,10 +69,12 @@ async function deleteItem(ref: ItemRef, ignoreMissing: boolean, client: Client):
 async function confirmDelete(refs: readonly ItemRef[], session: Session): Promise<void> {
   if (!session.prompts.isUnattended && !session.prompts.mayPrompt()) return;
   const [first] = refs;
-  const ids = refs.map(({ id }) => id);
-  const noun = refs.length === 1 ? 'item' : `${refs.length} items`;
-  const question = `Delete ${noun} ${listNames(ids, 10)} of list ${first?.list} (site ${first?.site}, ${session.settings.address()})?`;
-  if (session.prompts.mayPrompt() && (await (await import('../../cli/prompts.ts')).confirm(question, session))) return;
+  const names = listNames(
+    refs.map(({ id }) => id),
+    10,
+  );
+  const what = `${refs.length === 1 ? 'item' : 'items'} ${names} from list "${first?.list}" of site "${first?.site}"`;
+  if (await session.prompts.confirm(`Delete ${what} on ${session.settings.target()}?`)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
     hint: 'pass --yes to skip the prompt',
   });

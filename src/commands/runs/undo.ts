@@ -21,7 +21,6 @@ import { isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
-import { confirm } from '../../cli/prompts.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
@@ -202,7 +201,7 @@ async function confirmUndo({ of, list }: Undo, left: number, session: Session): 
   const { run, startedAt } = of.header;
   const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) created`;
   const question = `Delete ${what} in list "${list.list}" of site "${list.site}" on ${session.settings.target()}?`;
-  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
+  if (await session.prompts.confirm(question)) return;
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
     hint: 'pass --yes to skip the prompt',
   });

@@ -54,7 +54,7 @@ test.each([
 
   expect(await running).toBe(exit);
   expect(service.requests).toHaveLength(requests);
-  expect(host.printed.stderr).toContain('Delete item 17 of list tasks');
+  expect(host.printed.stderr).toContain('Delete item 17 from list "tasks" of site "home" on ');
 });
 
 test('what an id holds cannot change how the question reads', async () => {
