@@ -1,5 +1,12 @@
 /** Injects delays, throttling and failures into the service, to test scripts. */
-import { errorResponse, Refusal, type ServiceRequest, type ServiceResponse } from './message.ts';
+import {
+  type ErrorResponder,
+  errorResponse,
+  Refusal,
+  type Service,
+  type ServiceRequest,
+  type ServiceResponse,
+} from './message.ts';
 
 export interface InjectedFaults {
   readonly latencyMs?: number | undefined;
@@ -8,6 +15,8 @@ export interface InjectedFaults {
   /** The share of requests that fail, 0 to 1: half before they take effect, half after. */
   readonly failRate?: number | undefined;
   readonly seed?: number | undefined;
+  /** Whether a PATCH without `If-Match` may also fail with 409, as on Microsoft Graph. */
+  readonly withCollisions?: boolean;
 }
 
 /** A service whose connection may break: then the response is undefined. */
@@ -18,24 +27,26 @@ const faultsAfter = [500, 504, 'reset'] as const;
 
 /** @param clock `now` in milliseconds since 1970; `wait` resolves after a delay, or at once when the server ends */
 export function injectFaults(
-  service: (request: ServiceRequest) => Promise<ServiceResponse>,
+  service: Service,
   faults: InjectedFaults,
   clock: { readonly now: () => number; readonly wait: (ms: number) => Promise<void> },
+  respondError: ErrorResponder = errorResponse,
 ): FaultyService {
-  const { latencyMs = 0, throttlePerSecond, failRate = 0, seed } = faults;
+  const { latencyMs = 0, throttlePerSecond, failRate = 0, seed, withCollisions = false } = faults;
   const throttle = throttlePerSecond === undefined ? undefined : tokenBucket(throttlePerSecond, clock.now());
   const random = seed === undefined ? Math.random : randomFrom(seed);
   const respond: FaultyService = async (request) => {
     const waitMs = throttle?.(clock.now()) ?? 0;
-    if (waitMs > 0) return throttled(waitMs);
+    if (waitMs > 0) return respondError(throttled(waitMs), request);
     // Three draws for each request, so that the failures depend only on its number.
     const [luck, time, choice] = [random(), random(), random()];
     if (luck >= failRate) return service(request);
     const isBefore = time < 0.5;
     if (!isBefore) await service(request);
-    const fault = (isBefore ? faultsBefore : faultsAfter)[Math.floor(choice * 3)] ?? 'reset';
+    const choices = isBefore ? faultsBeforeIt(request, withCollisions) : faultsAfter;
+    const fault = choices[Math.floor(choice * choices.length)] ?? 'reset';
     if (fault === 'reset') return undefined;
-    return errorResponse(new Refusal(fault, 'injected failure (serve --fail-rate)'));
+    return respondError(new Refusal(fault, 'injected failure (serve --fail-rate)'), request);
   };
   if (latencyMs === 0) return respond;
   return async (request) => {
@@ -45,9 +56,14 @@ export function injectFaults(
   };
 }
 
-function throttled(waitMs: number): ServiceResponse {
+function faultsBeforeIt({ method, headers }: ServiceRequest, withCollisions: boolean) {
+  const mayCollide = withCollisions && method === 'PATCH' && headers['if-match'] === undefined;
+  return mayCollide ? ([...faultsBefore, 409] as const) : faultsBefore;
+}
+
+function throttled(waitMs: number): Refusal {
   const headers = { 'retry-after': String(Math.ceil(waitMs / 1000)) };
-  return errorResponse(new Refusal(429, 'too many requests (serve --throttle)', headers));
+  return new Refusal(429, 'too many requests (serve --throttle)', headers);
 }
 
 /**

@@ -1,36 +1,35 @@
 /** The built-in service: paths, methods, statuses and idempotency keys (docs/decisions.md, service-1 and service-2). */
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, type ListRef, ownField } from '../core/item.ts';
-import { isObject, type JsonValue, objectFrom, parseJson, printJson } from '../core/json.ts';
+import { checkId, type Fields, type ListRef } from '../core/item.ts';
+import { isObject } from '../core/json.ts';
 import {
   addItem,
+  changedFields,
   digestOf,
-  errorResponse,
+  fieldsOf,
   findItem,
-  jsonResponse,
+  printFields,
   putItem,
-  Refusal,
   removeItem,
-  type ServiceRequest,
-  type ServiceResponse,
   type StoredItem,
   toStoredList,
+  writeOrRefuse,
+} from './items.ts';
+import {
+  checkIfMatch,
+  errorResponse,
+  jsonBodyOf,
+  jsonResponse,
+  Refusal,
+  refuseBody,
+  type Service,
+  type ServiceRequest,
+  type ServiceResponse,
 } from './message.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** The largest body of a request or response (docs/decisions.md, responses-1). */
-export const maxBodyBytes = 8 * 1024 * 1024;
-
-const longestId = String(Number.MAX_SAFE_INTEGER);
-
-/** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
-
 function parseFields(request: ServiceRequest): Fields {
-  if (request.body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
-  const mediaType = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (mediaType !== 'application/json') throw new Refusal(415, 'the Content-Type must be application/json');
-  const body = jsonFrom(request.body);
+  const body = jsonBodyOf(request);
   const fields = isObject(body) && Object.hasOwn(body, 'fields') ? body['fields'] : undefined;
   if (!isObject(body) || !isObject(fields)) throw new Refusal(400, 'the body must be {"fields": {…}}');
   const stranger = Object.keys(body).find((name) => name !== 'fields');
@@ -38,58 +37,8 @@ function parseFields(request: ServiceRequest): Fields {
   throw new Refusal(400, `unexpected member ${JSON.stringify(stranger.slice(0, 100))} in the body`);
 }
 
-/** Merges `changes` into the fields: existing ones keep their position, null removes one. */
-function changedFields(fields: Fields, changes: Fields): Fields {
-  const added = Object.entries(changes).filter(([name]) => !Object.hasOwn(fields, name));
-  const changed = Object.entries(fields).map(([name, value]) => [name, ownField(changes, name) ?? value] as const);
-  return objectFrom([...changed, ...added].filter(([name]) => ownField(changes, name) !== null));
-}
-
-function storedFields(fields: Fields): string {
-  const text = printJson(fields);
-  const body = itemBody(longestId, text);
-  if (Buffer.byteLength(body) > maxBodyBytes) throw new Refusal(413, 'the item would be over 8 MiB');
-  try {
-    parseJson(body);
-  } catch (error) {
-    throw new Refusal(413, `the item would be too large: ${reasonOf(error)}`);
-  }
-  return text;
-}
-
 function itemBody(id: string, fields: string): string {
   return `{"id":${JSON.stringify(id)},"fields":${fields}}`;
-}
-
-function jsonFrom(bytes: Uint8Array): JsonValue {
-  try {
-    return parseJson(strictUtf8.decode(bytes));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new Refusal(400, `the body is not JSON: ${reasonOf(error)}`);
-    if (error instanceof TypeError) throw new Refusal(400, 'the body is not UTF-8');
-    throw error;
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof SyntaxError ? error.message.slice(0, 200) : String(error);
-}
-
-/** An entity tag, weak or strong (RFC 9110, section 8.8.3). */
-const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
-
-/**
- * Checks `If-Match` (RFC 9110, section 13.1.1).
- *
- * @param etag the strong tag of the item
- */
-function checkIfMatch(request: ServiceRequest, etag: string): void {
-  const header = request.headers['if-match'];
-  if (header === undefined || header.trim() === '*') return;
-  const tags: readonly string[] = header.match(entityTag) ?? [];
-  const isList = tags.length > 0 && /^[\t ,]*$/.test(header.replaceAll(entityTag, ''));
-  if (!isList) throw new Refusal(400, 'If-Match is neither * nor a list of entity tags');
-  if (!tags.includes(etag)) throw new Refusal(412, 'the item has changed: its ETag is not the one in If-Match');
 }
 
 /** How long keys are remembered. */
@@ -110,7 +59,7 @@ function rememberCreate(transaction: Transaction, list: string, key: string, cre
 
 /** Forgets the oldest expired keys: a few, so that each create stays short, but more than it adds. */
 function forgetOldKeys(transaction: Transaction, now: number): void {
-  for (const expiry of transaction.keysBetween(['expiry'], ['expiry', now - keptMs], 4)) {
+  for (const [expiry] of transaction.entries(['expiry'], ['expiry', now - keptMs], 4)) {
     const [, at, list, key] = expiry;
     transaction.remove(expiry);
     if (typeof list !== 'string' || typeof key !== 'string') continue;
@@ -176,16 +125,8 @@ const itemMethods: ReadonlyMap<string, Method> = new Map<string, Method>([
   ['DELETE', deleteItem],
 ]);
 
-/**
- * Makes the service over a store; the server in front of it checks the token. When it responds, what it accepted is on
- * disk; it throws a local-file failure if the store cannot be read.
- *
- * @param now milliseconds since 1970, for the age of idempotency keys
- */
-export function listItemService(
-  store: Store,
-  now: () => number,
-): (request: ServiceRequest) => Promise<ServiceResponse> {
+/** @param now milliseconds since 1970, for the age of idempotency keys */
+export function listItemService(store: Store, now: () => number): Service {
   return async (request) => {
     try {
       const target = parseTarget(request.path);
@@ -207,12 +148,12 @@ function methodFor(target: Target, name: string): Method {
 }
 
 function createItem({ request, target, list, store, now }: Call): Promise<ServiceResponse> {
-  const fields = storedFields(parseFields(request));
+  const fields = printFields(parseFields(request));
   const key = idempotencyKeyOf(request);
   const digest = digestOf(fields);
   const created = (id: string, headers = {}): ServiceResponse =>
     itemResponse(201, id, { version: 1, fields }, { location: `${target.path}/${id}`, ...headers });
-  return respondFromWrite(store, (transaction) => {
+  return writeOrRefuse(store, (transaction) => {
     const at = now();
     forgetOldKeys(transaction, at);
     const earlier = key === undefined ? undefined : findCreate(transaction, list, key);
@@ -221,7 +162,7 @@ function createItem({ request, target, list, store, now }: Call): Promise<Servic
       // The first response again, whatever happened to the item since.
       return created(earlier.id, { 'idempotent-replayed': 'true' });
     }
-    const id = addItem(transaction, list, fields);
+    const id = addItem(transaction, list, { fields });
     if (key !== undefined) rememberCreate(transaction, list, key, { id, digest, at });
     return created(id);
   });
@@ -235,12 +176,11 @@ function getItem({ request, target, list, store }: Call): ServiceResponse {
 
 function updateItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
   const changes = parseFields(request);
-  return respondFromWrite(store, (transaction) => {
+  return writeOrRefuse(store, (transaction) => {
     const { id, item } = itemAt(transaction, list, target);
     checkIfMatch(request, etagOf(item));
-    const fields = parseJson(item.fields);
-    if (!isObject(fields)) throw new Error(`the store holds an item without fields: ${list} ${id}`);
-    const updated = { version: item.version + 1, fields: storedFields(changedFields(fields, changes)) };
+    const fields = printFields(changedFields(fieldsOf(item), changes));
+    const updated = { ...item, version: item.version + 1, fields };
     putItem(transaction, list, id, updated);
     return itemResponse(200, id, updated);
   });
@@ -248,7 +188,7 @@ function updateItem({ request, target, list, store }: Call): Promise<ServiceResp
 
 function deleteItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
   refuseBody(request);
-  return respondFromWrite(store, (transaction) => {
+  return writeOrRefuse(store, (transaction) => {
     const { id, item } = itemAt(transaction, list, target);
     checkIfMatch(request, etagOf(item));
     removeItem(transaction, list, id);
@@ -275,31 +215,4 @@ function idempotencyKeyOf(request: ServiceRequest): string | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined || /^[ -~]{1,255}$/.test(key)) return key;
   throw new Refusal(400, 'the Idempotency-Key must be 1 to 255 printable ASCII characters');
-}
-
-function refuseBody({ method, body }: ServiceRequest): void {
-  if (body.byteLength > 0) throw new Refusal(400, `${method} must not have a body`);
-}
-
-/** Runs `work` in a transaction, which a refusal does not abort for others. */
-async function respondFromWrite(
-  store: Store,
-  work: (transaction: Transaction) => ServiceResponse,
-): Promise<ServiceResponse> {
-  const respond = (transaction: Transaction): ServiceResponse => {
-    try {
-      return work(transaction);
-    } catch (error) {
-      if (error instanceof Refusal) return errorResponse(error);
-      throw error;
-    }
-  };
-  try {
-    return await store.write(respond);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.kind !== 'local-file') throw error;
-    // Without the path of the store, which clients need not know.
-    const reason = error.cause instanceof Error ? error.cause.message : 'the store cannot be written';
-    throw new Refusal(507, `nothing was stored: ${reason}`);
-  }
 }

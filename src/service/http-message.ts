@@ -2,8 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
-import { maxBodyBytes } from './handle.ts';
-import { errorResponse, Refusal, type ServiceResponse } from './message.ts';
+import { type ErrorResponder, maxBodyBytes, Refusal, type ServiceResponse } from './message.ts';
 
 /** Thrown when the client disconnected before its request was complete. */
 class ClientDisconnected extends Error {
@@ -120,6 +119,7 @@ export interface HttpExchange {
 interface ServerContext {
   readonly gate: ReturnType<typeof serverGate>;
   readonly service: FaultyService;
+  readonly respondError: ErrorResponder;
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
   /** Whether the connection closes after this request. */
@@ -141,9 +141,11 @@ export async function respondOverHttp(exchange: HttpExchange, parts: ServerConte
 
 async function respond(
   exchange: HttpExchange,
-  { gate, service, onError }: ServerContext,
+  { gate, service, respondError, onError }: ServerContext,
 ): Promise<ServiceResponse | undefined> {
   const { request, response, expects } = exchange;
+  // Only Set-Cookie is a list.
+  const headers = request.headers as Readonly<Record<string, string | undefined>>;
   try {
     gate(request);
     if (expects === 'other') throw new Refusal(417, 'unsupported Expect header: only 100-continue is supported');
@@ -153,14 +155,12 @@ async function respond(
       if (expects === 'continue') response.writeContinue();
     });
     spareFromIdleCut(response);
-    // Only Set-Cookie is a list.
-    const headers = request.headers as Readonly<Record<string, string | undefined>>;
     return await service({ method: request.method ?? '', path, headers, body });
   } catch (error) {
-    if (error instanceof Refusal) return errorResponse(error);
+    if (error instanceof Refusal) return respondError(error, { headers });
     if (error instanceof ClientDisconnected) throw error;
     onError(error);
-    return errorResponse(new Refusal(500, 'the service failed'));
+    return respondError(new Refusal(500, 'the service failed'), { headers });
   }
 }
 

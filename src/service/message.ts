@@ -1,7 +1,5 @@
-/** Requests, responses and stored items. */
-import { createHash } from 'node:crypto';
-import type { ListRef } from '../core/item.ts';
-import type { Store, Transaction } from './store.ts';
+/** Requests and responses of the built-in services. */
+import { type JsonValue, parseJson } from '../core/json.ts';
 
 export interface ServiceRequest {
   readonly method: string;
@@ -17,6 +15,12 @@ export interface ServiceResponse {
   /** JSON; empty for 204. */
   readonly body: string;
 }
+
+/**
+ * A service over a store; the server in front of it checks the token. When it responds, what it accepted is on disk; it
+ * throws a local-file failure if the store cannot be read.
+ */
+export type Service = (request: ServiceRequest) => Promise<ServiceResponse>;
 
 /** Thrown for a request that is refused. */
 export class Refusal extends Error {
@@ -35,54 +39,55 @@ export function jsonResponse(status: number, headers: Readonly<Record<string, st
   return { status, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
+/** Words an error as a service does. */
+export type ErrorResponder = (refusal: Refusal, request: Pick<ServiceRequest, 'headers'>) => ServiceResponse;
+
 /** `{"error": "<message>"}` */
 export function errorResponse({ status, message, headers }: Refusal): ServiceResponse {
   return jsonResponse(status, headers, JSON.stringify({ error: message }));
 }
 
-export interface StoredItem {
-  /** 1 for a new item, one more with each update. */
-  readonly version: number;
-  /** The fields as compact JSON. */
-  readonly fields: string;
+/** The largest body of a request or response (docs/decisions.md, responses-1). */
+export const maxBodyBytes = 8 * 1024 * 1024;
+
+/** JSON is UTF-8; a byte order mark may be ignored (RFC 8259, section 8.1). */
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The JSON of a request's body. Refused without `application/json`, over 8 MiB, and if it is not JSON in UTF-8. */
+export function jsonBodyOf({ headers, body }: Pick<ServiceRequest, 'headers' | 'body'>): JsonValue {
+  if (body.byteLength > maxBodyBytes) throw new Refusal(413, 'the body is over 8 MiB');
+  const mediaType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType !== 'application/json') throw new Refusal(415, 'the Content-Type must be application/json');
+  try {
+    return parseJson(strictUtf8.decode(body));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Refusal(400, `the body is not JSON: ${reasonOf(error)}`);
+    if (error instanceof TypeError) throw new Refusal(400, 'the body is not UTF-8');
+    throw error;
+  }
 }
 
-/** The name of a list in the store: a digest, since ids may be longer than keys of LMDB. */
-export function toStoredList({ site, list }: ListRef): string {
-  return digestOf(JSON.stringify([site, list]));
+export function reasonOf(error: unknown): string {
+  return error instanceof SyntaxError ? error.message.slice(0, 200) : String(error);
 }
 
-/** SHA-256 as 43 characters of base64url. */
-export function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+export function refuseBody({ method, body }: ServiceRequest): void {
+  if (body.byteLength > 0) throw new Refusal(400, `${method} must not have a body`);
 }
 
-/** Adds an item, and returns its id: a number counted from 1 in each list, and never assigned twice. */
-export function addItem(transaction: Transaction, list: string, fields: string): string {
-  const number = Number(transaction.get(['count', list]) ?? 0) + 1;
-  transaction.put(['count', list], String(number));
-  const id = String(number);
-  putItem(transaction, list, id, { version: 1, fields });
-  return id;
-}
+/** An entity tag, weak or strong (RFC 9110, section 8.8.3). */
+const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
 
-export function findItem(from: Pick<Store, 'get'>, list: string, id: string): StoredItem | undefined {
-  // 007 and 7 are different ids; only the second is ever assigned.
-  if (!/^[1-9]\d{0,15}$/.test(id)) return undefined;
-  const record = from.get(keyOf(list, id));
-  if (record === undefined) return undefined;
-  const separator = record.indexOf(' ');
-  return { version: Number(record.slice(0, separator)), fields: record.slice(separator + 1) };
-}
-
-export function putItem(transaction: Transaction, list: string, id: string, { version, fields }: StoredItem): void {
-  transaction.put(keyOf(list, id), `${version} ${fields}`);
-}
-
-export function removeItem(transaction: Transaction, list: string, id: string): void {
-  transaction.remove(keyOf(list, id));
-}
-
-function keyOf(list: string, id: string): readonly (string | number)[] {
-  return ['item', list, Number(id)];
+/**
+ * Checks `If-Match` (RFC 9110, section 13.1.1).
+ *
+ * @param etag the strong tag of the item
+ */
+export function checkIfMatch(request: ServiceRequest, etag: string): void {
+  const header = request.headers['if-match'];
+  if (header === undefined || header.trim() === '*') return;
+  const tags: readonly string[] = header.match(entityTag) ?? [];
+  const isList = tags.length > 0 && /^[\t ,]*$/.test(header.replaceAll(entityTag, ''));
+  if (!isList) throw new Refusal(400, 'If-Match is neither * nor a list of entity tags');
+  if (!tags.includes(etag)) throw new Refusal(412, 'the item has changed: its ETag is not the one in If-Match');
 }

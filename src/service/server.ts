@@ -13,6 +13,7 @@ import { Failure } from '../core/errors.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
 import { type HttpExchange, respondOverHttp, serverGate, versionPath } from './http-message.ts';
+import { type ErrorResponder, errorResponse } from './message.ts';
 
 /** The time to read the error after breaking the protocol. */
 const lingerMs = 1000;
@@ -119,6 +120,8 @@ export interface ServerOptions {
   /** Receives unexpected errors; the client gets a 500. */
   readonly onError: (error: unknown) => void;
   readonly limits?: Partial<typeof defaultLimits>;
+  /** Words the server's own refusals as the service would (default: as the ordinary one). */
+  readonly respondError?: ErrorResponder | undefined;
 }
 
 /**
@@ -134,6 +137,7 @@ export async function startServer(service: FaultyService, options: ServerOptions
   const parts = {
     gate: serverGate(token, namesOf(host)),
     service,
+    respondError: options.respondError ?? errorResponse,
     // Errors caused by the shutdown are expected.
     onError: (error: unknown) => {
       if (closed === undefined) onError(error);

@@ -104,17 +104,26 @@ function byTransaction(one: Buffer, other: Buffer): number {
 /** A key, ordered part by part: numbers by value, strings by code points. */
 export type Key = readonly (string | number)[];
 
-export interface Transaction {
-  get(key: Key): string | undefined;
-  put(key: Key, value: string): void;
-  remove(key: Key): void;
-  /** The first `limit` keys from `start` to before `end`. */
-  keysBetween(start: Key, end: Key, limit: number): readonly Key[];
-}
+/** Keys with their values, in the order of the keys. */
+export type Entries = readonly (readonly [key: Key, value: string])[];
 
-export interface Store {
+export interface Reader {
   /** @throws {Failure} local-file */
   get(key: Key): string | undefined;
+  /**
+   * The first `limit` entries from `start` to before `end`.
+   *
+   * @throws {Failure} local-file
+   */
+  entries(start: Key, end: Key, limit: number): Entries;
+}
+
+export interface Transaction extends Reader {
+  put(key: Key, value: string): void;
+  remove(key: Key): void;
+}
+
+export interface Store extends Reader {
   /**
    * Runs `work` in a transaction that excludes all other writers. Resolves when all of it is on disk; rejects when none
    * of it is.
@@ -158,16 +167,18 @@ export function openStore(directory: string, bytesFree: (directory: string) => n
     commit(database, roomToWrite, jobs);
   };
   let closed: Promise<void> | undefined;
+  const read = <T>(work: () => T): T => {
+    try {
+      // Otherwise lmdb reads the state at the first read of this turn.
+      database.resetReadTxn();
+      return work();
+    } catch (error) {
+      throw toFailure(`cannot read the store in ${directory}`, error);
+    }
+  };
   return {
-    get: (key) => {
-      try {
-        // Otherwise lmdb reads the state at the first read of this turn.
-        database.resetReadTxn();
-        return database.get([...key]);
-      } catch (error) {
-        throw toFailure(`cannot read the store in ${directory}`, error);
-      }
-    },
+    get: (key) => read(() => database.get([...key])),
+    entries: (start, end, limit) => read(() => entriesOf(database, start, end, limit)),
     write: (work) =>
       new Promise((resolve, reject) => {
         if (closed !== undefined) throw new Error('the store is closed');
@@ -222,6 +233,7 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
   };
   return {
     get: (key) => database.get([...key]),
+    entries: (start, end, limit) => entriesOf(database, start, end, limit),
     put: (key, value) => {
       spend(Buffer.byteLength(value));
       database.putSync([...key], value);
@@ -230,8 +242,12 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
       spend(0);
       database.removeSync([...key]);
     },
-    keysBetween: (start, end, limit) => [...database.getKeys({ start: [...start], end: [...end], limit })] as Key[],
   };
+}
+
+function entriesOf(database: RootDatabase<string>, start: Key, end: Key, limit: number): Entries {
+  const range = database.getRange({ start: [...start], end: [...end], limit });
+  return [...range].map(({ key, value }) => [key as Key, value]);
 }
 
 function openDatabase(directory: string): RootDatabase<string> {

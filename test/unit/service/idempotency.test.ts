@@ -116,7 +116,7 @@ describe('a key', () => {
     const recordsIn = async () => {
       const store = openStore(directory.path);
       const kept = await store.write((transaction) =>
-        ['replay', 'expiry'].map((kind) => transaction.keysBetween([kind], [`${kind}~`], 100).length),
+        ['replay', 'expiry'].map((kind) => transaction.entries([kind], [`${kind}~`], 100).length),
       );
       await store.close();
       return kept;
