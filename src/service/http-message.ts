@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
-import { type ErrorResponder, maxBodyBytes, Refusal, type ServiceResponse } from './message.ts';
+import { type ErrorResponder, maxBodyBytes, Refusal, type ServiceResponse, versionPath } from './message.ts';
 
 /** Thrown when the client disconnected before its request was complete. */
 class ClientDisconnected extends Error {
@@ -105,9 +105,6 @@ function bearerOf(authorization = ''): string {
 function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
-
-/** The version segment, which is a part of the base URL. */
-export const versionPath = '/v1.0';
 
 export interface HttpExchange {
   readonly request: IncomingMessage;

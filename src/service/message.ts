@@ -1,6 +1,9 @@
 /** Requests and responses of the built-in services. */
 import { type JsonValue, parseJson } from '../core/json.ts';
 
+/** The version segment, which is a part of the base URL. */
+export const versionPath = '/v1.0';
+
 export interface ServiceRequest {
   readonly method: string;
   /** Path and query without the version segment: `/sites/S/lists/L/items/7`, percent-encoded. */

@@ -12,8 +12,8 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../core/errors.ts';
 import { isLoopbackHost } from '../core/loopback.ts';
 import type { FaultyService } from './fault-injection.ts';
-import { type HttpExchange, respondOverHttp, serverGate, versionPath } from './http-message.ts';
-import { type ErrorResponder, errorResponse } from './message.ts';
+import { type HttpExchange, respondOverHttp, serverGate } from './http-message.ts';
+import { type ErrorResponder, errorResponse, versionPath } from './message.ts';
 
 /** The time to read the error after breaking the protocol. */
 const lingerMs = 1000;

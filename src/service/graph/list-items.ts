@@ -1,0 +1,221 @@
+/** Items of a list: pages of them, and one of them created, read, updated and deleted. */
+import { type Fields, ownField } from '../../core/item.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
+import {
+  addItem,
+  changedFields,
+  fieldsOf,
+  findItem,
+  itemsAfter,
+  printFields,
+  putItem,
+  removeItem,
+  type StoredItem,
+  writeOrRefuse,
+} from '../items.ts';
+import { checkIfMatch, jsonBodyOf, Refusal, refuseBody, type ServiceRequest } from '../message.ts';
+import type { Reader, Store } from '../store.ts';
+import { columnOf, toStoredForm } from './columns.ts';
+import { GraphRefusal, invalidRequest } from './errors.ts';
+import { idsWith, refreshIndexes, refuseDuplicates, updateIndexes } from './indexes.ts';
+import type { List } from './places.ts';
+import { type Condition, isMet, type Query } from './query.ts';
+import { fieldsResource, filteredValue, itemResource, selected, tagOf } from './resources.ts';
+
+/** A request about the items of a list. */
+export interface ItemsCall {
+  readonly request: ServiceRequest;
+  readonly store: Store;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly list: List;
+  readonly query: Query;
+  /** Of the item; empty for all of them. */
+  readonly id: string;
+  /** The most items that a filter may look at. */
+  readonly viewThreshold: number;
+  /** The items whose update is not on disk yet. */
+  readonly updating: Set<string>;
+}
+
+/** An item with its id. */
+type Found = readonly [id: number, item: StoredItem];
+
+/** A page of items; `next` is the id after which the next one begins. */
+export function listItems(call: ItemsCall): { readonly value: readonly JsonObject[]; readonly next?: number } {
+  const { list, query } = call;
+  const page = query.filter.length === 0 ? firstOf(call) : filtered(call);
+  const value = page.slice(0, query.top).map(([id, item]) => shownItem(list, String(id), item, query, true));
+  const last = page[query.top - 1];
+  return page.length > query.top && last !== undefined ? { value, next: last[0] } : { value };
+}
+
+/** The items of a page, and one more if there is. */
+function firstOf({ store, list, query }: ItemsCall): readonly Found[] {
+  const found: Found[] = [];
+  for (const entry of itemsAfter(query.after, list.stored, store)) {
+    found.push(entry);
+    if (found.length > query.top) break;
+  }
+  return found;
+}
+
+function filtered({ request, store, list, query, viewThreshold }: ItemsCall): readonly Found[] {
+  const [first] = query.filter;
+  if (first === undefined) return [];
+  refuseUnindexed(query.filter, list, request);
+  const found: Found[] = [];
+  let lookedAt = 0;
+  for (const [id, item] of candidatesFor(first, list, store)) {
+    lookedAt += 1;
+    if (lookedAt > viewThreshold) {
+      throw new GraphRefusal(429, 'activityLimitReached', 'The request has been throttled');
+    }
+    const isOnPage = id > query.after && found.length <= query.top;
+    if (isOnPage && query.filter.every((condition) => meets(condition, list, id, item))) found.push([id, item]);
+  }
+  return found;
+}
+
+/** The items that a query reads: those that meet its first condition, or all of them without an index. */
+function* candidatesFor(first: Condition, list: List, reader: Reader): Generator<Found> {
+  const ids = idsWith(reader, list, first);
+  for (const id of ids ?? []) {
+    const item = findItem(reader, list.stored, String(id));
+    if (item !== undefined) yield [id, item];
+  }
+  if (ids !== undefined) return;
+  const isIndexed = columnOf(first.field, list.columns)?.isIndexed === true;
+  for (const [id, item] of itemsAfter(0, list.stored, reader)) {
+    if (!isIndexed || meets(first, list, id, item)) yield [id, item];
+  }
+}
+
+function meets(condition: Condition, list: List, id: number, item: StoredItem): boolean {
+  const { field } = condition;
+  return isMet(condition, filteredValue(String(id), item, field), columnOf(field, list.columns));
+}
+
+const isPermitted = /\bHonorNonIndexedQueriesWarningMayFailRandomly\b/i;
+
+function refuseUnindexed(filter: readonly Condition[], list: List, { headers }: ServiceRequest): void {
+  for (const { field } of filter) {
+    const column = columnOf(field, list.columns);
+    if (column === undefined && list.columns !== undefined) throw invalidRequest(`Field '${field}' is not recognized`);
+    if (column?.isIndexed === true || isPermitted.test(headers['prefer'] ?? '')) continue;
+    throw invalidRequest(
+      `Field '${field}' cannot be referenced in filter or orderby as it is not indexed. Provide the ` +
+        "'Prefer: HonorNonIndexedQueriesWarningMayFailRandomly' header to allow this, but be warned that such queries " +
+        'may fail on large lists.',
+    );
+  }
+}
+
+export function createItem({ request, store, now, list }: ItemsCall): Promise<JsonObject> {
+  const fields = toStoredForm(fieldsIn(request), list.columns);
+  return writeOrRefuse(store, (transaction) => {
+    refreshIndexes(transaction, list);
+    const after = changedFields({}, fields);
+    refuseDuplicates(transaction, list, after, undefined);
+    const item = { fields: printFields(after), times: [now(), now()] as const };
+    const id = addItem(transaction, list.stored, item);
+    updateIndexes(transaction, list, id, { after });
+    return withFields(list, id, { version: 1, ...item });
+  });
+}
+
+export function getItem(call: ItemsCall): JsonObject {
+  refuseBody(call.request);
+  const { list, id, query, store } = call;
+  return shownItem(list, id, itemAt(store, call), query, false);
+}
+
+export function getFields(call: ItemsCall): JsonObject {
+  refuseBody(call.request);
+  const { list, id, query, store } = call;
+  return fieldsResource(list, id, itemAt(store, call), { select: query.select });
+}
+
+/** `PATCH …/items/{id}/fields` */
+export async function updateFields(call: ItemsCall): Promise<JsonObject> {
+  const body = jsonBodyOf(call.request);
+  if (!isObject(body)) throw invalidRequest('The body must be an object of fields');
+  return fieldsResource(call.list, call.id, await updateItem(call, body));
+}
+
+/** `PATCH …/items/{id}` */
+export async function updateWhole(call: ItemsCall): Promise<JsonObject> {
+  return withFields(call.list, call.id, await updateItem(call, fieldsIn(call.request)));
+}
+
+async function updateItem(call: ItemsCall, fields: Fields): Promise<StoredItem> {
+  const { request, list, id, updating } = call;
+  const changes = toStoredForm(fields, list.columns);
+  const name = `${list.stored}/${id}`;
+  const isUnconditional = request.headers['if-match'] === undefined;
+  if (isUnconditional && updating.has(name)) {
+    throw new GraphRefusal(409, 'resourceModified', 'The resource has changed since the caller last read it');
+  }
+  updating.add(name);
+  try {
+    return await storeChanges(call, changes);
+  } finally {
+    updating.delete(name);
+  }
+}
+
+function storeChanges(call: ItemsCall, changes: Fields): Promise<StoredItem> {
+  const { request, store, now, list, id } = call;
+  return writeOrRefuse(store, (transaction) => {
+    const item = itemAt(transaction, call);
+    checkIfMatch(request, tagOf(list, id, item));
+    refreshIndexes(transaction, list);
+    const before = fieldsOf(item);
+    const after = changedFields(before, changes);
+    refuseDuplicates(transaction, list, after, id);
+    const [created = 0] = item.times ?? [];
+    const updated = { version: item.version + 1, fields: printFields(after), times: [created, now()] as const };
+    putItem(transaction, list.stored, id, updated);
+    updateIndexes(transaction, list, id, { before, after });
+    return updated;
+  });
+}
+
+export function deleteItem(call: ItemsCall): Promise<void> {
+  const { request, store, list, id } = call;
+  refuseBody(request);
+  return writeOrRefuse(store, (transaction) => {
+    const item = itemAt(transaction, call);
+    checkIfMatch(request, tagOf(list, id, item));
+    refreshIndexes(transaction, list);
+    removeItem(transaction, list.stored, id);
+    updateIndexes(transaction, list, id, { before: fieldsOf(item) });
+  });
+}
+
+function itemAt(from: Reader, { list, id }: ItemsCall): StoredItem {
+  const item = findItem(from, list.stored, id);
+  if (item === undefined) throw new Refusal(404, 'The specified item was not found');
+  return item;
+}
+
+/** The fields in the body of a create or update; the content type of an item is always the same. */
+function fieldsIn(request: ServiceRequest): Fields {
+  const body = jsonBodyOf(request);
+  if (!isObject(body)) throw invalidRequest('The body must be an object');
+  const stranger = Object.keys(body).find((name) => !['fields', 'contentType', '@odata.type'].includes(name));
+  if (stranger !== undefined) throw invalidRequest(`Invalid property ${JSON.stringify(stranger.slice(0, 100))}`);
+  const fields = ownField(body, 'fields') ?? {};
+  if (!isObject(fields)) throw invalidRequest('The fields must be an object');
+  return fields;
+}
+
+function shownItem(list: List, id: string, item: StoredItem, query: Query, inCollection: boolean): JsonObject {
+  const shown = selected(itemResource(list, id, item), query.select);
+  if (!query.expand.has('fields')) return shown;
+  return { ...shown, fields: fieldsResource(list, id, item, { select: query.expand.get('fields'), inCollection }) };
+}
+
+function withFields(list: List, id: string, item: StoredItem): JsonObject {
+  return { ...itemResource(list, id, item), fields: fieldsResource(list, id, item) };
+}

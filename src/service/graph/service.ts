@@ -1,0 +1,234 @@
+/** Lists and their items as Microsoft Graph has them, for tests: paths, methods and statuses (docs/decisions.md, service-4). */
+import { type JsonObject, type JsonValue, printJson } from '../../core/json.ts';
+import { Refusal, type Service, type ServiceRequest, type ServiceResponse, versionPath } from '../message.ts';
+import type { Store } from '../store.ts';
+import { respondToBatch } from './batch.ts';
+import type { ListSchema } from './columns.ts';
+import { GraphRefusal, graphErrorResponder, invalidRequest, requestIds } from './errors.ts';
+import * as items from './list-items.ts';
+import { type Places, placesIn } from './places.ts';
+import { nextQuery, parseQuery, type Query } from './query.ts';
+import { resourceUnits } from './resource-units.ts';
+import { columnResources, listResource, selected, siteResource } from './resources.ts';
+
+export interface GraphOptions {
+  /** The lists of every site; without it, any list exists, and any field has any value. */
+  readonly schema?: readonly ListSchema[] | undefined;
+  /** The most items that a filter may look at (default 5000). */
+  readonly viewThreshold?: number | undefined;
+  /** Resource units per minute (default: no limit). */
+  readonly unitsPerMinute?: number | undefined;
+}
+
+/** What the requests to a service share. */
+interface Shared extends Pick<items.ItemsCall, 'store' | 'now' | 'viewThreshold' | 'updating'> {
+  readonly places: Places;
+}
+
+interface Target {
+  /** `root`, a host or an id. */
+  readonly site: string;
+  /** Of the site, if it is named by a path. */
+  readonly sitePath: string | undefined;
+  /** After the site: `['lists', 'Books', 'items', '7', 'fields']` */
+  readonly segments: readonly string[];
+  /** Path and query as they were sent. */
+  readonly path: string;
+  readonly query: string;
+}
+
+interface Call {
+  readonly request: ServiceRequest;
+  readonly target: Target;
+  readonly query: Query;
+  readonly shared: Shared;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body?: JsonObject;
+}
+
+interface Resource {
+  readonly isCollection?: true;
+  /** Its query options. */
+  readonly options: readonly string[];
+  readonly methods: Readonly<Record<string, (call: Call) => Promise<Reply>>>;
+}
+
+/** By the segments after the site; `*` is an id. */
+const resources: Readonly<Record<string, Resource>> = {
+  '': { options: ['$select'], methods: { GET: getSite } },
+  lists: { isCollection: true, options: ['$select'], methods: { GET: getLists } },
+  'lists/*': { options: ['$select', '$expand'], methods: { GET: getList } },
+  'lists/*/columns': { isCollection: true, options: ['$select'], methods: { GET: getColumns } },
+  'lists/*/items': {
+    isCollection: true,
+    options: ['$select', '$expand', '$filter', '$top', '$skiptoken'],
+    methods: { GET: getItems, POST: withItems(201, 'items/$entity', items.createItem) },
+  },
+  'lists/*/items/*': {
+    options: ['$select', '$expand'],
+    methods: {
+      GET: withItems(200, 'items/$entity', items.getItem),
+      PATCH: withItems(200, 'items/$entity', items.updateWhole),
+      DELETE: async (call) => {
+        await items.deleteItem(await toItemsCall(call));
+        return { status: 204 };
+      },
+    },
+  },
+  'lists/*/items/*/fields': {
+    options: ['$select'],
+    methods: {
+      GET: withItems(200, 'items/fields/$entity', items.getFields),
+      PATCH: withItems(200, 'items/fields/$entity', items.updateFields),
+    },
+  },
+};
+
+/** @param now milliseconds since 1970 */
+export function graphService(store: Store, now: () => number, options: GraphOptions = {}): Service {
+  const { schema, viewThreshold = 5000, unitsPerMinute } = options;
+  const shared = { store, now, viewThreshold, updating: new Set<string>(), places: placesIn(store, schema) };
+  const spend = unitsPerMinute === undefined ? () => ({}) : resourceUnits(unitsPerMinute, now);
+  const respondError = graphErrorResponder(now);
+  const service: Service = async (request) => {
+    let limits = {};
+    try {
+      if (request.path === '/$batch') return await batch(request);
+      const target = parseTarget(request.path);
+      const { methods, options, isCollection } = resourceAt(target);
+      const method = methods[request.method];
+      if (method === undefined) throw notAllowed(Object.keys(methods));
+      limits = spend(request.method === 'GET' && !isCollection ? 1 : 2);
+      const query = parseQuery(target.query, options);
+      return toResponse(await method({ request, target, query, shared }), request, limits);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const response = respondError(error, request);
+      return { ...response, headers: { ...limits, ...response.headers } };
+    }
+  };
+  const batch = async (request: ServiceRequest): Promise<ServiceResponse> => {
+    if (request.method !== 'POST') throw notAllowed(['POST']);
+    const body = await respondToBatch(request, service, (refusal) => respondError(refusal, request));
+    return toResponse({ status: 200, body }, request, {});
+  };
+  return service;
+}
+
+const mediaType = 'application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8';
+
+function toResponse({ status, body }: Reply, request: ServiceRequest, headers: object): ServiceResponse {
+  const type = body === undefined ? {} : { 'content-type': mediaType, 'odata-version': '4.0' };
+  const text = body === undefined ? '' : printJson(body);
+  return { status, headers: { ...type, ...requestIds(request), ...headers }, body: text };
+}
+
+function notAllowed(allowed: readonly string[]): Refusal {
+  const allow = allowed.join(', ');
+  return new Refusal(405, `Specified HTTP method is not allowed for the request target: use ${allow}`, { allow });
+}
+
+/** `/sites/{id}` or `/sites/{host}:/{path}`, and what follows; a path ends with a colon if something follows. */
+const siteForm = /^\/sites\/(?<site>[^/:]+)(?::(?<sitePath>\/[^:]*)(?::(?<below>\/.*)?)?|(?<rest>\/.*)?)$/;
+
+function parseTarget(address: string): Target {
+  const [path = '', ...query] = address.split('?');
+  const { site, sitePath, below, rest } = siteForm.exec(path)?.groups ?? {};
+  if (site === undefined) throw notFound(path.split('/')[1]);
+  return {
+    site: decode(site),
+    sitePath: sitePath === undefined ? undefined : decode(sitePath),
+    segments: (below ?? rest ?? '').split('/').slice(1).map(decode),
+    path,
+    query: query.join('?'),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidRequest('The path is not percent-encoded UTF-8');
+  }
+}
+
+function resourceAt({ segments }: Target): Resource {
+  const form = segments.map((segment, at) => (at % 2 === 1 ? '*' : segment)).join('/');
+  if (Object.hasOwn(resources, form) && !segments.includes('')) return resources[form] as Resource;
+  throw notFound(segments.findLast((_, at) => at % 2 === 0));
+}
+
+function notFound(segment = ''): GraphRefusal {
+  return new GraphRefusal(400, 'BadRequest', `Resource not found for the segment '${segment.slice(0, 200)}'.`);
+}
+
+async function siteOf({ target, shared }: Call) {
+  return shared.places.site(target.site, target.sitePath);
+}
+
+async function listOf(call: Call) {
+  const site = await siteOf(call);
+  return call.shared.places.list(site, call.target.segments[1] ?? '');
+}
+
+async function toItemsCall(call: Call): Promise<items.ItemsCall> {
+  const { request, target, query, shared } = call;
+  return { ...shared, request, query, list: await listOf(call), id: target.segments[3] ?? '' };
+}
+
+/** The address of this server up to the version, as the client has it. */
+function baseOf({ headers }: ServiceRequest): string {
+  return `http://${headers['host'] ?? 'localhost'}${versionPath}`;
+}
+
+function reply(call: Call, context: string, body: JsonObject, status = 200): Reply {
+  return { status, body: { '@odata.context': `${baseOf(call.request)}/$metadata#${context}`, ...body } };
+}
+
+async function getSite(call: Call): Promise<Reply> {
+  return reply(call, 'sites/$entity', selected(siteResource(await siteOf(call)), call.query.select));
+}
+
+async function getLists(call: Call): Promise<Reply> {
+  const site = await siteOf(call);
+  const value = call.shared.places.lists(site).map((list) => selected(listResource(list), call.query.select));
+  return reply(call, `sites('${site.id}')/lists`, { value });
+}
+
+async function getList(call: Call): Promise<Reply> {
+  const list = await listOf(call);
+  const { select, expand } = call.query;
+  const columns: JsonObject = expand.has('columns') ? { columns: columnResources(list) } : {};
+  return reply(call, `sites('${list.site.id}')/lists/$entity`, { ...selected(listResource(list), select), ...columns });
+}
+
+async function getColumns(call: Call): Promise<Reply> {
+  const list = await listOf(call);
+  const value = columnResources(list).map((column) => selected(column, call.query.select));
+  return reply(call, `${contextOf(list)}/columns`, { value });
+}
+
+async function getItems(call: Call): Promise<Reply> {
+  const { request, target } = call;
+  const all = await toItemsCall(call);
+  const { value, next } = items.listItems(all);
+  const link: Readonly<Record<string, JsonValue>> =
+    next === undefined
+      ? {}
+      : { '@odata.nextLink': `${baseOf(request)}${target.path}?${nextQuery(target.query, next)}` };
+  return reply(call, `${contextOf(all.list)}/items`, { ...link, value });
+}
+
+function withItems(status: number, context: string, work: (call: items.ItemsCall) => JsonObject | Promise<JsonObject>) {
+  return async (call: Call): Promise<Reply> => {
+    const one = await toItemsCall(call);
+    return reply(call, `${contextOf(one.list)}/${context}`, await work(one), status);
+  };
+}
+
+function contextOf({ site, id }: { readonly site: { readonly id: string }; readonly id: string }): string {
+  return `sites('${site.id}')/lists('${id}')`;
+}
