@@ -37,10 +37,8 @@ export async function refreshItems(
   if (rows.length === 0) return current;
   const { host } = session;
   const stops = startGracefulStop(host, true);
-  const report = { settled: 0, failed: 0, inDoubt: 0 };
   let refused: Failure | undefined;
   const take = (result: RowResult<KnownRow, Item | undefined>) => {
-    report.settled += 1;
     if (result.status === 'done') current.set(result.row.key, toCurrentItem(result.value));
     else if (result.status === 'failed') refused ??= result.failure;
     return undefined;
@@ -55,7 +53,7 @@ export async function refreshItems(
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, reportLeft: false },
     });
-    const progress = openProgress({ running, pace: found, report, toDo: rows.length }, session);
+    const progress = openProgress({ running, pace: found, toDo: rows.length }, session);
     const { stoppedBy } = await running.ended.finally(() => progress.end());
     if (refused !== undefined) throw refused;
     if (stoppedBy !== undefined) throw stoppedBy;

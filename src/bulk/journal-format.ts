@@ -74,6 +74,8 @@ export interface RunTotals extends RowCounts {
   readonly sent: number;
   readonly retries: number;
   readonly throttledMs: number;
+  /** How long the service was unreachable; undefined if it was not. */
+  readonly outageMs?: number;
   /** Why it ended early: the kind of failure or the signal. */
   readonly reason?: string;
 }
@@ -221,6 +223,7 @@ const isTotals = shaped<RunTotals>({
   sent: isCount,
   retries: isCount,
   throttledMs: isMs,
+  outageMs: maybe(isMs),
   reason: maybe(isString),
 });
 

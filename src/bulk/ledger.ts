@@ -93,6 +93,9 @@ export interface Entry<R, T> {
   state: keyof RunningCounts;
 }
 
+/** The rows with a result, and how many of them failed or are in doubt. */
+export type SettledRows = Record<'settled' | 'failed' | 'inDoubt', number>;
+
 /** The parts of a ledger. */
 export interface LedgerOptions<R extends NumberedRow, T> {
   readonly sender: Sender<R, T>;
@@ -107,6 +110,8 @@ export class Ledger<R extends NumberedRow, T> {
   readonly counts: RunningCounts;
   readonly commit: GroupCommit<Entry<R, T>>;
   readonly results: OrderedResults<RowResult<R, T>>;
+  /** The rows of this session with a result, in whatever order: those before them may still be in progress. */
+  readonly settled: SettledRows = { settled: 0, failed: 0, inDoubt: 0 };
   /** The number of intents that are not on disk yet. */
   intended = 0;
   readonly #sender: Sender<R, T>;
@@ -178,7 +183,9 @@ export class Ledger<R extends NumberedRow, T> {
 
   recordUnsent(task: Exclude<Task<R>, SendTask<R>>): void {
     const { row, failure } = task;
-    this.results.next().value = { status: task.kind === 'in-doubt' ? 'in-doubt' : 'failed', row, failure };
+    const status = task.kind === 'in-doubt' ? 'in-doubt' : 'failed';
+    this.results.next().value = { status, row, failure };
+    this.#countSettled(status);
     if (task.kind === 'in-doubt') return;
     // Nothing was sent, so the result need not wait for the disk.
     this.commit.add(['X', row.number]);
@@ -230,6 +237,7 @@ export class Ledger<R extends NumberedRow, T> {
   /** As `abandon`, for a row that was requeued before. */
   abandonRequeued(entry: Entry<R, T>): void {
     const { row } = entry.task;
+    if (entry.isDoubtful) this.#countSettled('in-doubt');
     entry.place.value = entry.isDoubtful
       ? { status: 'in-doubt', row, failure: unknownFailure(entry) }
       : { status: 'left', row };
@@ -257,10 +265,17 @@ export class Ledger<R extends NumberedRow, T> {
       if (result === undefined) continue;
       this.#unsynced[entry.state] -= 1;
       this.#move(entry, states[result.status]);
+      if (result.status !== 'left') this.#countSettled(result.status);
       entry.place.value = result;
     }
     this.#onReady(intended);
     this.#onProgress();
+  }
+
+  #countSettled(status: 'done' | 'failed' | 'in-doubt'): void {
+    this.settled.settled += 1;
+    if (status === 'failed') this.settled.failed += 1;
+    if (status === 'in-doubt') this.settled.inDoubt += 1;
   }
 
   #move(entry: Entry<R, T>, state: keyof RunningCounts): void {

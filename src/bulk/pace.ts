@@ -15,6 +15,8 @@ const probeDelaysMs: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40
 class CircuitBreaker {
   /** 'probing' sends one probe at a time; 'gave-up' is final. */
   state: 'none' | 'probing' | 'gave-up' = 'none';
+  /** The duration of earlier outages. */
+  endedMs = 0;
   readonly #maxWaitMs: number;
   #hasSucceeded = false;
   #failures = 0;
@@ -35,6 +37,11 @@ class CircuitBreaker {
   /** When the first attempt of the outage failed; undefined without an outage. */
   get sinceMs(): number | undefined {
     return this.state === 'none' ? undefined : this.#firstFailureMs;
+  }
+
+  /** When the next probe starts; undefined without an outage, and while one is in flight. */
+  get probeAtMs(): number | undefined {
+    return this.state === 'probing' && this.#probeStamp === undefined ? this.#probeAtMs : undefined;
   }
 
   /** Milliseconds until a probe may start; Infinity while one is in flight and after giving up; 0 without an outage. */
@@ -59,6 +66,7 @@ class CircuitBreaker {
     this.#failures = 0;
     if (this.state === 'none') return;
     this.state = 'none';
+    this.endedMs += nowMs - this.#firstFailureMs;
     this.#probeStamp = undefined;
     this.#probes = 0;
     this.#resumedMs = nowMs;
@@ -262,6 +270,23 @@ export class Pace {
   /** When the outage began; undefined without one. */
   get outageSinceMs(): number | undefined {
     return this.#breaker.sinceMs;
+  }
+
+  /** When the service is tried next in an outage; undefined without one, and while it is tried. */
+  get probeAtMs(): number | undefined {
+    return this.#breaker.probeAtMs;
+  }
+
+  /** The duration of all outages, including the current one. */
+  outageMs(nowMs: number): number {
+    const { sinceMs, endedMs } = this.#breaker;
+    return endedMs + (sinceMs === undefined ? 0 : nowMs - sinceMs);
+  }
+
+  /** How long nothing was sent because of pauses and outages. */
+  heldBackMs(nowMs: number): number {
+    const restMs = this.#isPaused ? Math.max(0, this.#pause.endMs - nowMs) : 0;
+    return this.#pause.totalMs - restMs + this.outageMs(nowMs);
   }
 
   /**

@@ -9,7 +9,6 @@ import { type FailureGroup, FailureGroups } from '../output/failure.ts';
 import { itemView } from '../output/item.ts';
 import type { ProgressDisplay } from '../output/progress-bar.ts';
 import { canRedraw, type ProgressShown, plainProgressLine, type RunProgressShown } from '../output/progress-text.ts';
-import type { RunResults } from '../output/runs.ts';
 import { type RowResultShown, rowResultView, stepResultView } from '../output/runs.ts';
 import type { View } from '../output/view.ts';
 import type { RowResult } from './outcome.ts';
@@ -40,9 +39,6 @@ function itemIn({ item, id = '' }: Printed): Item {
 
 /** Reports the results of a run: done rows to stdout, failures to stderr or, with a machine format, to stdout. */
 export class RowReport<R extends PlannedRow> {
-  settled = 0;
-  failed = 0;
-  inDoubt = 0;
   /** The first ten names of rows in doubt, if rows have names. */
   readonly inDoubtNames: string[] = [];
   readonly #plan: RunPlan<R>;
@@ -82,7 +78,6 @@ export class RowReport<R extends PlannedRow> {
       this.#plan.rejects?.add(row, 'not sent: the run stopped first');
       return undefined;
     }
-    this.settled += 1;
     const { number, id, name: key, action = this.#plan.action } = row;
     if (status === 'done') {
       if (this.#isSilent) return undefined;
@@ -112,13 +107,8 @@ export class RowReport<R extends PlannedRow> {
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
     this.#groups.add(row.number, failure, row.name);
-    if (shown.status === 'failed') {
-      this.failed += 1;
-      this.#plan.rejects?.add(row, failure.message);
-    } else {
-      this.inDoubt += 1;
-      if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
-    }
+    if (shown.status === 'failed') this.#plan.rejects?.add(row, failure.message);
+    else if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
     if (!this.#reportsFailures) return this.#print(shown);
     this.#shown += 1;
     return this.#shown > shownMax && !this.#session.messages.isJsonWanted ? undefined : this.#report(row, failure);
@@ -216,51 +206,70 @@ export interface Progress {
 }
 
 const lineMs = 10_000;
-const estimateAfterMs = 1000;
+
+/** The time of which the rate is shown, and the shortest time that gives one, in milliseconds. */
+const rateMs = { window: 5000, least: 1000 } as const;
+
+/** The rate of the last seconds, without the time in which nothing was sent. */
+class RecentRate {
+  readonly #samples: { readonly atMs: number; readonly sendingMs: number; readonly count: number }[] = [];
+
+  /**
+   * Takes the number of rows done so far, and how long the run was held back so far.
+   *
+   * @returns rows per second; undefined if it is too early to tell
+   */
+  add(count: number, heldBackMs: number, nowMs: number): number | undefined {
+    this.#samples.push({ atMs: nowMs, sendingMs: nowMs - heldBackMs, count });
+    while ((this.#samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.window) this.#samples.shift();
+    const [first] = this.#samples;
+    const sendingMs = nowMs - heldBackMs - (first?.sendingMs ?? 0);
+    return sendingMs < rateMs.least ? undefined : ((count - (first?.count ?? 0)) * 1000) / sendingMs;
+  }
+}
+
+/** A run whose progress is shown. */
+interface WatchedRun {
+  readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'settled'>;
+  readonly pace: Pace;
+  /** The rows of this session. */
+  readonly toDo: number;
+}
 
 /** Starts to show the progress of a run. */
-export function openProgress(
-  watched: {
-    readonly running: Pick<Run<never, never>, 'inFlight' | 'isStopping' | 'elapsedMs'>;
-    readonly pace: Pace;
-    readonly report: RunResults['settled'];
-    /** The rows of this session. */
-    readonly toDo: number;
-  },
-  session: Session,
-): Progress {
+export function openProgress(watched: WatchedRun, session: Session): Progress {
   const { clock } = session.host;
   if (session.messages.isQuiet || session.messages.isJsonWanted) return nothingShown;
-  const display = openDisplay(() => shownOf(watched, clock.monotonicMs()), session);
+  const rate = new RecentRate();
+  const shown = () => shownOf(watched, rate, clock.monotonicMs());
+  shown();
+  const display = openDisplay(shown, session);
   if (display !== undefined) return display;
   // A write error will occur again at the next write.
-  const say = () => session.messages.say(plainProgressLine(shownOf(watched, clock.monotonicMs()))).catch(() => {});
+  const say = () => session.messages.say(plainProgressLine(shown())).catch(() => {});
   return { clear: () => {}, end: clock.every(lineMs, () => void say()) };
 }
 
 const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
-function shownOf({ running, pace, report, toDo }: Parameters<typeof openProgress>[0], nowMs: number): RunProgressShown {
-  const { settled, failed, inDoubt } = report;
-  const { elapsedMs } = running;
-  const ratePerSecond = settled / Math.max(0.001, elapsedMs / 1000);
-  // The first rows wait for a connection, so an early estimate is far off.
-  const hasEstimate = settled > 0 && elapsedMs >= estimateAfterMs && !running.isStopping;
-  return {
-    ...{ rows: toDo, settled, failed, inDoubt, ratePerSecond },
-    leftMs: hasEstimate ? ((toDo - settled) / ratePerSecond) * 1000 : undefined,
-    reason: running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs),
-  };
+function shownOf({ running, pace, toDo }: WatchedRun, rate: RecentRate, nowMs: number): RunProgressShown {
+  const { settled, failed, inDoubt } = running.settled;
+  const recent = rate.add(settled, pace.heldBackMs(nowMs), nowMs);
+  const reason = running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs);
+  const ratePerSecond = reason === undefined ? recent : undefined;
+  const leftMs = ratePerSecond === undefined ? undefined : ((toDo - settled) / ratePerSecond) * 1000;
+  return { ...{ rows: toDo, settled, failed, inDoubt }, ratePerSecond, leftMs, reason };
 }
 
 function stoppingText(inFlight: number): string {
   return inFlight === 0 ? 'stopping' : `stopping: waiting for ${countOf(inFlight, 'response')}`;
 }
 
-function reasonOf(pace: Pace, nowMs: number): string | undefined {
-  const { pausedUntilMs, outageSinceMs } = pace;
-  if (pace.outage === 'probing' && outageSinceMs !== undefined)
-    return `service unreachable for ${timeText(nowMs - outageSinceMs)}`;
+function reasonOf({ pausedUntilMs, outage, outageSinceMs, probeAtMs }: Pace, nowMs: number): string | undefined {
+  if (outage === 'probing' && outageSinceMs !== undefined) {
+    const next = probeAtMs === undefined || probeAtMs <= nowMs ? 'now' : `in ${timeText(probeAtMs - nowMs)}`;
+    return `service unreachable for ${timeText(nowMs - outageSinceMs)}, retrying ${next}`;
+  }
   if (pausedUntilMs === undefined || pausedUntilMs <= nowMs) return undefined;
-  return `throttled for ${timeText(pausedUntilMs - nowMs)}`;
+  return `throttled, retrying in ${timeText(pausedUntilMs - nowMs)}`;
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../core/host.ts';
 import { countOf } from '../core/text.ts';
 import { gatherMs } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
-import { type Entry, Ledger, type LedgerOptions } from './ledger.ts';
+import { type Entry, Ledger, type LedgerOptions, type SettledRows } from './ledger.ts';
 import { decideRetry, type NumberedRow, ServiceHealth, type Task } from './outcome.ts';
 import type { Pace } from './pace.ts';
 import { DelayQueue, Queue, TaskReader, WakeTimer } from './queues.ts';
@@ -35,6 +35,7 @@ export interface RunOptions<R extends NumberedRow, T> extends LedgerOptions<R, T
 /** How a session ended. */
 export interface RunEnd {
   readonly totals: RunTotals;
+  readonly settled: SettledRows;
   /** Why it ended early: a `Failure` or a `Stopped`. */
   readonly stoppedBy: unknown;
   /** Whether every result was reported; false if one could not be recorded or printed. */
@@ -110,6 +111,10 @@ export class Run<R extends NumberedRow, T> {
 
   get isStopping(): boolean {
     return this.#stop !== undefined;
+  }
+
+  get settled(): Readonly<SettledRows> {
+    return this.#ledger.settled;
   }
 
   get elapsedMs(): number {
@@ -371,13 +376,16 @@ export class Run<R extends NumberedRow, T> {
   }
 
   #summarize(): RunEnd {
-    const { counts, pace } = this.#options;
+    const { counts, pace, clock } = this.#options;
+    const outageMs = Math.round(pace.outageMs(clock.monotonicMs()));
     const by = this.#stop?.by;
     const reason = by instanceof Failure ? by.kind : by instanceof Stopped ? by.signal : undefined;
     const did = { ms: Math.round(this.elapsedMs), sent: this.sent, retries: this.retries };
-    const totals = { ...counts, ...did, throttledMs: Math.round(pace.throttledMs) };
+    const held = { throttledMs: Math.round(pace.throttledMs), ...(outageMs > 0 && { outageMs }) };
+    const totals = { ...counts, ...did, ...held };
     const hasAllResults = !this.#ledger.results.hasFailed && this.#stop?.isJournal !== true;
-    return { totals: reason === undefined ? totals : { ...totals, reason }, stoppedBy: by, hasAllResults };
+    const settled = { ...this.settled };
+    return { totals: reason === undefined ? totals : { ...totals, reason }, settled, stoppedBy: by, hasAllResults };
   }
 
   #countFailure(): void {

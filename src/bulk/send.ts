@@ -34,7 +34,7 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
     unprinted = error;
   }
   if (ended === undefined) throw new Error('the run has not ended');
-  const { totals, recorded } = ended;
+  const { totals, settled, recorded } = ended;
   const isPrinted = unprinted === undefined && ended.hasAllResults;
   // Rows are missing in the rejects file if results or records could not be written.
   const rejected = await failureOf(async () => (isPrinted ? plan.rejects?.end() : plan.rejects?.discard()));
@@ -43,7 +43,7 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   const failure = endingOf(plan, { totals, stoppedBy }, next, report);
   const notes = failure === undefined || failure instanceof Failure ? [] : next;
   const { run: name, journal } = recorded ?? {};
-  plan.summary.ended({ run: name, journal: journal?.path, totals, settled: report, groups: report.groups(), notes });
+  plan.summary.ended({ run: name, journal: journal?.path, totals, settled, groups: report.groups(), notes });
   if (failure !== undefined) throw failure;
 }
 
@@ -72,9 +72,14 @@ const stdoutClosed = new Error('stdout was closed');
 
 function withKnown(ended: EndedRun, results: KnownResults<unknown>['results'] = []): EndedRun {
   const failed = results.filter(({ status }) => status === 'failed').length;
-  const { totals } = ended;
-  const all = { failed: totals.failed + failed, inDoubt: totals.inDoubt + results.length - failed };
-  return { ...ended, totals: { ...totals, ...all } };
+  const inDoubt = results.length - failed;
+  const { totals, settled } = ended;
+  const withThem = <C extends Record<'failed' | 'inDoubt', number>>(counts: C): C => ({
+    ...counts,
+    ...{ failed: counts.failed + failed, inDoubt: counts.inDoubt + inDoubt },
+  });
+  const all = { ...withThem(settled), settled: settled.settled + results.length };
+  return { ...ended, totals: withThem(totals), settled: all };
 }
 
 /** As `findRunFailure`, but unread rows of a closed stdout are no failure. */
@@ -125,7 +130,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
       },
       reportLeft: plan.rejects !== undefined,
     });
-    const progress = openProgress({ running, pace, report, toDo }, session);
+    const progress = openProgress({ running, pace, toDo }, session);
     report.attach(progress, recorded?.word);
     try {
       const end = await running.ended;

@@ -99,10 +99,10 @@ export function countOf(count: number, noun: string, plural = `${noun}s`): strin
   return `${countText(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** `812 rows/s`, `4.2 rows/s` */
-export function rateText(perSecond: number, noun = 'rows'): string {
+/** `812 rows/s`, `4.2 rows/s`, `1 row/s` */
+export function rateText(perSecond: number, noun = 'row'): string {
   const tenths = Math.round(perSecond * 10);
-  return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} ${noun}/s`;
+  return `${tenths < 100 ? tenths / 10 : countText(Math.round(perSecond))} ${noun}${tenths === 10 ? '' : 's'}/s`;
 }
 
 /** `12.3 s` up to a minute, then as `roughTimeText`. */

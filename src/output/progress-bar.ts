@@ -54,6 +54,14 @@ function lineOf(progress: ProgressShown, width: number, { style }: Screen): stri
   return 'doing' in progress ? readingLine(progress, width) : progressBarLine(progress, width, style);
 }
 
+/**
+ * Puts the cursor at the start of the line, where the terminal shows ^C over it, and stays when a narrower window wraps
+ * the line; the next frame clears all of it from there.
+ */
+function withCursorAtStart(text: string): string {
+  return `${text.replaceAll('\x1b[0K', '\x1b[J').replaceAll('\x1b[2K', '\x1b[J')}\x1b[1G`;
+}
+
 /** Collects what cli-progress writes, so that each frame is one write. */
 function collector(output: Output): { readonly stream: NodeJS.WritableStream; flush(): void } {
   let waiting = '';
@@ -71,7 +79,7 @@ function collector(output: Output): { readonly stream: NodeJS.WritableStream; fl
     flush: () => {
       const text = waiting;
       waiting = '';
-      if (text !== '') output.write(text).catch(() => {});
+      if (text !== '') output.write(withCursorAtStart(text)).catch(() => {});
     },
   };
 }

@@ -10,10 +10,11 @@ export interface RunProgressShown {
   readonly settled: number;
   readonly failed: number;
   readonly inDoubt: number;
-  readonly ratePerSecond: number;
+  /** Undefined if unknown, and while nothing is sent. */
+  readonly ratePerSecond: number | undefined;
   /** The estimated time; undefined if unknown. */
   readonly leftMs: number | undefined;
-  /** Why it is slow: `throttled for 12 s`. */
+  /** Why it is slow: `throttled, resuming in 12 s`. */
   readonly reason: string | undefined;
 }
 
@@ -40,7 +41,7 @@ export function canRedraw(
 export function plainProgressLine(progress: RunProgressShown): string {
   const { rows, settled } = progress;
   const left = timeLeft(progress).map((text) => `about ${text}`);
-  const parts = [`${countText(settled)} of ${countText(rows)} rows`, ...details(progress).map(({ text }) => text)];
+  const parts = [`${countText(settled)} of ${countOf(rows, 'row')}`, ...details(progress).map(({ text }) => text)];
   return `  ${[...parts, ...left].join(', ')}`;
 }
 
@@ -85,7 +86,7 @@ function details({ failed, inDoubt, reason, ratePerSecond }: RunProgressShown, s
     ...(failed === 0 ? [] : [painted(`${countText(failed)} failed`, style?.red)]),
     ...(inDoubt === 0 ? [] : [painted(`${countText(inDoubt)} in doubt`, style?.yellow)]),
     ...(reason === undefined ? [] : [painted(printable(reason), style?.yellow)]),
-    { text: rateText(ratePerSecond) },
+    ...(ratePerSecond === undefined ? [] : [{ text: rateText(ratePerSecond) }]),
   ];
 }
 

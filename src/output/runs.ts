@@ -1,5 +1,6 @@
 /** The views of runs, of their rows, and of their summaries. */
 import type { JournalHeader, RowCounts, RunTotals } from '../bulk/journal-format.ts';
+import type { SettledRows } from '../bulk/ledger.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countOf, countText, oneLine, printable, rateText, timeText } from '../core/text.ts';
@@ -287,7 +288,7 @@ export interface RunResults {
   readonly journal: string | undefined;
   readonly totals: RunTotals;
   /** The counts of this session. */
-  readonly settled: Readonly<Record<'settled' | 'failed' | 'inDoubt', number>>;
+  readonly settled: Readonly<SettledRows>;
   readonly groups: readonly FailureGroup[];
   /** Lines below the summary. */
   readonly notes: readonly string[];
@@ -322,13 +323,13 @@ export function summaryObject(
 
 /** The rows of the run, and what this session did. */
 function countsObject({ totals, settled: { settled: rows, failed, inDoubt } }: RunResults) {
-  const { ms: durationMs, sent, retries, throttledMs } = totals;
+  const { ms: durationMs, sent, retries, throttledMs, outageMs = 0 } = totals;
   return {
     total: {
       ...{ rows: rowsOf(totals), done: totals.done, failed: totals.failed + totals.invalid },
       ...{ inDoubt: totals.inDoubt, skipped: totals.skipped, left: totals.left },
     },
-    session: { rows, done: rows - failed - inDoubt, failed, inDoubt, sent, retries, throttledMs, durationMs },
+    session: { rows, done: rows - failed - inDoubt, failed, inDoubt, sent, retries, throttledMs, outageMs, durationMs },
   };
 }
 
@@ -350,23 +351,26 @@ function groupObject({ count, kind, status, serviceCode, row, name: key, message
  */
 export function runSummary(
   { action, shard, target }: Pick<SummarizedRun, 'action' | 'shard'> & { readonly target: string },
-  { totals, groups }: Pick<RunResults, 'totals' | 'groups'>,
+  { totals, settled, groups }: Pick<RunResults, 'totals' | 'settled' | 'groups'>,
   screen: Screen,
 ): readonly string[] {
   const rows = rowsOf(totals);
   const noun = action === 'apply' ? 'step' : 'row';
-  const counts = rows === 0 ? '' : `: ${countsOf(action, totals, screen).join(', ')}`;
+  const counts = rows === 0 ? '' : `: ${countsOf(action, totals, settled, screen).join(', ')}`;
   const speed = rows === 0 ? [] : speedOf(totals, noun);
   const ofShard = shard === null ? '' : ` of shard ${shard}`;
   const first = `${countOf(rows, noun)}${ofShard}${counts}; ${[...speed, `on ${printable(target)}`].join(', ')}`;
   return [first, ...failureGroupLines(groups, screen)];
 }
 
-function countsOf(action: string, totals: RunTotals, { style }: Screen): string[] {
-  const { done, inDoubt, skipped, left } = totals;
+function countsOf(action: string, totals: RunTotals, session: Readonly<SettledRows>, { style }: Screen): string[] {
+  const { inDoubt, skipped, left } = totals;
+  const done = session.settled - session.failed - session.inDoubt;
+  const before = totals.done - done;
   const failed = totals.failed + totals.invalid;
   return [
     `${countText(done)} ${pastTense(action)}`,
+    ...(before <= 0 ? [] : [`${countText(before)} before`]),
     ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
     ...(inDoubt === 0 ? [] : [style.yellow(`${countText(inDoubt)} in doubt`)]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
@@ -374,13 +378,15 @@ function countsOf(action: string, totals: RunTotals, { style }: Screen): string[
   ];
 }
 
-function speedOf({ ms, sent, retries, throttledMs }: RunTotals, noun: string): string[] {
+function speedOf({ ms, sent, retries, throttledMs, outageMs = 0 }: RunTotals, noun: string): string[] {
   // A row that is sent again is no further row.
   const rowsSent = sent - retries;
+  const sendingMs = ms - throttledMs - outageMs;
   return [
     ...(ms <= 0 ? [] : [timeText(ms)]),
-    ...(ms <= 0 || rowsSent <= 0 ? [] : [rateText((rowsSent * 1000) / ms, `${noun}s`)]),
+    ...(sendingMs <= 0 || rowsSent <= 0 ? [] : [rateText((rowsSent * 1000) / sendingMs, noun)]),
     ...(retries === 0 ? [] : [countOf(retries, 'retry', 'retries')]),
     ...(throttledMs <= 0 ? [] : [`${timeText(throttledMs)} throttled`]),
+    ...(outageMs <= 0 ? [] : [`${timeText(outageMs)} unreachable`]),
   ];
 }

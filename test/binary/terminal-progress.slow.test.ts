@@ -27,7 +27,7 @@ describe('the bar', () => {
     world.answerAll();
     expect(await terminal.ended).toMatchObject({ exitCode: 0 });
     expect(barRows(terminal)).toEqual([]);
-    expect(terminal.text()).toMatch(/^50 rows: 50 created; [^\n]* rows\/s$/);
+    expect(terminal.text()).toMatch(/^50 rows: 50 created; [^\n]* rows\/s,\s+on\s+http:\S+$/);
   });
 
   test('follows the terminal when that becomes wider, and when it becomes narrower', async () => {
@@ -45,6 +45,7 @@ describe('the bar', () => {
       const last = barRows(terminal).at(-1);
       return last === terminal.cursor.row && rowLength(terminal, last) < 30;
     });
+    expect(barRows(terminal)).toHaveLength(1);
 
     world.answerAll();
     expect(await terminal.ended).toMatchObject({ exitCode: 0 });

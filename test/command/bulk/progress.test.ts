@@ -15,7 +15,7 @@ const reading = create('-', '--input-format', 'csv', '-o', 'none');
 const patiently = { timeout: 60_000 };
 
 /** How a line is taken away. */
-const lineGone = '\u001b[1G\u001b[2K';
+const lineGone = '\u001b[1G\u001b[J\u001b[1G';
 
 test('stdin is shown as it comes, and not before: until then its writer may need the terminal', async ({ world }) => {
   const { host, tick, everyMs } = ticking(world, onTerminal);
@@ -46,11 +46,27 @@ test('the bar is there before the first answer, well within 100 ms', async () =>
   const running = main(create(world.file('tasks.csv', titles(2)), '-o', 'none'), host);
 
   await vi.waitFor(() => expect(service.requests).toHaveLength(1), patiently);
-  await tick(/\[-+\] 0 of 2, 0 rows\/s/);
+  await tick(/\[-+\] 0 of 2/);
   open();
 
   expect(await running).toBe(0);
   expect(everyMs[0]).toBeLessThanOrEqual(80);
+});
+
+test('a row that waits for its response does not hold back the count of those after it', async () => {
+  const { open, opened } = closedGate();
+  await using service = await listService(({ nth, title }) => ({
+    ...{ status: 201, body: { id: `${nth}`, fields: {} } },
+    after: title === 't2' ? opened : Promise.resolve(),
+  }));
+  await using world = await manyWorld(service);
+  const { host, tick } = ticking(world, onTerminal);
+  const running = main(create(world.file('tasks.csv', titles(10)), '-o', 'none'), host);
+
+  await tick(/\[=+-+\] 9 of 10/);
+  open();
+
+  expect(await running).toBe(0);
 });
 
 test.each([

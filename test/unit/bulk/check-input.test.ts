@@ -11,7 +11,7 @@ import { testHost } from '../../support/test-host.ts';
 const patiently = { timeout: 60_000 };
 
 /** How a line is taken away. */
-const lineGone = '\u001b[1G\u001b[2K';
+const lineGone = '\u001b[1G\u001b[J\u001b[1G';
 
 test('the check of a file shows its rows so far, counted over all shards, and how much of the file that is', async () => {
   const { session, host, tick } = watching();

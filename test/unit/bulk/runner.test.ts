@@ -15,8 +15,16 @@ function freePace(limit: number): Pace {
     waitMs: () => 0,
     started: (nowMs) => nowMs,
     ended: () => {},
-    ...{ pausedUntilMs: undefined, throttledMs: 0, episodes: 0, outage: 'none', outageSinceMs: undefined },
+    ...{
+      pausedUntilMs: undefined,
+      throttledMs: 0,
+      episodes: 0,
+      outage: 'none',
+      outageSinceMs: undefined,
+      probeAtMs: undefined,
+    },
     ratePerSecond: Number.POSITIVE_INFINITY,
+    ...{ outageMs: () => 0, heldBackMs: () => 0 },
   };
   return pace as Pace;
 }

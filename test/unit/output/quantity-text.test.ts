@@ -29,6 +29,7 @@ test('one is singular', () => {
 test.each([
   [0, '0 rows/s'],
   [0.04, '0 rows/s'],
+  [1, '1 row/s'],
   [4.21, '4.2 rows/s'],
   [9.94, '9.9 rows/s'],
   [9.96, '10 rows/s'],

@@ -9,29 +9,43 @@ const nothing: RunTotals = {
   ...{ done: 0, failed: 0, invalid: 0, inDoubt: 0, left: 0, skipped: 0 },
   ...{ ms: 0, sent: 0, retries: 0, throttledMs: 0 },
 };
+/** All of them by this session, unless some were done before. */
+const results = (totals: Partial<RunTotals>, before = 0, groups: readonly FailureGroup[] = []) => {
+  const { done = 0, failed = 0, inDoubt = 0 } = totals;
+  const settled = { settled: done + failed + inDoubt - before, failed, inDoubt };
+  return { totals: { ...nothing, ...totals }, settled, groups };
+};
 const place = { shard: null, target: 'prod (https://lists.example)' };
 const summary = (totals: Partial<RunTotals>, action = 'create', groups: readonly FailureGroup[] = []) =>
-  runSummary({ ...place, action }, { totals: { ...nothing, ...totals }, groups }, pipe).map((line) =>
+  runSummary({ ...place, action }, results(totals, 0, groups), pipe).map((line) =>
     line.replace(/[;,] on prod \(https:\/\/lists.example\)$/, ''),
   );
 
 test('ends with the profile and the service, and names the shard', () => {
   const totals = { ...nothing, done: 1, ms: 200, sent: 1 };
-  expect(runSummary({ ...place, action: 'create', shard: '3/4' }, { totals, groups: [] }, pipe)).toEqual([
+  expect(runSummary({ ...place, action: 'create', shard: '3/4' }, results(totals), pipe)).toEqual([
     '1 row of shard 3/4: 1 created; 0.2 s, 5 rows/s, on prod (https://lists.example)',
   ]);
-  const empty = { totals: nothing, groups: [] };
-  expect(runSummary({ ...place, action: 'create' }, empty, pipe)).toEqual(['0 rows; on prod (https://lists.example)']);
+  expect(runSummary({ ...place, action: 'create' }, results({}), pipe)).toEqual([
+    '0 rows; on prod (https://lists.example)',
+  ]);
 });
 
 test('shows every count, then the time taken and the rate', () => {
   expect(
     summary({
       ...{ done: 985, failed: 5, invalid: 3, inDoubt: 2, skipped: 1, left: 4 },
-      ...{ ms: 12_340, sent: 1002, retries: 3, throttledMs: 2000 },
+      ...{ ms: 12_340, sent: 1002, retries: 3, throttledMs: 2000, outageMs: 340 },
     }),
   ).toEqual([
-    '1,000 rows: 985 created, 8 failed, 2 in doubt, 1 skipped, 4 remaining; 12.3 s, 81 rows/s, 3 retries, 2.0 s throttled',
+    '1,000 rows: 985 created, 8 failed, 2 in doubt, 1 skipped, 4 remaining; 12.3 s, 100 rows/s, 3 retries, 2.0 s throttled, 0.3 s unreachable',
+  ]);
+});
+
+test('tells what this session did from what was done before', () => {
+  const totals = { done: 400, ms: 200, sent: 2 };
+  expect(runSummary({ ...place, action: 'create' }, results(totals, 398), pipe)).toEqual([
+    '400 rows: 2 created, 398 before; 0.2 s, 10 rows/s, on prod (https://lists.example)',
   ]);
 });
 
@@ -78,7 +92,7 @@ test('in color what failed is red, and what is in doubt yellow', async () => {
   const totals = { ...nothing, done: 1, failed: 1, inDoubt: 1 };
 
   const screen = { columns: 80, style: await loadStyle(1) };
-  expect(runSummary({ ...place, action: 'create' }, { totals, groups: [] }, screen)).toEqual([
+  expect(runSummary({ ...place, action: 'create' }, results(totals), screen)).toEqual([
     '3 rows: 1 created, \x1b[31m1 failed\x1b[39m, \x1b[33m1 in doubt\x1b[39m; on prod (https://lists.example)',
   ]);
 });

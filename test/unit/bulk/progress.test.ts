@@ -1,0 +1,75 @@
+/** The progress lines of a run in a log: what is done, and the figures of the last seconds. */
+import { expect, test } from 'vitest';
+import { Pace } from '../../../src/bulk/pace.ts';
+import { openProgress } from '../../../src/bulk/report.ts';
+import type { Session } from '../../../src/cli/session.ts';
+
+/** A run of 1,000 rows over a log, with a clock that is moved by hand; `line` gives the next line, 10 s later. */
+function watched(pace: Pace) {
+  let nowMs = 0;
+  let tick = () => {};
+  const lines: string[] = [];
+  const running = { inFlight: 8, isStopping: false, settled: { settled: 0, failed: 0, inDoubt: 0 } };
+  const clock = {
+    monotonicMs: () => nowMs,
+    every: (_: number, work: () => void) => {
+      tick = work;
+      return () => {};
+    },
+  };
+  const say = async (line: string) => void lines.push(line);
+  const session = {
+    host: { clock, stderr: { isTTY: false }, env: {} },
+    messages: { isQuiet: false, isJsonWanted: false, say },
+  } as unknown as Session;
+  openProgress({ running, pace, toDo: 1000 }, session);
+  return {
+    running,
+    line: (done: number, toMs: number) => {
+      running.settled.settled += done;
+      nowMs = toMs;
+      tick();
+      return lines.at(-1);
+    },
+  };
+}
+
+const newPace = () => new Pace({ limitMax: 8, maxWaitMs: 900_000 }, () => 1);
+
+test('the rate and the time left are those of the last seconds', () => {
+  const { line } = watched(newPace());
+
+  expect(line(100, 10_000)).toBe('  100 of 1,000 rows, 10 rows/s, about 1 min 30 s left');
+  expect(line(400, 20_000)).toBe('  500 of 1,000 rows, 40 rows/s, about 13 s left');
+  expect(line(0, 30_000)).toBe('  500 of 1,000 rows, 0 rows/s');
+});
+
+test('an outage shows the time of the next try, and neither it nor a pause counts in a rate', () => {
+  const pace = newPace();
+  const { line } = watched(pace);
+  const end = (as: 'accepted' | 'no-response' | 'throttled', nowMs: number) =>
+    pace.ended(pace.started(nowMs), as, nowMs);
+  end('accepted', 1000);
+  expect(line(100, 10_000)).toContain('10 rows/s');
+
+  for (let count = 0; count < 8; count += 1) end('no-response', 11_000);
+  expect(line(0, 14_000)).toBe('  100 of 1,000 rows, service unreachable for 3.0 s, retrying in 2.0 s');
+  pace.waitMs(16_000);
+  const stamp = pace.started(16_000);
+  expect(line(0, 20_000)).toBe('  100 of 1,000 rows, service unreachable for 9.0 s, retrying now');
+  pace.ended(stamp, 'accepted', 21_000);
+  // The outage ended 1 s after the last line.
+  expect(line(180, 29_000)).toBe('  280 of 1,000 rows, 23 rows/s, about 32 s left');
+
+  const throttled = Array.from({ length: 8 }, () => pace.started(29_000));
+  for (const each of throttled) pace.ended(each, 'throttled', 29_000, 4000);
+  expect(line(0, 30_000)).toBe('  280 of 1,000 rows, throttled, retrying in 3.0 s');
+});
+
+test('a run that stops shows what it waits for', () => {
+  const { line, running } = watched(newPace());
+  line(100, 10_000);
+  running.isStopping = true;
+
+  expect(line(100, 20_000)).toBe('  200 of 1,000 rows, stopping: waiting for 8 responses');
+});
