@@ -12,7 +12,7 @@ import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
 import type { Fields } from '../core/item.ts';
 import { parseJson, printJson } from '../core/json.ts';
-import { countOf } from '../core/text.ts';
+import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
 import type { Check } from '../rows/check.ts';
@@ -54,6 +54,7 @@ import {
   skipDoubts,
   tasksOf,
 } from './resume.ts';
+import { countUndone, isUndone } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
@@ -76,8 +77,8 @@ async function showDryRun(
     }
   });
   const more = good - shown;
-  const hidden = more > 0 ? `; ${more} more are not shown (pass -o jsonl to see all)` : '';
-  await session.messages.say(`dry run: ${good} of ${check.ofShard} rows would be sent${hidden}`);
+  const hidden = more > 0 ? `; ${countText(more)} more are not shown (pass -o jsonl to see all)` : '';
+  await session.messages.say(`dry run: ${countText(good)} of ${countOf(check.ofShard, 'row')} would be sent${hidden}`);
 }
 
 async function* requestsOf(
@@ -214,6 +215,7 @@ function shardText({ shard }: BulkOptions): string | null {
 /** Describes the input, for comparison with previous runs. */
 function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Session): RunInput {
   const { input } = file;
+  const { host } = session;
   return {
     target: {
       action: file.options.action,
@@ -222,12 +224,16 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
       shard: shardText(options),
     },
     name: nameOf(input.name),
-    path: input.isSpooled ? undefined : absolutePath(input.name, session.host),
+    path: input.isSpooled ? undefined : absolutePath(input.name, host),
     rows: check.rows,
     sha256: check.sha256,
     mapping: mappingOf(file),
     keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
-    changedRow: (before) => untilStopped(findChangedRow(before, file), session.host.signal),
+    isUndone: async ({ header, counts }) => {
+      const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
+      return isUndone(counts, await countUndone(header.run, journal, findRunsDirectory(host) ?? ''));
+    },
+    changedRow: (before) => untilStopped(findChangedRow(before, file), host.signal),
   };
 }
 
@@ -324,7 +330,7 @@ async function confirmResume(
 
 async function confirmDelete({ check, command, file }: FileRun, session: Session): Promise<void> {
   const { site, list } = session.settings.list();
-  const count = check.ofShard === 1 ? '1 item' : `${check.ofShard} items`;
+  const count = countOf(check.ofShard, 'item');
   const from = nameOf(file.input.name);
   const question = `Delete the ${count} in ${from} from list "${list}" of site "${site}" on ${session.settings.target()}?`;
   if (await session.prompts.confirm(question)) return;
@@ -376,6 +382,7 @@ async function planOf(
   const given = (before && record?.given) ?? new IdSet();
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
   const present = await presentFor(run, before, session);
+  const resume = resumeCommand(session.command.words);
   return {
     ...{ action, done, counts, isRead: action === 'get', pace: options, summary },
     prints: action === 'get' ? 'items' : 'results',
@@ -389,6 +396,10 @@ async function planOf(
     tasks: tasksOf(file, { before, inDoubt, present }),
     createSender: (client) => createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
-    nextSteps: nextSteps(resumeCommand(session.command.words), action === 'create' && idempotency !== 'honored'),
+    nextSteps: nextSteps(resume, action === 'create' && idempotency !== 'honored', (kinds) =>
+      action === 'delete' && kinds.size === 1 && kinds.has('not-found')
+        ? `count missing items as deleted with: ${resume} --ignore-missing`
+        : `fix these rows, then resume with: ${resume}`,
+    ),
   };
 }

@@ -287,11 +287,10 @@ export class Ledger<R extends NumberedRow, T> {
 
 const states = { done: 'done', failed: 'failed', 'in-doubt': 'inDoubt', left: 'left' } as const;
 
-function unknownFailure({ failure, task }: Entry<NumberedRow, unknown>): Failure {
+function unknownFailure({ failure }: Entry<NumberedRow, unknown>): Failure {
   const known = failure?.();
   if (known instanceof Failure && known.kind === 'in-doubt') return known;
-  const message = `row ${task.row.number} is in doubt: the request was sent, but no response arrived`;
-  return new Failure('in-doubt', message, { outcome: 'unknown' });
+  return new Failure('in-doubt', 'the request was sent, but no response arrived', { outcome: 'unknown' });
 }
 
 /** The cause without the service's own words, which may hold values of the row. */

@@ -2,6 +2,7 @@
 import type { AttemptResult, Client, ItemOperations, Operation } from '../api/client.ts';
 import { Failure } from '../core/errors.ts';
 import type { Item, ItemRef, ListRef } from '../core/item.ts';
+import type { FailureGroup } from '../output/failure.ts';
 import type { Row, RowAction } from '../rows/types.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts } from './journal-format.ts';
@@ -31,7 +32,7 @@ export interface RunPlan<R extends PlannedRow> {
   readonly rejects?: RejectsFile<R> | undefined;
   readonly summary: Summary;
   /** Hints for a run that did not complete, at most two lines. `word` is the run on a command line. */
-  readonly nextSteps: (word: string, counts: RowCounts) => readonly string[];
+  readonly nextSteps: (word: string, counts: RowCounts, failures: readonly FailureGroup[]) => readonly string[];
 }
 
 /** The parts of a row that messages use. */

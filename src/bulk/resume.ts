@@ -1,7 +1,7 @@
 /** Decides what to do about a previous run of the same input: resume it, start over or refuse. */
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
-import { countOf } from '../core/text.ts';
+import { countOf, countText } from '../core/text.ts';
 import { badRowFailure } from '../rows/check.ts';
 import type { RowsFile } from '../rows/read.ts';
 import type { BadRow, Row } from '../rows/types.ts';
@@ -42,6 +42,8 @@ export interface RunInput {
   readonly mapping: string;
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
+  /** Whether all items that a run created were deleted by an undo. */
+  readonly isUndone: (before: Replay) => Promise<boolean>;
   /** Finds the first row that is done or in doubt in a run, and has changed since. */
   readonly changedRow: (before: Replay) => Promise<Row | BadRow | undefined>;
 }
@@ -61,11 +63,23 @@ export async function decideResume(
   const difference = await differenceOf(before, input);
   if (resume && difference !== undefined) throw difference;
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
-  if (!isWhole && before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
-  if (resume) return { kind: isWhole ? 'complete' : 'resume', before };
-  if (!isWhole) return askToResume(before, input);
+  if (isWhole) return decideRepeat(before, { resume, journal }, input);
+  if (before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
+  return resume ? { kind: 'resume', before } : askToResume(before, input);
+}
+
+/** Decides what to do about a previous run that completed every row. */
+async function decideRepeat(
+  before: Replay,
+  { resume, journal }: Pick<BulkOptions, 'resume' | 'journal'>,
+  input: RunInput,
+): Promise<ResumeDecision> {
+  const isCreate = input.target.action === 'create';
+  const isUndone = isCreate && (await input.isUndone(before));
+  if (resume && isUndone) throw undoneRun(before);
+  if (resume) return { kind: 'complete', before };
   // Updates and deletes can be repeated; a second run in the same --journal would replace the first.
-  const mayDouble = input.target.action === 'create' && before.header.rows > 0;
+  const mayDouble = isCreate && !isUndone && before.header.rows > 0;
   return journal === undefined && !mayDouble ? { kind: 'new' } : askToRepeat(before, input, journal);
 }
 
@@ -85,7 +99,7 @@ function askToResume(before: Replay, { name }: RunInput): ResumeDecision {
     [counts.failed + counts.invalid, 'failed'],
     [counts.inDoubt, 'in doubt'],
   ];
-  const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${count} ${state}`);
+  const rest = states.filter(([count]) => count > 0).map(([count, state]) => `${countText(count)} ${state}`);
   return choice(
     { kind: 'resume', before },
     `run ${header.run} of ${name} is incomplete: ${rest.join(', ')} of ${countOf(header.rows, 'row')}`,
@@ -96,7 +110,7 @@ function askToResume(before: Replay, { name }: RunInput): ResumeDecision {
 
 function askToRepeat(before: Replay, { name, target }: RunInput, journal: string | undefined): ResumeDecision {
   const { header, counts } = before;
-  const rows = counts.skipped === 0 ? 'every row' : `all rows but ${counts.skipped} skipped`;
+  const rows = counts.skipped === 0 ? 'every row' : `all rows but ${countText(counts.skipped)} skipped`;
   const loss = journal === undefined ? '' : ` (replaces the run in ${journal})`;
   return choice(
     { kind: 'new' },
@@ -124,9 +138,15 @@ function otherInput({ header }: Replay, { name, rows }: RunInput): Failure {
   const what =
     header.input.rows === rows
       ? 'the rows or the input options changed since that run'
-      : `its input had ${header.input.rows} rows, but this one has ${rows}`;
+      : `its input had ${countOf(header.input.rows, 'row')}, but this one has ${countText(rows)}`;
   return new Failure('usage', `cannot resume run ${header.run} with ${name}: ${what}`, {
     hint: 'pass --restart to start over with this input; nothing was sent',
+  });
+}
+
+function undoneRun({ header }: Replay): Failure {
+  return new Failure('usage', `cannot resume run ${header.run}: it was undone`, {
+    hint: 'pass --restart instead of --resume to create its rows again; nothing was sent',
   });
 }
 
@@ -202,7 +222,7 @@ function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<R
   const doubt = before?.doubtOf(row.number);
   const key = doubt?.key ?? null;
   const msAgo = msSinceSent(doubt, row, file.options.action === 'create', options);
-  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(row, key) };
+  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(key) };
   return { kind: 'send', row, was, sent: { key, msAgo } };
 }
 
@@ -235,8 +255,8 @@ function hashOf({ id, fields }: Row): string {
   return payloadHash(id, fields);
 }
 
-function inDoubtFailure({ number, line }: Row, key: string | null): Failure {
-  return new Failure('in-doubt', `row ${number} (line ${line}) is in doubt and was not sent again`, {
+function inDoubtFailure(key: string | null): Failure {
+  return new Failure('in-doubt', 'in doubt since an earlier session; not sent again', {
     outcome: 'unknown',
     idempotencyKey: key ?? undefined,
   });

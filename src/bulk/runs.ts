@@ -265,6 +265,25 @@ export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boole
   return failed + invalid + inDoubt + left === 0;
 }
 
+/**
+ * Counts the rows of a run that its undo took back, with those whose items were missing.
+ *
+ * @param journal the path of its journal, if that is not in the directory of runs
+ */
+export async function countUndone(run: string, journal: string | undefined, directory: string): Promise<number> {
+  const isUndo = ({ action, of }: JournalHeader) => action === 'undo' && of === run;
+  const beside = { run, path: `${journal}.undo`, identityStart: '' };
+  const [file] = journal === undefined ? runsWith(directory, isUndo) : [beside];
+  // A damaged one is reported when it is used.
+  const undo = file && (await readRunFile(file, { boot: '' }).catch(() => undefined));
+  return undo !== undefined && isUndo(undo.header) ? undo.counts.done : 0;
+}
+
+/** Whether all that a run did was taken back. */
+export function isUndone({ done, inDoubt }: RowCounts, undone = 0): boolean {
+  return undone > 0 && undone >= done && inDoubt === 0;
+}
+
 /** The status of a run in a list; without counts its journal is damaged. */
 export function runStatus(counts: RowCounts | undefined): 'done' | 'incomplete' | 'in-doubt' | 'damaged' {
   if (counts === undefined) return 'damaged';

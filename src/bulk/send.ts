@@ -3,6 +3,7 @@ import type { Session } from '../cli/session.ts';
 import { Failure, Stopped } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { countOf, listNames, oneLine, shellWord } from '../core/text.ts';
+import type { FailureGroup } from '../output/failure.ts';
 import { noJournal } from './journal.ts';
 import type { RunTotals } from './journal-format.ts';
 import { failureOf } from './outputs.ts';
@@ -39,7 +40,7 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   // Rows are missing in the rejects file if results or records could not be written.
   const rejected = await failureOf(async () => (isPrinted ? plan.rejects?.end() : plan.rejects?.discard()));
   const stoppedBy = unprintedFailure(unprinted ?? ended.stoppedBy, isPrinted) ?? rejected ?? ended.stoppedBy;
-  const next = nextOf(plan, totals, recorded?.word);
+  const next = nextOf(plan, totals, recorded?.word, report.groups());
   const failure = endingOf(plan, { totals, stoppedBy }, next, report);
   const notes = failure === undefined || failure instanceof Failure ? [] : next;
   const { run: name, journal } = recorded ?? {};
@@ -52,10 +53,11 @@ function nextOf<R extends PlannedRow>(
   plan: RunPlan<R>,
   totals: RunTotals,
   word: string | undefined,
+  failures: readonly FailureGroup[],
 ): readonly string[] {
   const { left, failed, invalid, inDoubt } = totals;
   if (left + failed + invalid + inDoubt === 0) return [];
-  return word === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(word ?? '', totals);
+  return word === undefined && plan.prints !== 'steps' ? [] : plan.nextSteps(word ?? '', totals, failures);
 }
 
 function unprintedFailure(error: unknown, isPrinted: boolean): Failure | undefined {
@@ -156,16 +158,26 @@ export function resumeCommand(words: readonly string[]): string {
   return ['listctl', ...kept.map(shellWord), '--resume'].join(' ');
 }
 
+/** The kinds of failures that the same row has again. */
+const lasting: ReadonlySet<string> = new Set(['usage', 'refused', 'not-found', 'conflict']);
+
 /**
  * Makes the hints of a run that did not complete.
  *
  * @param resume the command that resumes it
  * @param keepsDoubt whether that does not send rows in doubt
+ * @param repair the hint if all rows of the run are done, except those that failed in these ways
  */
-export function nextSteps(resume: string, keepsDoubt: boolean): RunPlan<never>['nextSteps'] {
-  return (word, { left, failed, invalid, inDoubt }) => {
+export function nextSteps(
+  resume: string,
+  keepsDoubt: boolean,
+  repair: (kinds: ReadonlySet<string>) => string = () => `fix these rows, then resume with: ${resume}`,
+): RunPlan<never>['nextSteps'] {
+  return (word, { left, failed, invalid, inDoubt }, failures) => {
     const listing = `list rows in doubt with: listctl runs show ${word} --in-doubt`;
     const isLeft = left + failed + invalid > 0;
+    const kinds = new Set(failures.map(({ kind }) => kind));
+    if (left + inDoubt === 0 && [...kinds].every((kind) => lasting.has(kind)) && kinds.size > 0) return [repair(kinds)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resume}`, ...(inDoubt > 0 ? [listing] : [])];
     return [listing, `resolve each row with: listctl runs resolve ${word} --row N --applied ID, or --not-applied`];
   };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
+import { countOf, countText } from '../core/text.ts';
 import { type Input, isGzip, nameOf } from './input.ts';
 import type { RowsFile } from './read.ts';
 import type { BadRow, Row } from './types.ts';
@@ -114,13 +115,14 @@ async function placed({ input, format, options }: RowsFile, bad: readonly BadRow
 export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const [first] = check.bad;
   const name = nameOf(file.input.name);
-  const count = check.badCount === 1 ? '1 row' : `${check.badCount} rows`;
-  const failure = first === undefined ? undefined : badRowFailure(first, file);
-  const where = failure === undefined ? '' : `: ${failure.message}`;
-  return new Failure('usage', `${name}: ${count} of ${check.rows} cannot be sent${where}`, {
+  // Several were reported one by one.
+  const only = check.badCount === 1 && first !== undefined ? badRowFailure(first, file) : undefined;
+  const where = only === undefined ? '' : `: ${only.message}`;
+  const count = `${countOf(check.badCount, 'row')} of ${countText(check.rows)}`;
+  return new Failure('usage', `${name}: ${count} cannot be sent${where}`, {
     hint: 'nothing was sent; fix these rows, or pass --skip-invalid to send the others',
     outcome: 'not-sent',
-    about: check.badCount === 1 ? failure?.details.about : undefined,
+    about: only?.details.about,
   });
 }
 

@@ -187,7 +187,7 @@ describe('the summary', () => {
       error: expect.objectContaining({ kind: 'incomplete', exit: 9 }),
       total: { rows: 12, done: 11, failed: 1, inDoubt: 0, skipped: 0, left: 0 },
       session: {
-        ...{ rows: 12, done: 11, failed: 1, inDoubt: 0, sent: 12, retries: 0, throttledMs: 0 },
+        ...{ rows: 12, done: 11, failed: 1, inDoubt: 0, sent: 12, retries: 0, throttledMs: 0, outageMs: 0 },
         durationMs: expect.any(Number),
       },
       failures: [{ count: 1, kind: 'refused', status: 400, row: 3, message: expect.any(String) }],

@@ -9,6 +9,7 @@ import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { type Run, testHost, type World } from '../support/test-host.ts';
+import { jsonLines } from './bulk/bulk-world.ts';
 import { created, givenRun, type RunsWorld, runsWorld } from './runs-world.ts';
 
 const gone = { status: 404, body: { error: 'there is no such item' } };
@@ -58,6 +59,25 @@ describe('over the built-in service', () => {
     expect(JSON.parse(show.stdout)).toEqual(['undone', 3]);
   });
 
+  test('after a whole undo there is nothing to undo or to resume, and the file is created anew without a question', async () => {
+    await using world = await runsWorld();
+    const run = await world.create(['milk', 'bread']);
+    await world.run(['runs', 'undo', run, '--yes', ...world.local]);
+    const list = [...world.local, '-s', 'home', '-l', 'tasks', '-o', 'none'];
+
+    const again = await world.run(['runs', 'undo', 'last', '--yes', ...world.local]);
+    const resumed = await world.run(['items', 'create', '--from', 'tasks.csv', '--resume', ...list]);
+    const created = await world.run(['items', 'create', '--from', 'tasks.csv', ...list]);
+
+    expect([again.exitCode, resumed.exitCode, created.exitCode]).toEqual([2, 2, 0]);
+    expect(again.stderr).toContain(
+      `is the undo of run ${run}, and undid all of its 2 items: it created nothing to undo`,
+    );
+    expect(again.stderr).not.toContain('resume');
+    expect(resumed.stderr).toContain(`cannot resume run ${run}: it was undone`);
+    expect(created.stderr).toContain('2 rows: 2 created');
+  });
+
   test('--max-delete refuses to delete more items than that, as a whole', async () => {
     await using world = await runsWorld();
     await world.create(['milk', 'bread', 'eggs']);
@@ -87,6 +107,11 @@ describe('over the built-in service', () => {
       error: { kind: 'conflict', message: expect.stringContaining('item "2" changed since') },
     });
     expect(again.stdout.split('\n')).toHaveLength(2);
+    expect(jsonLines(again.stderr).at(-1)).toMatchObject({
+      error: {
+        hint: `check the items that changed; delete them anyway with: ${['listctl', ...words].join(' ')} --resume --force`,
+      },
+    });
     expect((await world.run(['items', 'get', '2', ...list, '-q', 'fields.Title'])).stdout).toBe('rye\n');
 
     expect((await world.run([...words, '--force'])).exitCode).toBe(0);

@@ -4,7 +4,7 @@ import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { type DoneRow, doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, isAmongRuns, journalLock, runOrigin } from '../../bulk/record.ts';
-import { findRun, isRunName, readRunFile, resolveRun, runStatus, runsWith } from '../../bulk/runs.ts';
+import { countUndone, findRun, isRunName, isUndone, resolveRun, runStatus } from '../../bulk/runs.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
@@ -131,22 +131,13 @@ export function toRunSummary(known: {
   readonly undone?: number | undefined;
 }): RunShown {
   const { run, header, counts, isRunning = false, undone } = known;
-  const status = isUndone(counts, undone) ? 'undone' : runStatus(counts);
+  const status = counts !== undefined && isUndone(counts, undone) ? 'undone' : runStatus(counts);
   return { run, status: isRunning ? 'running' : status, header, counts, undone };
 }
 
-function isUndone(counts: RowCounts | undefined, undone = 0): boolean {
-  return counts !== undefined && undone > 0 && undone >= counts.done && counts.inDoubt === 0;
-}
-
 /** Counts the rows of a run that its undo took back; undefined for none. */
-export async function countUndone(path: string, { run }: JournalHeader, host: Host): Promise<number | undefined> {
-  const isUndo = ({ action, of }: JournalHeader) => action === 'undo' && of === run;
-  const beside = { run, path: `${path}.undo`, identityStart: '' };
-  const [file = beside] = isAmongRuns(path, host) ? runsWith(dirname(path), isUndo) : [];
-  // A damaged one is reported when it is used.
-  const undo = await readRunFile(file, { boot: bootId() }).catch(() => undefined);
-  return (undo !== undefined && isUndo(undo.header) && undo.counts.done) || undefined;
+export async function undoneRows(path: string, { run }: JournalHeader, host: Host): Promise<number | undefined> {
+  return (await countUndone(run, isAmongRuns(path, host) ? undefined : path, dirname(path))) || undefined;
 }
 
 /** The item of a row that is done. */

@@ -10,7 +10,7 @@ import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
 import { listNames } from '../../core/text.ts';
 import { type RunShown, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
-import { countUndone, findRunPath, readRun, readRunHeader, runWords, toRunSummary } from './named-run.ts';
+import { findRunPath, readRun, readRunHeader, runWords, toRunSummary, undoneRows } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
 import { undoCommand } from './undo.ts';
@@ -128,7 +128,7 @@ function isInDirectory(path: string, host: Host): boolean {
 async function summarizeRun(path: string, host: Host): Promise<RunShown> {
   try {
     const { header, counts } = await readRun(path);
-    return toRunSummary({ run: header.run, header, counts, undone: await countUndone(path, header, host) });
+    return toRunSummary({ run: header.run, header, counts, undone: await undoneRows(path, header, host) });
   } catch (error) {
     if (!(error instanceof Failure && error.kind === 'local-file')) throw error;
     const run = isInDirectory(path, host) ? (basename(path).split('.')[0] ?? '') : readRunHeader(path).run;

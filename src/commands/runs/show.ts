@@ -14,7 +14,6 @@ import {
 } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
 import {
-  countUndone,
   type DoneItem,
   doneItems,
   findRunPath,
@@ -22,6 +21,7 @@ import {
   readRun,
   runWords,
   toRunSummary,
+  undoneRows,
 } from './named-run.ts';
 
 /** A row in doubt; its id is its number, as for `--row`. */
@@ -241,7 +241,7 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   }
   if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
-  const undone = await countUndone(path, header, host);
+  const undone = await undoneRows(path, header, host);
   const run = toRunSummary({ run: header.run, header, counts, isRunning, undone });
   await session.output.printing(runDetailView, false, async (print) => print({ ...run, ...figures }));
   if (header.isShrunk)

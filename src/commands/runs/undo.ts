@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
 import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
-import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import type { Task } from '../../bulk/outcome.ts';
 import { openRejectsFile, openRejectsOutput, openSummary, type Summary } from '../../bulk/outputs.ts';
@@ -17,7 +16,7 @@ import {
   refuseSameFile,
 } from '../../bulk/record.ts';
 import { newCounts } from '../../bulk/resume.ts';
-import { isRunName } from '../../bulk/runs.ts';
+import { isComplete, isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
@@ -111,7 +110,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   // The run must not be resumed meanwhile.
   const undone = whileLocked(path, { waitMs: lockWaitMs, breakLock }, host, async () => {
     const of = await readRun(path);
-    refuseOtherRuns(of.header);
+    refuseOtherRuns(of);
     const list = checkTarget(of.header, session);
     const created = await createdItems(path, flags.force === true);
     const { origin, site, list: name, run } = of.header;
@@ -146,10 +145,12 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-function refuseOtherRuns({ action, run, of, isShrunk }: JournalHeader): void {
+function refuseOtherRuns({ header: { action, run, of, isShrunk }, counts }: Replay): void {
   if (action === 'undo') {
-    throw new Failure('usage', `run ${run} is the undo of run ${of} and created nothing`, {
-      hint: `run "listctl runs undo ${of}" to resume it; nothing was sent`,
+    const isWhole = isComplete(counts);
+    const what = isWhole ? `, and undid all of its ${countOf(counts.done, 'item')}` : '';
+    throw new Failure('usage', `run ${run} is the undo of run ${of}${what}: it created nothing to undo`, {
+      hint: isWhole ? 'nothing was sent' : `run "listctl runs undo ${of}" to resume it; nothing was sent`,
     });
   }
   if (action !== 'create') {
@@ -223,6 +224,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const { word, path, of, list, created, flags, pace, summary } = undo;
   const { run } = of.header;
   const { ratePerSecond } = pace;
+  const resume = resumeCommand(session.command.words, word, run);
   // --rate counts requests, and a row takes two then.
   const isHalved = created.needsReads && ratePerSecond !== undefined;
   return {
@@ -234,7 +236,11 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
     createSender: (client) => createUndoSender({ run, list, client, isForced: flags.force === true }),
     pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(resumeCommand(session.command.words, word, run), false),
+    nextSteps: nextSteps(resume, false, (kinds) =>
+      kinds.size === 1 && kinds.has('conflict')
+        ? `check the items that changed; delete them anyway with: ${resume} --force`
+        : `resume with: ${resume}`,
+    ),
   };
 }
 

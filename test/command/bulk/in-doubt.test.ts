@@ -24,12 +24,16 @@ describe('rows in doubt', () => {
 
     expect(held.exitCode).toBe(8);
     expect(jsonLines(held.stdout)).toMatchObject([
-      { row: 3, status: 'in-doubt', error: { kind: 'in-doubt', message: expect.stringContaining('row 3 (line 4)') } },
+      {
+        row: 3,
+        status: 'in-doubt',
+        error: { kind: 'in-doubt', message: 'in doubt since an earlier session; not sent again' },
+      },
       { row: 4, status: 'done' },
       { row: 5, status: 'done' },
     ]);
     expect(service.requests.filter(({ title }) => title === 't3')).toHaveLength(1);
-    expect(held.stderr).toMatch(/5 rows: 4 created, 1 in doubt/);
+    expect(held.stderr).toMatch(/5 rows: 2 created, 2 before, 1 in doubt/);
     expect(held.stderr).toMatch(/runs show \S+ --in-doubt/);
   });
 
@@ -57,7 +61,7 @@ describe('rows in doubt', () => {
     const later = await world.run([...words, '--resume']);
 
     expect([skipped.exitCode, skipped.stdout, later.exitCode, later.stdout]).toEqual([0, '', 0, '']);
-    expect(skipped.stderr).toContain('5 rows: 4 created, 1 skipped');
+    expect(skipped.stderr).toContain('5 rows: 0 created, 4 before, 1 skipped');
     expect(service.requests).toHaveLength(5);
   });
 

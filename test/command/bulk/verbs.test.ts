@@ -247,3 +247,34 @@ async function listWithItems() {
   }
   return service;
 }
+
+test.for([
+  {
+    name: 'items that are missing',
+    words: ['delete', '--yes'],
+    file: ['ids.txt', '7\n8\n'],
+    hint: /count missing items as deleted with: listctl items delete .* --resume --ignore-missing$/m,
+  },
+  {
+    name: 'rows that are invalid again',
+    words: ['create', '--skip-invalid'],
+    file: ['a.csv', 'Title,Count:number\na,1\nb,x\n'],
+    hint: /fix these rows, then resume with: listctl items create .* --resume$/m,
+  },
+  {
+    name: 'rows that were refused',
+    words: ['update', '-f', 'a=b'],
+    file: ['ids.txt', '7\n'],
+    hint: /fix these rows, then resume with: listctl items update .* --resume$/m,
+  },
+] as const)(
+  'the hint for $name is one that helps, and the command of it runs',
+  async ({ words, file, hint }, { world }) => {
+    const [verb, ...more] = words;
+    const ended = await world.run(['items', verb, '--from', world.file(file[0], file[1]), '-o', 'none', ...more]);
+
+    expect([ended.exitCode, ended.stderr]).toEqual([9, expect.stringMatching(hint)]);
+    const command = /with: listctl (.*)$/m.exec(ended.stderr)?.[1] ?? '';
+    expect((await world.run(command.split(' '))).exitCode).toBe(verb === 'delete' ? 0 : 9);
+  },
+);
