@@ -4,7 +4,7 @@ import { collect } from '../cli/field-flags.ts';
 import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
-import { type CellType, cellTypes, type RowAction, type RowsOptions } from '../rows/types.ts';
+import { type CellType, cellTypes, type ReadingOptions, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { durationParser, parseFlag, parseNames } from '../settings/setting.ts';
 
 /** The flags as typed. */
@@ -35,8 +35,6 @@ export interface BulkFlags {
   readonly shard?: string;
   readonly idempotencyKeyFrom?: string;
 }
-
-type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'shard' | 'blockBytes'>;
 
 /** Limits of a run, its output files and its lock. */
 export interface RunLimits {

@@ -11,7 +11,7 @@ import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
 import { untilStopped } from '../core/host.ts';
 import type { Fields } from '../core/item.ts';
-import { parseJson, printJson } from '../core/json.ts';
+import { type JsonObject, parseJson, printJson } from '../core/json.ts';
 import { countOf, countText } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { type PlannedRequest, requestView } from '../output/item.ts';
@@ -19,7 +19,7 @@ import type { Check } from '../rows/check.ts';
 import { nameOf } from '../rows/input.ts';
 import { openRows, type RowsFile } from '../rows/read.ts';
 import { openRejects } from '../rows/rejects.ts';
-import type { BadRow, Row, RowAction } from '../rows/types.ts';
+import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
 import { type BulkOptions, formatKeySource } from './flags.ts';
@@ -275,6 +275,11 @@ function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure 
   });
 }
 
+function readingOf({ options, format, delimiter }: RowsFile): JsonObject {
+  const { action: _action, common: _common, shard: _shard, blockBytes: _size, ...reading } = options;
+  return fromReading({ ...reading, format, delimiter });
+}
+
 function mappingOf({ options, format, delimiter }: RowsFile): string {
   const { rename, only, types, empty, idColumn, rows, common, encoding } = options;
   const facts = [format, delimiter, encoding, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
@@ -355,6 +360,7 @@ function openRunRecord(
       input: { bytes: check.sizeBytes, sha256: check.sha256, rows: check.rows },
       rows: check.ofShard,
       mapping: input.mapping,
+      reading: readingOf(file),
       keysFrom: input.keysFrom,
     },
     concurrency,

@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
 
 export const journalVersion = 1;
@@ -34,6 +35,8 @@ export interface JournalHeader {
   readonly rows: number;
   /** A hash of the options that map columns to fields: a run cannot be resumed with others. */
   readonly mapping: string;
+  /** The options for reading the input; undefined without rows of an input. */
+  readonly reading?: JsonObject | undefined;
   /** `2/3`: the second of three shards. */
   readonly shard: string | null;
   readonly idempotency: 'unknown' | 'honored' | 'none';
@@ -243,6 +246,7 @@ const isShapedHeader = shaped<JournalHeader>({
   input: shaped<JournalHeader['input']>({ bytes: isCount, sha256: isLongHash, rows: isCount }),
   rows: isCount,
   mapping: isString,
+  reading: maybe((value): value is JsonObject => isObject(value as JsonValue)),
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),

@@ -1,7 +1,7 @@
 /** The rows of a file, and the options for reading them. */
 import type { Failure } from '../core/errors.ts';
 import { type Fields, fieldsBytesMax, idProblem } from '../core/item.ts';
-import { isObject, type JsonValue, NumberToken, printJson } from '../core/json.ts';
+import { isObject, type JsonObject, type JsonValue, NumberToken, printJson, withoutUndefined } from '../core/json.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
@@ -87,6 +87,20 @@ export interface RowsOptions {
   readonly shard?: { readonly index: number; readonly count: number } | undefined;
   /** The size of a read: for tests. */
   readonly blockBytes?: number | undefined;
+}
+
+/** The options that decide what a row means, as a journal records them: no values of fields. */
+export type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'shard' | 'blockBytes'>;
+
+/** Makes plain JSON of the options for reading a file. */
+export function fromReading({ rename, types, ...plain }: ReadingOptions): JsonObject {
+  return withoutUndefined({ ...plain, rename: [...rename], types: [...types] } as Record<string, JsonValue>);
+}
+
+/** Reverses `fromReading`. */
+export function toReading(json: JsonObject): ReadingOptions {
+  const { rename, types, ...plain } = json as unknown as ReadingOptions & Record<'rename' | 'types', never>;
+  return { ...plain, rename: new Map(rename), types: new Map(types) };
 }
 
 /** The longest record, line or element, in UTF-16 units (docs/decisions.md, limits-3). */

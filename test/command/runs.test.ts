@@ -1,5 +1,5 @@
 /** `listctl runs list`, `show` and `remove`: read from journals, without a service. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { JournalRecord } from '../../src/bulk/journal-format.ts';
@@ -324,8 +324,63 @@ describe('runs show', () => {
       },
       { row: 7, key: 'key-7', hash, since: '2026-11-20T10:15:30.001Z', cause: 'HTTP 500' },
     ]);
-    expect((await world.run(['runs', 'show', 'last', '--in-doubt', '-o', 'id'])).stdout).toBe('2\n7\n');
-    expect((await world.run(['runs', 'show', 'last', '--in-doubt'])).stdout).toContain('key-7');
+    // Creates have no ids before their outcome is known.
+    expect((await world.run(['runs', 'show', 'last', '--in-doubt', '-o', 'id'])).stdout).toBe('');
+    const pretty = await world.run(['runs', 'show', 'last', '--in-doubt']);
+    expect(pretty.stdout).toContain('key-7');
+    expect(pretty.stderr).toContain(
+      'the fields of these rows are not shown: the run was recorded by an earlier version',
+    );
+  });
+
+  test.each([
+    { action: 'create', content: 'Name;Count:number\nt1;1\nt2;2\n', more: ['--rename', 'Name=Title', '-f', 'Note=n'] },
+    {
+      action: 'update',
+      content: 'id;Name;Count:number\n1;t1;1\n2;t2;2\n',
+      more: ['--rename', 'Name=Title', '-f', 'Note=n'],
+    },
+    { action: 'delete', content: 'id\n1\n2\n', more: ['--yes'] },
+  ])('--in-doubt shows the fields of a row of a $action, from its input', async ({ action, content, more }) => {
+    await using service = await listService(({ title, id, method }) =>
+      method !== 'GET' && (title === 't2' || id === '2') ? { status: 500 } : undefined,
+    );
+    service.items.set('1', {}).set('2', {});
+    await using world = await manyWorld(service);
+    const words = ['--from', world.file('tasks.csv', content), '-o', 'none', '--retries', '0', ...more];
+    expect((await world.run(['items', action, ...words])).exitCode).toBe(8);
+    const show = async (...flags: string[]) => world.run(['runs', 'show', 'last', '--in-doubt', ...flags]);
+
+    const fields = action === 'delete' ? {} : { fields: { Title: 't2', Count: 2 } };
+    const id = action === 'create' ? {} : { id: '2' };
+    expect(JSON.parse((await show('-o', 'json')).stdout)).toMatchObject([{ row: 2, line: 3, ...id, ...fields }]);
+    expect((await show('-o', 'id')).stdout).toBe(action === 'create' ? '' : '2\n');
+    const table = (await show('-o', 'pretty')).stdout;
+    expect(table.split(/ {2,}|\n/).slice(0, 3)).toEqual(
+      { create: ['row', 'Title', 'Count'], update: ['row', 'id', 'Title'], delete: ['row', 'id', 'since'] }[action],
+    );
+
+    world.file('tasks.csv', content.replaceAll('2', '9'));
+    const changed = await show('-o', 'json');
+    expect(JSON.parse(changed.stdout)[0]).not.toHaveProperty('line');
+    expect(changed.stderr).toContain('the fields of 1 row are not shown');
+    rmSync(join(world.path, 'tasks.csv'));
+    expect((await show('-o', 'json')).stderr).toMatch(/the fields of these rows are not shown: .*no such file/);
+  });
+
+  test('--in-doubt of an undo shows the ids of the items', async () => {
+    await using world = await runsWorld();
+    await world.journal({
+      rows: 2,
+      groups: [
+        [intent(1, title), done(1, 'a')],
+        [intent(2, title), done(2, 'b')],
+      ],
+    });
+    const header = { ...other, action: 'undo', of: givenRun, file: null } as const;
+    await world.journal({ header, rows: 2, groups: [[intent(2, title)]] });
+
+    expect((await world.run(['runs', 'show', other.run, '--in-doubt', '-o', 'id'])).stdout).toBe('b\n');
   });
 
   test('that no row is in doubt is an answer', async () => {

@@ -13,6 +13,7 @@ import {
   runDetailView,
 } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
+import { showDoubts } from './doubts.ts';
 import {
   type DoneItem,
   doneItems,
@@ -23,30 +24,6 @@ import {
   toRunSummary,
   undoneRows,
 } from './named-run.ts';
-
-/** A row in doubt; its id is its number, as for `--row`. */
-const doubtView: View<{
-  readonly row: number;
-  readonly key: string | null;
-  /** The hash of what was sent. */
-  readonly hash: string;
-  /** When it was first sent with that key, in ISO 8601. */
-  readonly since: string;
-  readonly cause: string;
-}> = {
-  pretty: async (doubts, screen) => {
-    const { drawRows } = await import('../../output/table.ts');
-    return drawRows(
-      doubts.map((doubt) => new Map(Object.entries(doubt))),
-      screen,
-      undefined,
-      true,
-    );
-  },
-  printsNone: true,
-  json: (doubt) => ({ ...doubt }),
-  id: ({ row }) => String(row),
-};
 
 /** The rate over time, in at most 120 steps whose length grows with the run. */
 class RateSteps {
@@ -237,7 +214,7 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
   const isRunning = isRunActive(path, host);
   if (inDoubt || rows) {
     if (isRunning) await session.messages.say(`run ${header.run} is in progress: rows in flight are shown as in doubt`);
-    return inDoubt ? showDoubts(replay, session) : showRows(path, replay, session);
+    return inDoubt ? showDoubts(path, replay, session) : showRows(path, replay, session);
   }
   if (session.output.format(false) === 'id') return showIds(path, replay, session);
   const figures = await figuresOf(path, replay);
@@ -250,20 +227,6 @@ async function showRun(word: string, { inDoubt, rows }: ShowFlags, session: Sess
 
 /** The message for a compacted journal. */
 export const compacted = 'completed more than 30 days ago; its ids and the results of its rows are no longer stored';
-
-/** The maximum of a Date; a changed journal may contain a later time. */
-const lastMs = 8.64e15;
-
-function showDoubts({ doubts, doubtOf }: Replay, session: Session): Promise<void> {
-  return session.output.printing(doubtView, true, async (print) => {
-    for (const row of doubts()) {
-      const doubt = doubtOf(row);
-      if (doubt === undefined) continue;
-      const { key, hash, sentAt, cause = 'listctl ended before the response arrived' } = doubt;
-      await print({ row, key, hash, since: new Date(Math.min(sentAt, lastMs)).toISOString(), cause });
-    }
-  });
-}
 
 async function showRows(path: string, replay: Replay, session: Session): Promise<void> {
   const { header } = replay;

@@ -173,7 +173,7 @@ describe("every command of a hint names a journal of the user's own by its path"
       expect(new Set(commands)).toEqual(new Set([`listctl runs resolve ${word}`, `listctl runs show ${word}`]));
     }
     const path = word.replaceAll("'", '');
-    expect((await world.run(['runs', 'show', path, '--in-doubt', '-o', 'id'])).stdout).toBe('3\n');
+    expect((await world.run(['runs', 'show', path, '--in-doubt', '-q', '[].row', '-o', 'csv'])).stdout).toBe('3\n');
     const other = await world.run(['runs', 'resolve', path, '--row', '1', '--not-applied']);
     expect(commandsIn(other.stderr)).toEqual([`listctl runs show ${word}`]);
     const undone = await world.run(['runs', 'undo', path, '--yes']);

@@ -1,0 +1,140 @@
+/** The rows of a run that are in doubt, with what they were to do, as far as their input still tells. */
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import type { JournalHeader } from '../../bulk/journal-format.ts';
+import type { Replay } from '../../bulk/journal-read.ts';
+import { payloadHash } from '../../bulk/keys.ts';
+import { resolveRun } from '../../bulk/runs.ts';
+import type { Session } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { untilStopped } from '../../core/host.ts';
+import type { Fields } from '../../core/item.ts';
+import { type JsonValue, withoutUndefined } from '../../core/json.ts';
+import { countOf } from '../../core/text.ts';
+import type { View } from '../../output/view.ts';
+import { openInput } from '../../rows/input.ts';
+import { openRows } from '../../rows/read.ts';
+import { type RowAction, type RowsOptions, toReading } from '../../rows/types.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
+import { doneItems } from './named-run.ts';
+
+/** The id and the fields of a row; of an undo the id alone. */
+interface KnownRow {
+  readonly line?: number;
+  readonly id?: string | undefined;
+  readonly fields?: Fields;
+}
+
+interface DoubtShown extends KnownRow {
+  readonly row: number;
+  readonly key: string | null;
+  /** The hash of what was sent. */
+  readonly hash: string;
+  /** When it was first sent with that key, in ISO 8601. */
+  readonly since: string;
+  readonly cause: string;
+}
+
+const doubtView: View<DoubtShown> = {
+  pretty: async (doubts, screen) => {
+    const { drawRows } = await import('../../output/table.ts');
+    return drawRows(doubts.map(cellsOf), screen, undefined, true);
+  },
+  printsNone: true,
+  json: ({ line, id, fields, ...doubt }) => withoutUndefined({ ...doubt, line, id, fields }),
+  id: ({ id }) => id,
+};
+
+/** What is to be looked for comes first, since a narrow terminal omits the last columns. */
+function cellsOf({ row, id, fields = {}, since, cause, key }: DoubtShown): ReadonlyMap<string, JsonValue> {
+  const cells = new Map<string, JsonValue>([['row', row], ...(id === undefined ? [] : [['id', id] as const])]);
+  for (const [name, value] of Object.entries(fields)) cells.set(cells.has(name) ? `fields.${name}` : name, value);
+  for (const [name, value] of Object.entries({ since, cause, key }))
+    cells.set(cells.has(name) ? `(${name})` : name, value);
+  return cells;
+}
+
+/** The maximum of a Date; a changed journal may contain a later time. */
+const lastMs = 8.64e15;
+
+/** Prints the rows in doubt. */
+export async function showDoubts(path: string, replay: Replay, session: Session): Promise<void> {
+  const { doubts, doubtOf } = replay;
+  const known = await findRows(path, replay, session);
+  return session.output.printing(doubtView, true, async (print) => {
+    for (const row of doubts()) {
+      const doubt = doubtOf(row);
+      if (doubt === undefined) continue;
+      const { key, hash, sentAt, cause = 'listctl ended before the response arrived' } = doubt;
+      const since = new Date(Math.min(sentAt, lastMs)).toISOString();
+      await print({ row, key, hash, since, cause, ...known.get(row) });
+    }
+  });
+}
+
+async function findRows(path: string, replay: Replay, session: Session): Promise<ReadonlyMap<number, KnownRow>> {
+  const { header, doubts } = replay;
+  const rows = new Set(doubts());
+  if (rows.size === 0) return new Map();
+  try {
+    if (header.action === 'undo') return await createdRows(path, header, rows, session);
+    const found = await untilStopped(inputRows(replay, rows, session), session.host.signal);
+    if (found.size < rows.size) {
+      const count = countOf(rows.size - found.size, 'row');
+      await session.messages.say(`the fields of ${count} are not shown: ${header.file} changed since the run`);
+    }
+    return found;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    await session.messages.say(`the fields of these rows are not shown: ${error.message}`);
+    return new Map();
+  }
+}
+
+/** Finds the items whose deletion is in doubt, in the journal of the run that created them. */
+async function createdRows(path: string, { of = '' }: JournalHeader, rows: ReadonlySet<number>, { host }: Session) {
+  const created = path.endsWith('.undo')
+    ? path.slice(0, -'.undo'.length)
+    : resolveRun(dirname(path), of, host.clock.now());
+  const found = new Map<number, KnownRow>();
+  for await (const { row, id } of doneItems(created)) if (rows.has(row)) found.set(row, { id });
+  return found;
+}
+
+/**
+ * Reads rows from the input of a run: all of them if it is unchanged, else those that are as they were sent.
+ *
+ * @throws {Failure} if it cannot be read
+ */
+async function inputRows({ header, doubtOf }: Replay, rows: ReadonlySet<number>, { host }: Session) {
+  const { name, options } = inputOf(header);
+  const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
+  try {
+    const file = await openRows(input, options);
+    const hash = createHash('sha256');
+    const found = new Map<number, KnownRow>();
+    const sent = new Set<number>();
+    for await (const block of file.blocks({ onContent: (bytes) => hash.update(bytes) })) {
+      for (const row of block) {
+        if (!rows.has(row.number) || row.problem !== undefined) continue;
+        const { number, line, id, fields } = row;
+        found.set(number, withoutUndefined({ line, id, fields }));
+        if (payloadHash(id, fields) === doubtOf(number)?.hash) sent.add(number);
+      }
+    }
+    if (hash.digest('hex') === header.input.sha256) return found;
+    return new Map([...found].filter(([number]) => sent.has(number)));
+  } finally {
+    input.close();
+  }
+}
+
+/** @throws {Failure} usage, if the input cannot be read again */
+function inputOf({ file: name, reading, action }: JournalHeader): { name: string; options: RowsOptions } {
+  if (name === null || name === '-') throw new Failure('usage', 'the input of the run was standard input');
+  if (reading === undefined) throw new Failure('usage', 'the run was recorded by an earlier version');
+  const options = toReading(reading);
+  // The fields of an update of plain ids were those of -f, which are not recorded.
+  const isIds = options.format === 'ids' && action === 'update';
+  return { name, options: { ...options, action: (isIds ? 'delete' : action) as RowAction, common: {} } };
+}
