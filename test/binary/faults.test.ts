@@ -41,7 +41,7 @@ beforeAll(async () => {
   await pooled(cells, 4, async (cell) => {
     runs.set(cell, await runCell(cell));
   });
-});
+}, 60_000);
 
 test('every cell that was picked is one of the table', () => {
   expect(cells).toHaveLength(picked.size);
