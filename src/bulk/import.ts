@@ -168,7 +168,8 @@ async function runInput(
     const check = await checkFile(checked, options.skipInvalid, session);
     const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
-    const isRecorded = options.hasJournal && (action !== 'get' || options.journal !== undefined || options.resume);
+    const isAsked = options.journal !== undefined || options.resume;
+    const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
       checkMaxDelete(check.ofShard, options.maxDelete);

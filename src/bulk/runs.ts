@@ -4,6 +4,7 @@
  */
 import { dirname, join } from 'node:path';
 import { errnoCode, Failure } from '../core/errors.ts';
+import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
 import { encodeLine, type JournalHeader, type RowCounts } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
@@ -77,10 +78,21 @@ export function runPath(directory: string, run: string, identity: string): strin
   return join(directory, `${run}.${identity.slice(0, identityDigits)}.journal`);
 }
 
+/** Which runs are listed: the newest of those that started since a time. */
+interface RunRange {
+  readonly sinceMs?: number | undefined;
+  readonly limit?: number | undefined;
+}
+
 /** Lists the runs in a directory, newest first. A run in progress is listed as if it stopped now. */
-export async function listRuns(directory: string, options: ReplayOptions): Promise<readonly ListedRun[]> {
+export async function listRuns(
+  directory: string,
+  options: ReplayOptions,
+  { sinceMs = 0, limit }: RunRange = {},
+): Promise<readonly ListedRun[]> {
   const listed: ListedRun[] = [];
-  for (const file of runFiles(directory, options.io ?? fileIo)) {
+  const files = runFiles(directory, options.io ?? fileIo).filter(({ run }) => (timeOf(run) ?? 0) >= sinceMs);
+  for (const file of files.slice(0, limit)) {
     const run = await readRunFile(file, options).catch((error: unknown): ListedRun => {
       if (!(error instanceof Failure)) throw error;
       return { ...file, failure: error };
@@ -130,19 +142,35 @@ export function isRunName(word: string): boolean {
   return word === 'last' || runId.test(word);
 }
 
+/** Whether an argument may be the start of a run id, from the year on, or its last four characters. */
+export function isRunAbbreviation(word: string): boolean {
+  return /^(\d{4,8}|\d{8}-\d{0,6}|\d{8}-\d{6}-[0-9a-z]{0,3}|[0-9a-z]{4})$/.test(word);
+}
+
 /**
- * Finds the journal of `last`, the run that was written last, or of a run id.
+ * Finds the journal of `last`, the run that was written last, of a run id or of its abbreviation.
  *
- * @throws {Failure} usage
+ * @throws {Failure} usage, also if several runs have the abbreviation
  */
 export function resolveRun(directory: string, word: string, nowMs: number): string {
-  const isId = runId.test(word);
   const files = runFiles(directory);
-  const found = isId ? files.find(({ run }) => run === word) : lastWritten(files, nowMs);
-  if (found !== undefined) return found.path;
-  throw new Failure('usage', isId ? `run ${word} not found in ${directory}` : `no runs in ${directory}`, {
+  const last = word === 'last' ? lastWritten(files, nowMs) : undefined;
+  const found = word === 'last' ? [last].flatMap((run) => run ?? []) : withAbbreviation(files, word);
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) return only.path;
+  const names = listNames(
+    found.map(({ run }) => run),
+    5,
+  );
+  const none = word === 'last' ? `no runs in ${directory}` : `run ${word} not found in ${directory}`;
+  throw new Failure('usage', only === undefined ? none : `${word} is the abbreviation of several runs: ${names}`, {
     hint: 'run "listctl runs list" to see the runs; pass the path of the journal for a run with --journal',
   });
+}
+
+function withAbbreviation(files: readonly RunFile[], word: string): readonly RunFile[] {
+  const exact = files.find(({ run }) => run === word);
+  return exact === undefined ? files.filter(({ run }) => run.startsWith(word) || run.endsWith(`-${word}`)) : [exact];
 }
 
 /** The coarsest resolution of file times. */
@@ -186,7 +214,7 @@ export async function compactOldRuns(
   nowMs: number,
   io: JournalIo = fileIo,
 ): Promise<readonly string[]> {
-  const names = new Set(listNames(directory, io));
+  const names = new Set(fileNames(directory, io));
   const compacted: string[] = [];
   for (const { run, path, identityStart } of filesAmong(directory, names)) {
     if (names.has(`${identityStart}.lock`) || !isOldEnough(timeOf(run) ?? nowMs, nowMs)) continue;
@@ -205,7 +233,7 @@ const identityDigits = 16;
 const runId = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-[0-9a-z]{4}$/;
 
 function runFiles(directory: string, io: JournalIo = fileIo): readonly RunFile[] {
-  return filesAmong(directory, listNames(directory, io));
+  return filesAmong(directory, fileNames(directory, io));
 }
 
 function filesAmong(directory: string, names: Iterable<string>): readonly RunFile[] {
@@ -217,7 +245,7 @@ function filesAmong(directory: string, names: Iterable<string>): readonly RunFil
   return files.sort((one, other) => (one.run < other.run ? 1 : -1));
 }
 
-function listNames(directory: string, io: JournalIo): readonly string[] {
+function fileNames(directory: string, io: JournalIo): readonly string[] {
   try {
     return io.list(directory);
   } catch (error) {

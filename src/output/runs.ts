@@ -98,6 +98,15 @@ export function runView(nowMs: number): View<RunShown> {
   };
 }
 
+/** Makes the view of runs that were removed. */
+export function removedRunView(nowMs: number): View<RunShown> {
+  const removed = ({ run, header }: RunShown) => {
+    const what = header && ` (${header.action}, ${countOf(header.rows, 'row')}, ${header.startedAt})`;
+    return `removed run ${run}${what ?? ''}`;
+  };
+  return { ...runView(nowMs), pretty: (runs) => runs.map(removed).join('\n') };
+}
+
 /** The view of `runs show`: names and values, the rate as a sparkline. */
 export const runDetailView: View<RunDetailShown> = {
   pretty: async (runs, screen) => {

@@ -28,6 +28,7 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'runs resolve': ['last', '--row', '1', '--not-applied'],
   'runs undo': ['last'],
   'runs remove': ['last'],
+  'runs prune': ['--older-than', '1ms'],
   init: [],
   'auth login': [],
   'auth logout': [],
@@ -183,7 +184,9 @@ function environmentIn(directory: string, { url }: { readonly url: string }): Re
 /** A run that is half done, and the state of a manifest that says something else by now. */
 async function haveRunAndState(directory: string, env: Readonly<Record<string, string>>): Promise<void> {
   writeFileSync(join(directory, 'rows.csv'), 'Title\na\nrefused\n');
+  writeFileSync(join(directory, 'complete.csv'), 'Title\na\n');
   const begun = [
+    ['items', 'create', '--from', 'complete.csv', '-o', 'none'],
     ['items', 'create', '--from', 'rows.csv', '-o', 'none'],
     ['apply', 'manifest.json', '--key', 'Title', '--init', '--yes', '-o', 'none'],
   ];

@@ -24,7 +24,7 @@ function endedOffTerminal(): ReturnType<typeof endAll> {
 }
 
 /** Commands that prompt for confirmation. */
-const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'init', 'auth login'];
+const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'runs prune', 'init', 'auth login'];
 
 /** Those whose work is to ask the service. */
 const connecting = /^(items|apply|api|doctor|init|runs undo|runs resolve|state (import|resolve|export))\b/;
@@ -205,7 +205,7 @@ describe('the network', () => {
 
 describe('names', () => {
   /** Flags with another text elsewhere, as the page lists: the same meaning for what the command works on. */
-  const told = ['--data', '--field', '--force', '--in-doubt', '--journal', '--rows', '--unset', '--yes'];
+  const told = ['--data', '--field', '--force', '--from', '--in-doubt', '--journal', '--rows', '--unset', '--yes'];
 
   test('a flag has one description, value and short form in all commands, except for those that the page lists', () => {
     const meanings = new Map<string, Set<string>>();
@@ -261,9 +261,11 @@ describe('mistakes', () => {
   });
 
   test('a flag for bulk runs without --from, or before its command, fails with its correct position', async () => {
-    const many = leaves.filter(({ options }) => options.some(({ long }) => long === '--from'));
+    const groupOf = ({ group }: { readonly group: string }) => group.endsWith('(with --from)');
+    const many = leaves.filter(({ options }) => options.some(groupOf));
+    expect(many).toHaveLength(4);
     for (const { path, options } of many) {
-      const ofMany = options.filter(({ group }) => group.endsWith('(with --from)'));
+      const ofMany = options.filter(groupOf);
       expect(ofMany.length).toBeGreaterThan(10);
       for (const { long } of ofMany.filter(({ long }) => long !== '--from')) {
         const { exitCode, stderr } = await run([...path.split(' '), long]);

@@ -179,8 +179,8 @@ describe('--not-applied', () => {
 });
 
 test.each([
-  { words: ['--not-applied'], says: '--row or --all is required' },
-  { words: ['--row', '1', '--all', '--not-applied'], says: '--row or --all is required' },
+  { words: ['--not-applied'], says: '--row, --all or --from is required' },
+  { words: ['--row', '1', '--all', '--not-applied'], says: '--row, --all or --from is required' },
   { words: ['--row', '1'], says: '--applied or --not-applied is required' },
   { words: ['--row', '1', '--applied', '17', '--not-applied'], says: '--applied or --not-applied is required' },
   { words: ['--all', '--applied', '17'], says: '--all cannot be used with --applied' },
@@ -218,4 +218,81 @@ test('P23: a run that another process holds is not resolved, by its id or by its
     expect((await world.run(['runs', 'resolve', word, '--all', '--not-applied'])).exitCode).toBe(11);
   }
   expect([readFileSync(path), readFileSync(own)]).toEqual([before, before]);
+});
+
+describe('--from', () => {
+  const three = [{ fields: milk.fields }, { fields: { Title: 'bread' } }, { id: '3' }, { fields: { Title: 'rye' } }];
+  const found = { status: 200, body: milk };
+
+  test.each([
+    ['outcomes.csv', 'row,outcome,id,cause\n1,applied,17,x\n2,not-applied,,x\n4,not-applied,,x\n'],
+    ['outcomes.jsonl', '{"row":1,"id":17}\n{"row":2,"outcome":"not-applied"}\n{"row":"4","outcome":"not-applied"}\n'],
+  ])('%s resolves all of its rows', async (name, content) => {
+    await using service = await scriptedService(found);
+    await using world = await runsWorld();
+    await world.journal(created(service.url, three));
+
+    const words = [
+      'runs',
+      'resolve',
+      'last',
+      '--from',
+      world.file(name, content),
+      '--base-url',
+      service.url,
+      '-o',
+      'json',
+    ];
+    const { exitCode, stdout, stderr } = await world.run(words, { env: token });
+
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ done: 2, inDoubt: 0, left: 2 });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each([
+    {
+      rows: '1,applied,17\n3,not-applied,',
+      exit: 2,
+      says: /outcomes.csv: line 3: row 3 of run .* is not in doubt: it is done/,
+    },
+    { rows: '1,applied,17\n1,not-applied,', exit: 2, says: /line 3: row 1 is resolved twice/ },
+    { rows: '1,applied,17\n2,applied,17', exit: 2, says: /line 3: item "17" is named for two rows/ },
+    { rows: '2,applied,17', exit: 5, says: /line 2: item "17" does not match row 2/ },
+    {
+      rows: '1,applied,17\n2,applied,',
+      exit: 2,
+      says: /line 3: --applied needs the id of the item that row 2 created/,
+    },
+    { rows: '1,applied,17\n2,,', exit: 2, says: /line 3: invalid outcome of row 2: expected applied or not-applied/ },
+    { rows: '1,applied,17\nx,applied,', exit: 2, says: /line 3: invalid row "x"/ },
+    {
+      rows: '3,not-applied,\n9,not-applied,',
+      exit: 2,
+      says: /line 2: .*\n.*\n.*line 3: .*\n.*\n.*2 rows of 2 cannot be resolved/,
+    },
+  ])('$rows is refused as a whole: $says', async ({ rows, exit, says }) => {
+    await using service = await scriptedService(found, found);
+    await using world = await runsWorld();
+    const path = await world.journal(created(service.url, three));
+    const before = readFileSync(path);
+    const from = world.file('outcomes.csv', `row,outcome,id\n${rows}\n`);
+
+    const { exitCode, stdout, stderr } = await world.run(
+      ['runs', 'resolve', 'last', '--from', from, '--base-url', service.url],
+      { env: token },
+    );
+
+    expect([exitCode, stdout]).toEqual([exit, '']);
+    expect(stderr).toMatch(says);
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test('cannot be used with the flags for one row', async () => {
+    await using world = await runsWorld();
+
+    const { exitCode, stderr } = await world.run(['runs', 'resolve', 'last', '--from', 'x.csv', '--row', '1']);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--from cannot be used with --row')]);
+  });
 });

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { NewHeader } from '../../src/bulk/journal.ts';
 import type { JournalRecord } from '../../src/bulk/journal-format.ts';
 import { runLock } from '../../src/bulk/runs.ts';
 import { takeLock } from '../../src/core/lock.ts';
@@ -116,6 +117,133 @@ describe('runs list', () => {
     expect([shown.stdout, before.stdout]).toEqual(['running\n', 'done\n']);
     expect(after.stdout).toBe(line('incomplete'));
   });
+});
+
+describe('runs list --limit and --since', () => {
+  const runs = ['20260801-000000-aaaa', '20261118-120000-bbbb', '20261120-101530-cccc'];
+  const nowMs = Date.UTC(2026, 10, 20, 12);
+
+  test.each([
+    { flags: ['--limit', '2'], listed: ['cccc', 'bbbb'] },
+    { flags: ['--since', '2h'], listed: ['cccc'] },
+    { flags: ['--since', '3d'], listed: ['cccc', 'bbbb'] },
+    { flags: ['--since', '3d', '--limit', '1'], listed: ['cccc'] },
+    { flags: ['--since', '2026-11-01'], listed: ['cccc', 'bbbb'] },
+    { flags: ['--since', '2026-11-18T12:00:01Z'], listed: ['cccc'] },
+    { flags: ['--since', '1m'], listed: [] },
+  ])('$flags', async ({ flags, listed }) => {
+    await using world = await runsWorld();
+    for (const run of runs) await world.journal({ header: { run }, rows: 1, groups: [] });
+
+    const { stdout } = await world.run(['runs', 'list', '-o', 'id', ...flags], { now: () => nowMs });
+
+    expect(
+      stdout
+        .split('\n')
+        .slice(0, -1)
+        .map((run) => run.slice(-4)),
+    ).toEqual(listed);
+  });
+
+  test.each([
+    ['--limit', '0'],
+    ['--limit', 'x'],
+    ['--since', 'yesterday'],
+    ['--since', '7'],
+    ['--since', '2026-99-99'],
+  ])('%s %s is invalid usage', async (...flags) => {
+    await using world = await runsWorld();
+
+    expect(await world.run(['runs', 'list', ...flags])).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+});
+
+describe('an abbreviated run id', () => {
+  test.each(['20261120', '20261120-1015', '20261120-101530-k', 'k3f9'])('%s names its run', async (word) => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: [] });
+    await world.journal({ header: other, rows: 1, groups: [] });
+
+    expect((await world.run(['runs', 'show', word, '-q', 'run'])).stdout).toBe(`${givenRun}\n`);
+  });
+
+  test('of several runs is refused with their ids; a journal of that name comes first', async () => {
+    await using world = await runsWorld();
+    await world.journal({ rows: 1, groups: [] });
+    await world.journal({ header: other, rows: 1, groups: [] });
+
+    const several = await world.run(['runs', 'remove', '202611', '--yes']);
+    const none = await world.run(['runs', 'remove']);
+    await world.journal({ header: { run: '20261122-000000-bbbb' }, rows: 1, groups: [] }, join(world.path, '202611'));
+    const file = await world.run(['runs', 'show', '202611', '-q', 'run']);
+
+    expect(several).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(several.stderr).toContain(`202611 is the abbreviation of several runs: ${other.run}, ${givenRun}`);
+    expect(file.stdout).toBe('20261122-000000-bbbb\n');
+    // As xargs does without input.
+    expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: 'no runs to remove\n' });
+  });
+});
+
+describe('runs prune', () => {
+  const end = [[intent(1, title), done(1, '1')], [ended({ done: 1 })]];
+  const nowMs = Date.UTC(2026, 11, 25);
+  const named = (run: string, more: Partial<NewHeader> = {}, at = Date.UTC(2026, 10, 1)) => ({
+    header: {
+      run,
+      identity: run
+        .slice(-2)
+        .repeat(32)
+        .replaceAll(/[^0-9a-f]/g, '0'),
+      ...more,
+    },
+    session: { at },
+    rows: 1,
+  });
+
+  test('removes completed runs that ended before, and says which; others and undos of others stay', async () => {
+    await using world = await runsWorld();
+    await world.journal({ ...named('20261101-000000-00a1'), groups: end });
+    await world.journal({ ...named('20261101-000000-00a2'), groups: end.slice(0, 0) });
+    const undo = { action: 'undo', file: null } as const;
+    await world.journal({ ...named('20261102-000000-00a3', { ...undo, of: '20261101-000000-00a1' }), groups: end });
+    await world.journal({ ...named('20261102-000000-00a4', { ...undo, of: '20261101-000000-00a2' }), groups: end });
+    await world.journal({ ...named('20261103-000000-00a5', {}, Date.UTC(2026, 11, 24)), groups: end });
+    const words = ['runs', 'prune', '--older-than', '30d'];
+
+    const refused = await world.run(words, { now: () => nowMs });
+    const pruned = await world.run([...words, '--yes'], { now: () => nowMs });
+    const again = await world.run([...words, '--yes'], { now: () => nowMs });
+
+    expect(refused).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(refused.stderr).toContain('2 completed runs older than 30d were not removed');
+    expect(pruned.exitCode).toBe(0);
+    expect(pruned.stdout.split('\n').map((line) => line.split(' (')[0])).toEqual([
+      'removed run 20261101-000000-00a1',
+      'removed run 20261102-000000-00a3',
+      '',
+    ]);
+    const left = (await world.run(['runs', 'list', '-o', 'id'])).stdout.split('\n').map((run) => run.slice(-2));
+    expect(left).toEqual(['a5', 'a4', 'a2', '']);
+    expect(again).toMatchObject({ exitCode: 0, stdout: '', stderr: 'no completed runs are older than 30d\n' });
+  });
+
+  test('needs the age', async () => {
+    await using world = await runsWorld();
+
+    expect(await world.run(['runs', 'prune', '--yes'])).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+});
+
+test('a file without rows is not recorded', async () => {
+  await using world = await runsWorld();
+  const from = world.file('empty.csv', 'Title\n');
+
+  const { exitCode, stderr } = await world.run([
+    ...['items', 'create', '--from', from, '-s', 'home', '-l', 'tasks', '-o', 'none', ...world.local],
+  ]);
+
+  expect([exitCode, stderr.split(';')[0], world.names()]).toEqual([0, '0 rows', []]);
 });
 
 describe('runs show', () => {

@@ -1,10 +1,19 @@
 /** Finds and reads the run that an argument names. */
+import { existsSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import type { JournalHeader, RowCounts } from '../../bulk/journal-format.ts';
 import { fileIo, readHeader } from '../../bulk/journal-lines.ts';
 import { type DoneRow, doneRow, journalRecords, type Replay, readJournal } from '../../bulk/journal-read.ts';
 import { bootId, isAmongRuns, journalLock, runOrigin } from '../../bulk/record.ts';
-import { countUndone, findRun, isRunName, isUndone, resolveRun, runStatus } from '../../bulk/runs.ts';
+import {
+  countUndone,
+  findRun,
+  isRunAbbreviation,
+  isRunName,
+  isUndone,
+  resolveRun,
+  runStatus,
+} from '../../bulk/runs.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
@@ -16,22 +25,22 @@ import type { RunShown } from '../../output/runs.ts';
 import { findRunsDirectory, runsDirectory } from '../../settings/directories.ts';
 
 /** What RUN is, on help pages. */
-export const runWords = 'run id, "last", or path of a journal';
+export const runWords = 'run id or its start, "last", or path of a journal';
 
 /**
- * Finds the journal of a run id, `last` or path.
+ * Finds the journal of a run id, `last`, abbreviation or path.
  *
  * @throws {Failure} usage; local-file
  */
 export function findRunPath(word: string, host: Host): string {
-  return isRunName(word)
-    ? resolveRun(runsDirectory(host), word, host.clock.now())
-    : resolveLinks(absolutePath(word, host));
+  const path = absolutePath(word, host);
+  const isRun = isRunName(word) || (isRunAbbreviation(word) && !existsSync(path));
+  return isRun ? resolveRun(runsDirectory(host), word, host.clock.now()) : resolveLinks(path);
 }
 
-/** The run in the commands of hints: as typed, except `last`, which may be another run by then. */
-export function wordForHint(word: string, run: string): string {
-  return word === 'last' ? run : shellWord(word);
+/** The run in later commands: a path as typed, else the id, since `last` and an abbreviation may be other runs by then. */
+export function wordForHint(word: string, path: string, run: string, host: Host): string {
+  return isAmongRuns(path, host) ? run : shellWord(word);
 }
 
 /**

@@ -2,16 +2,25 @@ import { reopenJournal } from '../../bulk/journal.ts';
 import type { JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
+import { failureOf } from '../../bulk/outputs.ts';
 import { bootId } from '../../bulk/record.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
+import { takeStdin } from '../../cli/file-args.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
-import { checkId } from '../../core/item.ts';
-import { objectFrom } from '../../core/json.ts';
+import { checkId, idProblem } from '../../core/item.ts';
+import { objectFrom, printJson } from '../../core/json.ts';
+import { countOf, countText } from '../../core/text.ts';
 import { runView } from '../../output/runs.ts';
+import { badRowFailure } from '../../rows/check.ts';
+import { nameOf, openInput } from '../../rows/input.ts';
+import { findFormat, openRows } from '../../rows/read.ts';
+import type { Row } from '../../rows/types.ts';
+import { findRunsDirectory } from '../../settings/directories.ts';
 import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
 
 interface ResolveFlags {
+  readonly from?: string;
   readonly row?: string;
   readonly all?: boolean;
   /** True without an id. */
@@ -31,6 +40,7 @@ export const resolveCommand: CommandSpec = {
       .option('--all', 'all rows in doubt')
       .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
       .option('--not-applied', 'mark the row as not applied: --resume sends it again')
+      .option('--from <file>', 'CSV or JSONL file with row, outcome (applied or not-applied) and id ("-" = stdin)')
       .option('--force', 'do not compare the item with the row')
       .action(
         inSession(context, async (session, word: string, flags: ResolveFlags) => resolveRows(word, flags, session)),
@@ -40,6 +50,7 @@ export const resolveCommand: CommandSpec = {
         'listctl runs resolve last --row 17 --applied 4711',
         'listctl runs resolve last --row 18 --not-applied',
         'listctl runs resolve 20261120-101530-k3f9 --all --not-applied',
+        'listctl runs resolve last --from outcomes.csv',
       ],
       exitCodes: { 5: 'the item does not match the row' },
       exits: [3, 4, 6, 7, 11],
@@ -47,65 +58,184 @@ export const resolveCommand: CommandSpec = {
   },
 };
 
-/** The resolution of a row; undefined for all rows in doubt. */
+/** The resolution of a row. */
 interface Resolution {
-  readonly row: number | undefined;
+  readonly row: number;
   readonly isApplied: boolean;
   readonly id: string | undefined;
-  readonly isForced: boolean;
+  /** The line of --from. */
+  readonly line?: number;
 }
 
 /** Resolves rows in doubt, and prints the run. */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { host } = session;
-  const resolution = parseResolution(flags);
+  const typed = parseFlags(flags);
   const path = findRunPath(word, host);
   await session.output.printing(runView(host.clock.now()), false, (print) =>
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
-      const rows = rowsToResolve(resolution, replay, wordForHint(word, replay.header.run));
-      const { row, isApplied, id } = resolution;
-      if (isApplied && row !== undefined) await checkApplied(row, resolution, replay, session);
-      const records = rows.map(
-        (each): JournalRecord => (isApplied ? ['R', each, 'applied', id ?? ''] : ['R', each, 'not-applied']),
+      const { header } = replay;
+      const resolutions = await typed(replay, session);
+      await checkAll(resolutions, { replay, word: wordForHint(word, path, header.run, host), flags }, session);
+      const records = resolutions.map(
+        ({ row, isApplied, id }): JournalRecord =>
+          isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
       );
+      const applied = resolutions.filter(({ isApplied }) => isApplied).length;
       const { done, left, inDoubt } = replay.counts;
-      const resolved = isApplied ? { done: done + rows.length } : { left: left + rows.length };
-      const counts = { ...replay.counts, ...resolved, inDoubt: inDoubt - rows.length };
-      if (rows.length === 0) await session.messages.notice(`no row of run ${replay.header.run} is in doubt`);
+      const counts = {
+        ...{ ...replay.counts, done: done + applied, left: left + resolutions.length - applied },
+        inDoubt: inDoubt - resolutions.length,
+      };
+      if (resolutions.length === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
       else await write(path, replay, records, counts, session);
-      await print(toRunSummary({ run: replay.header.run, header: replay.header, counts }));
+      await print(toRunSummary({ run: header.run, header, counts }));
       if (counts.left > 0) await session.messages.notice('run again with --resume to send the remaining rows');
     }),
   );
 }
 
-function parseResolution({ row, all = false, applied, notApplied = false, force = false }: ResolveFlags): Resolution {
-  if ((row === undefined) === !all) throw new Failure('usage', '--row or --all is required');
+/** Parses the flags; returns a function that finds the resolutions of a run. */
+function parseFlags({ from, row, all = false, applied, notApplied = false }: ResolveFlags) {
+  if (from !== undefined) {
+    const other = Object.entries({ '--row': row, '--all': all, '--applied': applied, '--not-applied': notApplied });
+    const [flag] = other.find(([, value]) => value !== undefined && value !== false) ?? [];
+    if (flag !== undefined) throw new Failure('usage', `--from cannot be used with ${flag}`);
+    return (_: Replay, session: Session) => readResolutions(from, session);
+  }
+  if ((row === undefined) === !all) throw new Failure('usage', '--row, --all or --from is required');
   if ((applied === undefined) === !notApplied) {
     throw new Failure('usage', '--applied or --not-applied is required');
   }
   if (all && !notApplied) {
     throw new Failure('usage', '--all cannot be used with --applied', {
-      hint: 'pass --row N --applied ID for each row; nothing was recorded',
+      hint: 'pass --row N --applied ID for each row, or --from FILE; nothing was recorded',
     });
   }
-  if (row !== undefined && !/^[1-9]\d{0,14}$/.test(row)) {
+  if (row !== undefined && !isRowNumber(row)) {
     throw new Failure('usage', `invalid --row "${row.slice(0, 100)}": expected a row number`);
   }
   const id = typeof applied === 'string' ? checkId(applied, 'item') : undefined;
-  return { row: row === undefined ? undefined : Number(row), isApplied: !notApplied, id, isForced: force };
+  return async ({ doubts }: Replay): Promise<readonly Resolution[]> => {
+    const rows = row === undefined ? [...doubts()] : [Number(row)];
+    return rows.map((each) => ({ row: each, isApplied: !notApplied, id }));
+  };
 }
 
-function rowsToResolve(
-  { row }: Resolution,
-  { header, doubts, doubtOf, stateOf }: Replay,
-  word: string,
-): readonly number[] {
-  if (row === undefined) return [...doubts()];
-  if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return [row];
+function isRowNumber(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}
+
+/**
+ * Reads the file of `--from`.
+ *
+ * @throws {Failure} usage, for a row that is invalid; local-file
+ */
+async function readResolutions(from: string, { host }: Session): Promise<readonly Resolution[]> {
+  if (from === '-') takeStdin(host);
+  const input = await openInput(from, { host, spoolDirectory: findRunsDirectory(host) });
+  const format = findFormat(from);
+  const isTable = format === 'csv' || format === 'tsv';
+  // In JSON other members do not matter, such as the fields of the row.
+  const rows = format === 'json' || format === 'jsonl' ? 'fields' : 'auto';
+  const nothing = { rename: new Map(), types: new Map(), common: {} };
+  try {
+    const file = await openRows(input, {
+      ...nothing,
+      action: 'update',
+      empty: isTable ? 'string' : 'omit',
+      idColumn: 'row',
+      rows,
+    });
+    const found: Resolution[] = [];
+    for await (const block of file.blocks()) {
+      for (const row of block) {
+        if (row.problem !== undefined) throw inFile(badRowFailure(row, file), from);
+        found.push(toResolution(row, from));
+      }
+    }
+    return found;
+  } finally {
+    input.close();
+  }
+}
+
+function toResolution({ id: row = '', line, fields }: Row, from: string): Resolution {
+  // An empty cell is none.
+  const { outcome = '', id = '' } = fields;
+  const fault = (message: string) =>
+    inFile(new Failure('usage', `line ${line}: ${message}`, { about: { line } }), from);
+  if (!isRowNumber(row)) throw fault(`invalid row "${row.slice(0, 100)}": expected a row number`);
+  // An id alone is that of the item that a create made.
+  const isApplied = outcome === 'applied' || (outcome === '' && id !== '' && id !== null);
+  if (!isApplied && outcome !== 'not-applied') {
+    throw fault(`invalid outcome of row ${row}: expected applied or not-applied`);
+  }
+  const text = id === '' || id === null || !isApplied ? undefined : typeof id === 'string' ? id : printJson(id);
+  const problem = text === undefined ? undefined : idProblem(text, 'item');
+  if (problem !== undefined) throw fault(problem);
+  return { row: Number(row), isApplied, id: text, line };
+}
+
+function inFile(failure: Failure, from: string): Failure {
+  return new Failure(failure.kind, `${nameOf(from)}: ${failure.message}`, {
+    ...failure.details,
+    hint: 'nothing was recorded',
+  });
+}
+
+interface Checked {
+  readonly replay: Replay;
+  /** The run in hints. */
+  readonly word: string;
+  readonly flags: ResolveFlags;
+}
+
+/**
+ * Checks all resolutions before one is recorded.
+ *
+ * @throws {Failure} that of the only one that is wrong; of several, after each was reported
+ */
+async function checkAll(resolutions: readonly Resolution[], checked: Checked, session: Session): Promise<void> {
+  const failures: Failure[] = [];
+  const seen = new Set<number | string>();
+  for (const resolution of resolutions) {
+    const failure = await failureOf(async () => {
+      checkInDoubt(resolution, seen, checked);
+      if (resolution.isApplied) await checkApplied(resolution, checked, session);
+    });
+    const { from } = checked.flags;
+    const isOfRow = failure !== undefined && ['usage', 'conflict', 'not-found'].includes(failure.kind);
+    if (failure !== undefined && (!isOfRow || from === undefined)) throw failure;
+    if (failure !== undefined)
+      failures.push(inFile(failure.about({}, `line ${resolution.line}: ${failure.message}`), from ?? ''));
+  }
+  const [first] = failures;
+  if (first === undefined) return;
+  if (failures.length === 1) throw first;
+  for (const failure of failures) await session.messages.report(failure);
+  throw new Failure(
+    first.kind,
+    `${countOf(failures.length, 'row')} of ${countText(resolutions.length)} cannot be resolved`,
+    {
+      hint: 'nothing was recorded',
+    },
+  );
+}
+
+function checkInDoubt({ row, id }: Resolution, seen: Set<number | string>, { replay, word }: Checked): void {
+  const { header, doubtOf, stateOf } = replay;
+  if (seen.has(row)) throw new Failure('usage', `row ${row} is resolved twice`);
+  // Two creates made two items.
+  if (id !== undefined && seen.has(id)) throw new Failure('usage', `item "${id}" is named for two rows`);
+  seen.add(row);
+  if (id !== undefined && header.action === 'create') seen.add(id);
+  if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return;
   const state =
-    row > header.input.rows ? `the input has ${header.input.rows} rows` : `it is ${stateWords[stateOf(row)]}`;
+    row > header.input.rows
+      ? `the input has ${countOf(header.input.rows, 'row')}`
+      : `it is ${stateWords[stateOf(row)]}`;
   throw new Failure('usage', `row ${row} of run ${header.run} is not in doubt: ${state}`, {
     hint: `run "listctl runs show ${word} --in-doubt" to list rows in doubt; nothing was recorded`,
   });
@@ -121,13 +251,9 @@ const stateWords = {
 } as const;
 
 /** Compares the item with the hash of what was sent; for a delete, the hash is that of the id. */
-async function checkApplied(
-  row: number,
-  { id, isForced }: Resolution,
-  replay: Replay,
-  session: Session,
-): Promise<void> {
+async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked, session: Session): Promise<void> {
   const { header } = replay;
+  const isForced = flags.force === true;
   const { action, run } = header;
   if (id === undefined) {
     if (action !== 'create') return;

@@ -1,15 +1,17 @@
 import { basename } from 'node:path';
+import { readJournal } from '../../bulk/journal-read.ts';
 import { bootId, journalLock } from '../../bulk/record.ts';
-import { type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
+import { isComplete, type ListedRun, listRuns, removeRun, runLock } from '../../bulk/runs.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../../cli/command.ts';
 import { confirm } from '../../cli/prompts.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
-import { listNames } from '../../core/text.ts';
-import { type RunShown, runView } from '../../output/runs.ts';
+import { countOf, listNames } from '../../core/text.ts';
+import { type RunShown, removedRunView, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
+import { durationParser, parseFlag } from '../../settings/setting.ts';
 import { findRunPath, readRun, readRunHeader, runWords, toRunSummary, undoneRows } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
@@ -21,29 +23,43 @@ export const listCommand: CommandSpec = {
   aliases: ['ls'],
   summary: 'list runs, newest first',
   setUp: (command, context) => {
-    command.action(inSession(context, showRuns));
+    command
+      .option('--limit <n>', 'list only the newest n runs')
+      .option('--since <time>', 'list only runs started since then: 2d, 12h, or a date')
+      .action(inSession(context, showRuns));
     addHelpNotes(command, {
       examples: [
         'listctl runs list',
         'listctl runs list -o json -q "[?status==\'incomplete\'].run"',
-        'listctl runs list -o csv > runs.csv',
+        'listctl runs list --since 2d --limit 20',
       ],
     });
   },
 };
 
-async function showRuns(session: Session): Promise<void> {
+interface ListFlags {
+  readonly limit?: string;
+  readonly since?: string;
+}
+
+async function showRuns(session: Session, { limit, since }: ListFlags): Promise<void> {
   const { host } = session;
+  const nowMs = host.clock.now();
+  const range = {
+    limit: limit === undefined ? undefined : parseLimit(limit),
+    sinceMs: since === undefined ? undefined : parseSince(since, nowMs),
+  };
   const directory = runsDirectory(host);
   // Before printing, so that an error does not print an empty list.
-  const runs = await listRuns(directory, { boot: bootId() });
+  const runs = await listRuns(directory, { boot: bootId() }, range);
   const undone = new Map<string, number>();
   for (const { header, counts } of runs) {
     // The newest undo of a run also has the items that an earlier one deleted.
     if (header?.of !== undefined && !undone.has(header.of)) undone.set(header.of, counts?.done ?? 0);
   }
-  await session.output.printing(runView(host.clock.now()), true, async (print) => {
-    if (runs.length === 0) await session.messages.notice('no runs yet: commands with --from record theirs');
+  await session.output.printing(runView(nowMs), true, async (print) => {
+    const none = since === undefined ? 'no runs yet: commands with --from record theirs' : `no runs since ${since}`;
+    if (runs.length === 0) await session.messages.notice(none);
     const seen = new Set<string>();
     for (const run of runs) {
       const isNewest = !seen.has(run.identityStart);
@@ -53,6 +69,25 @@ async function showRuns(session: Session): Promise<void> {
     }
   });
   await reportDamaged(runs, session);
+}
+
+function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new Failure('usage', `invalid --limit "${text}": expected a whole number from 1 to 999999999`);
+}
+
+const parseAge = durationParser({ max: '36500d' });
+
+/** A time before now, `2d`, or a local or ISO date. */
+function parseSince(text: string, nowMs: number): number {
+  if (/^[\d.]+(ms|[smhd])/.test(text)) return nowMs - parseFlag('--since', text, parseAge);
+  // A date alone would be one in UTC.
+  const ms = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(ms)) return ms;
+  throw new Failure(
+    'usage',
+    `invalid --since "${text}": expected a time such as 2d or 12h, or a date such as 2026-11-20`,
+  );
 }
 
 async function reportDamaged(runs: readonly ListedRun[], session: Session): Promise<void> {
@@ -66,11 +101,11 @@ export const removeCommand: CommandSpec = {
   summary: 'remove runs from the list',
   setUp: (command, context) => {
     command
-      .argument('<run...>', runWords)
+      .argument('[run...]', runWords)
       .option('-y, --yes', 'also remove unfinished runs, without asking')
       .action(
         inSession(context, async (session, words: readonly string[], { yes = false }: { readonly yes?: boolean }) => {
-          await removeRuns(words, !yes, session);
+          await removeNamed(words, !yes, session);
         }),
       );
     addHelpNotes(command, {
@@ -85,22 +120,100 @@ export const removeCommand: CommandSpec = {
   },
 };
 
+interface PruneFlags {
+  readonly olderThan?: string;
+  readonly yes?: boolean;
+}
+
+/** `listctl runs prune` */
+export const pruneCommand: CommandSpec = {
+  name: 'prune',
+  summary: 'remove completed runs by age',
+  setUp: (command, context) => {
+    command
+      .option('--older-than <time>', 'remove runs that ended longer ago than this, e.g. 30d')
+      .option('-y, --yes', 'skip the confirmation prompt')
+      .action(inSession(context, pruneRuns));
+    addHelpNotes(command, {
+      examples: ['listctl runs prune --older-than 30d', 'listctl runs prune --older-than 90d --yes'],
+      exitCodes: { 2: 'invalid usage, or not confirmed; no run was removed' },
+      exits: [11],
+    });
+  },
+};
+
 /** `listctl runs` */
 export const setUpRuns: SetUp = (runs, context) =>
-  addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand]);
+  addCommands(runs, context, [listCommand, showCommand, resolveCommand, undoCommand, removeCommand, pruneCommand]);
+
+/** @throws {Failure} usage; locked */
+async function removeNamed(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
+  const { host } = session;
+  if (words.length === 0) {
+    if (host.stdin.isTTY)
+      throw new Failure('usage', 'no run given', { hint: 'run "listctl runs list" to see the runs' });
+    // xargs runs its command even if there is no input.
+    return session.messages.say('no runs to remove');
+  }
+  const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
+  // A path is removed only if it is a journal.
+  for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
+  const ask = (runs: readonly RunShown[]) => (mayAsk ? confirmRemoval(runs, session) : Promise.resolve());
+  await removeRuns(paths, words.length > 1, ask, session);
+}
+
+/** Removes completed runs; an undo stays as long as the run that it undid, which would count as done without it. */
+async function pruneRuns(session: Session, { olderThan, yes = false }: PruneFlags): Promise<void> {
+  if (olderThan === undefined)
+    throw new Failure('usage', '--older-than is required', { hint: 'pass --older-than 30d' });
+  const { host } = session;
+  const beforeMs = host.clock.now() - parseFlag('--older-than', olderThan, parseAge);
+  const directory = runsDirectory(host);
+  const runs = await listRuns(directory, { boot: bootId() });
+  const old = new Map<string, ListedRun>();
+  for (const run of runs.toReversed()) {
+    const isLockedNow = isLocked(runLock(directory, run.identityStart), host.processes);
+    const isWhole = run.counts !== undefined && isComplete(run.counts) && !isLockedNow;
+    if (isWhole && (await lastWrittenMs(run.path)) < beforeMs) old.set(run.run, run);
+  }
+  const listed = new Set(runs.map(({ run }) => run));
+  const paths = [...old.values()]
+    .filter(({ header }) => header?.of === undefined || !listed.has(header.of) || old.has(header.of))
+    .map(({ path }) => path);
+  if (paths.length === 0) return session.messages.say(`no completed runs are older than ${olderThan}`);
+  const ask = async () => {
+    if (!yes) await confirmPruning(paths.length, olderThan, session);
+  };
+  await removeRuns(paths, true, ask, session);
+}
+
+async function lastWrittenMs(path: string): Promise<number> {
+  return (await readJournal(path, { boot: bootId() }))?.lastAt ?? Number.POSITIVE_INFINITY;
+}
+
+async function confirmPruning(count: number, olderThan: string, session: Session): Promise<void> {
+  const what = `${countOf(count, 'completed run')} older than ${olderThan}`;
+  const question = `Remove ${what}? They cannot be undone afterwards.`;
+  if (session.prompts.mayPrompt() && (await confirm(question, session))) return;
+  throw new Failure('usage', `not confirmed: ${what} ${count === 1 ? 'was' : 'were'} not removed`, {
+    hint: 'pass --yes to skip the prompt',
+  });
+}
 
 /**
  * Removes the journals of runs: all of them, or none.
  *
- * @param mayAsk whether incomplete runs need confirmation
- * @throws {Failure} usage; locked
+ * @param ask throws unless the removal is confirmed
+ * @throws {Failure} locked
  */
-async function removeRuns(words: readonly string[], mayAsk: boolean, session: Session): Promise<void> {
+async function removeRuns(
+  paths: readonly string[],
+  isSeveral: boolean,
+  ask: (runs: readonly RunShown[]) => Promise<void>,
+  session: Session,
+): Promise<void> {
   const { host } = session;
-  const paths = [...new Set(words.map((word) => findRunPath(word, host)))];
-  // A path is removed only if it is a journal.
-  for (const path of paths) if (!isInDirectory(path, host)) readRunHeader(path);
-  await session.output.printing(runView(host.clock.now()), words.length > 1, async (print) => {
+  await session.output.printing(removedRunView(host.clock.now()), isSeveral, async (print) => {
     const locks: Lock[] = [];
     try {
       // Runs of one input share a lock.
@@ -109,7 +222,7 @@ async function removeRuns(words: readonly string[], mayAsk: boolean, session: Se
       }
       const runs = new Map<string, RunShown>();
       for (const path of paths) runs.set(path, await summarizeRun(path, host));
-      if (mayAsk) await confirmRemoval([...runs.values()], session);
+      await ask([...runs.values()]);
       for (const [path, run] of runs) {
         removeRun(path);
         await print(run);

@@ -182,7 +182,7 @@ async function undoRows(undo: Undo, record: RunRecord, session: Session): Promis
   if (of.counts.inDoubt > 0) {
     await session.messages.say(
       `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items that they may have created are not deleted; ` +
-        `list them with: listctl runs show ${wordForHint(undo.word, run)} --in-doubt`,
+        `list them with: listctl runs show ${wordForHint(undo.word, undo.path, run, session.host)} --in-doubt`,
     );
   }
   if (left === 0) {
@@ -224,7 +224,7 @@ function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, sessi
   const { word, path, of, list, created, flags, pace, summary } = undo;
   const { run } = of.header;
   const { ratePerSecond } = pace;
-  const resume = resumeCommand(session.command.words, word, run);
+  const resume = resumeCommand(session.command.words, word, wordForHint(word, path, run, session.host));
   // --rate counts requests, and a row takes two then.
   const isHalved = created.needsReads && ratePerSecond !== undefined;
   return {
@@ -274,8 +274,8 @@ function rejectedRow({ number, id }: CreatedRow, error: string): string {
   return `${printJson({ row: number, id, 'listctl:error': error })}\n`;
 }
 
-/** The same command line, except `last`, which is another run now. */
+/** The same command line; the undo is a run as well, so that `last` is another one now. */
 function resumeCommand(words: readonly string[], word: string, run: string): string {
-  const same = word === 'last' ? words.with(words.lastIndexOf(word), run) : words;
-  return ['listctl', ...same.map(shellWord)].join(' ');
+  const at = words.lastIndexOf(word);
+  return ['listctl', ...words.map((each, index) => (index === at ? run : shellWord(each)))].join(' ');
 }
