@@ -26,6 +26,8 @@ export function openProgressBar(output: Output, screen: Screen): ProgressDisplay
     fps: 5,
     format: () => (shown === undefined ? '' : lineOf(shown, width(), screen)),
     clearOnComplete: true,
+    // Also over what the terminal echoes, such as ^C.
+    forceRedraw: true,
     // Wrapping and the cursor stay on, since after a kill nothing would turn them on again.
     ...{ linewrap: true, hideCursor: null, gracefulExit: false },
   });
