@@ -145,10 +145,17 @@ function tableColumns(nowMs: number, isTerminal: boolean): readonly RunColumn[] 
     { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
     { name: 'remaining', value: ({ counts }) => counts && nonZero(counts.left) },
     { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
-    { name: 'service', value: ({ header }) => header?.origin, isCuttable: true },
+    { name: 'service', value: ({ header }) => header && serviceText(header.origin) },
     { name: 'list', value: ({ header }) => header?.list, isCuttable: true },
     { name: 'site', value: ({ header }) => header?.site, isCuttable: true },
   ];
+}
+
+/** The host of a service; the directory of a built-in one, without those above. */
+function serviceText(origin: string): string {
+  return origin.startsWith('local:')
+    ? `local:${origin.replace(/^.*[:/]/, '')}`
+    : origin.replace(/^https?:\/\/([^/]*).*$/, '$1');
 }
 
 function nonZero(count: number): string | undefined {
@@ -183,22 +190,37 @@ function agoText(time: Date, nowMs: number): string {
   return [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(digits).join('-');
 }
 
+/** Names and values, with the words that the summary of a run uses. */
 function detailRow(run: RunDetailShown, screen: Screen): Row {
-  const { answerTimes, ratePerSecond, throttled } = run;
-  const lines = new Map(Object.entries(withoutUndefined(detailMembers(run))));
+  const { header, counts, answerTimes, ratePerSecond, throttled } = run;
+  const { service, site, list, profile, file, startedAt, rows, done, failed, inDoubt, left, undone } = runMembers(run);
+  const counted = { rows, done, failed, 'in doubt': inDoubt, remaining: left, undone };
+  const lines = new Map<string, JsonValue>(
+    Object.entries(
+      withoutUndefined({
+        ...{ run: run.run, status: run.status, action: header?.action, file, started: startedAt },
+        ...{ service, profile, list, site, shard: header?.shard ?? undefined },
+        ...(counts &&
+          Object.fromEntries(Object.entries(counted).map(([name, count = 0]) => [name, nonZero(count) ?? '0']))),
+        ...{ sessions: countText(run.sessions), time: timeText(run.seconds * 1000), requests: countText(run.sent) },
+        ...{ retries: countText(run.retries), throttled: run.throttledMs > 0 ? timeText(run.throttledMs) : undefined },
+      }),
+    ),
+  );
+  if (undone === undefined) lines.delete('undone');
   if (answerTimes !== undefined) {
     const { p50Ms, p95Ms, p99Ms } = answerTimes;
-    lines.set('answerTimes', `p50 ${p50Ms} ms, p95 ${p95Ms} ms, p99 ${p99Ms} ms`);
+    lines.set('latency', `p50 ${p50Ms} ms, p95 ${p95Ms} ms, p99 ${p99Ms} ms`);
   }
   if (ratePerSecond.length === 0) return lines;
   const { bars, marks, largest } = sparkline(ratePerSecond, throttled, barsMax(screen));
-  lines.set('ratePerSecond', `${bars} up to ${Number(largest.toPrecision(3))}`);
-  return marks === '' ? lines : lines.set('throttled', marks);
+  lines.set('rows/s', `${bars} up to ${Number(largest.toPrecision(3))}`);
+  return marks === '' ? lines : lines.set('throttled at', marks);
 }
 
 /** The columns that the name and the scale leave for bars. */
 function barsMax({ columns }: Screen): number {
-  return Math.max(8, (columns || 80) - 'ratePerSecond   up to 1234567'.length);
+  return Math.max(8, (columns || 80) - 'throttled at   up to 1234567'.length);
 }
 
 const doneWords: ReadonlyMap<string, string> = new Map([

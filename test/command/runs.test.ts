@@ -264,7 +264,7 @@ describe('runs show', () => {
     });
     expect(last.stdout).toBe(byId.stdout);
     expect(JSON.parse(byPath.stdout)).toMatchObject({ rows: 1, done: 1 });
-    expect((await world.run(['runs', 'show', 'last'])).stdout).toMatch(/answerTimes +p50 /);
+    expect((await world.run(['runs', 'show', 'last'])).stdout).toMatch(/latency +p50 /);
   });
 
   test('shows the total time of its sessions; of a killed one up to its last record', async () => {

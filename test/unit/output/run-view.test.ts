@@ -40,8 +40,8 @@ test('as CSV every run has the same columns, a damaged one first, too', async ()
 
 test('runs are a table: when, which file, and only counts and names that some run has', async () => {
   expect((await show('pretty', run, damaged)).split('\n')).toEqual([
-    'run                   started                   file       action  status      rows   done  failed  remaining  profile  service                list   site',
-    '20261120-101530-k3f9  2026-11-20T10:15:30.000Z  tasks.csv  create  incomplete  1,000  990   8       2          prod     https://lists.example  tasks  home',
+    'run                   started                   file       action  status      rows   done  failed  remaining  profile  service        list   site',
+    '20261120-101530-k3f9  2026-11-20T10:15:30.000Z  tasks.csv  create  incomplete  1,000  990   8       2          prod     lists.example  tasks  home',
     '20261119-090000-aaaa                                               damaged',
     '',
   ]);
@@ -85,28 +85,28 @@ test.each([40, 80, 200])('the table fits %i columns, and cuts no count', async (
 
 test('one run is names and values, the rate as bars with the throttled stretch marked', async () => {
   expect((await showDetail('pretty')).split('\n')).toEqual([
-    'run            20261120-101530-k3f9',
-    'action         create',
-    'service        https://lists.example',
-    'profile        prod',
-    'site           home',
-    'list           tasks',
-    'file           /data/tasks.csv',
-    'startedAt      2026-11-20T10:15:30.000Z',
-    'status         incomplete',
-    'rows           1000',
-    'done           990',
-    'failed         8',
-    'inDoubt        0',
-    'left           2',
-    'sessions       2',
-    'seconds        12.3',
-    'sent           1003',
-    'retries        3',
-    'throttledMs    2000',
-    'answerTimes    p50 12 ms, p95 80.5 ms, p99 210 ms',
-    'ratePerSecond  ▄█▁▁█ up to 80',
-    'throttled        xx',
+    'run           20261120-101530-k3f9',
+    'status        incomplete',
+    'action        create',
+    'file          /data/tasks.csv',
+    'started       2026-11-20T10:15:30.000Z',
+    'service       https://lists.example',
+    'profile       prod',
+    'list          tasks',
+    'site          home',
+    'rows          1,000',
+    'done          990',
+    'failed        8',
+    'in doubt      0',
+    'remaining     2',
+    'sessions      2',
+    'time          12.3 s',
+    'requests      1,003',
+    'retries       3',
+    'throttled     2.0 s',
+    'latency       p50 12 ms, p95 80.5 ms, p99 210 ms',
+    'rows/s        ▄█▁▁█ up to 80',
+    'throttled at    xx',
     '',
   ]);
 });
@@ -114,7 +114,7 @@ test('one run is names and values, the rate as bars with the throttled stretch m
 test('a run that sent nothing has neither answer times nor a rate', async () => {
   const idle = { ...detail, answerTimes: undefined, ratePerSecond: [], throttled: [] };
 
-  expect(await printed(runDetailView, [idle], { format: 'pretty' })).not.toMatch(/answerTimes|ratePerSecond|▁/);
+  expect(await printed(runDetailView, [idle], { format: 'pretty' })).not.toMatch(/latency|rows\/s|▁/);
   expect(JSON.parse(await printed(runDetailView, [idle], { format: 'jsonl' }))).not.toHaveProperty('answerTimes');
 });
 
@@ -123,10 +123,10 @@ test.each([40, 80, 200])('on %i columns the bars of a long run are whole', async
   const long = { ...detail, ratePerSecond, throttled: ratePerSecond.map(() => true) };
   const screen = { columns, style: plainStyle };
   const text = await printed(runDetailView, [long], { format: 'pretty', isSeveral: false, screen });
-  const [, bars = '', scale] = /^ratePerSecond {2}([▁-█]+)(.*)$/m.exec(text) ?? [];
+  const [, bars = '', scale] = /^rows\/s {8}([▁-█]+)(.*)$/m.exec(text) ?? [];
 
   expect(scale).toMatch(/^ up to \d+(\.\d+)?$/);
-  expect(/^throttled {6}(x+)$/m.exec(text)?.[1]).toHaveLength(bars.length);
+  expect(/^throttled at {2}(x+)$/m.exec(text)?.[1]).toHaveLength(bars.length);
   for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
