@@ -22,6 +22,7 @@ import {
   type RetryPolicy,
   retryAfterMs,
   type ServiceSignal,
+  toBudget,
   toFailureScope,
   toOutcome,
   toServiceSignal,
@@ -108,13 +109,19 @@ export interface Operation<T> {
   readonly sentMsAgo?: number | undefined;
 }
 
+/** The rest of a client's budget, in units of the service's own, until it is full again. */
+export interface Budget {
+  readonly remaining: number;
+  readonly resetMs: number;
+}
+
 export interface RequestAttempts<T> {
   /** Sends the request once more. Never rejects. Not to be called after the outcome is known. */
   attempt(): Promise<AttemptResult<T>>;
 }
 
 export type AttemptResult<T> =
-  | ({ readonly isDone: true; readonly value: T } & Pick<NotDone, 'outcome' | 'service' | 'tookMs'>)
+  | ({ readonly isDone: true; readonly value: T } & Pick<NotDone, 'outcome' | 'service' | 'tookMs' | 'budget'>)
   | NotDone;
 
 export interface NotDone {
@@ -122,6 +129,7 @@ export interface NotDone {
   readonly outcome: Outcome;
   readonly service: ServiceSignal;
   readonly tookMs: number;
+  readonly budget?: Budget | undefined;
   /** The wait before the next attempt in milliseconds; undefined if the request must not be retried. */
   readonly waitMs: number | undefined;
   /** The wait is the service's Retry-After. */
@@ -236,19 +244,22 @@ class Attempts<T> implements RequestAttempts<T> {
     if (head !== undefined) this.#shared.service.update(head);
     const parsed = this.#parse(attempt);
     if (!('value' in parsed)) return this.#notDone(parsed, tookMs, mayRetry);
-    const done = { isDone: true, value: parsed.value, outcome: 'applied', service: 'ok', tookMs } as const;
+    const budget = head && toBudget(head);
+    const done = { isDone: true, value: parsed.value, outcome: 'applied', service: 'ok', tookMs, budget } as const;
     if (this.#shared.options.onAttempt === undefined) return done;
     return this.#report({ attempt, outcome: 'applied' }, tookMs, undefined).then(() => done);
   }
 
   async #notDone(failed: FailedAttempt, tookMs: number, mayRetry: boolean): Promise<AttemptResult<T>> {
     const { attempt, outcome, unusable, isForeign } = failed;
-    this.#isFresh = unusable !== undefined;
+    const { freshAfter = [] } = this.#operation.errors ?? {};
+    this.#isFresh = unusable !== undefined || freshAfter.includes(attempt.response?.status ?? 0);
     const wasInDoubt = this.isInDoubt;
     if (isDoubtful(this.#method, outcome)) this.#doubt = failed;
     const { waitMs, isRetryAfter = false, tooLongMs } = mayRetry ? this.#wait(failed) : {};
     await this.#report(failed, tookMs, waitMs);
-    const info = { outcome, service: this.#signal(attempt), tookMs };
+    const { response } = attempt;
+    const info = { outcome, service: this.#signal(attempt), tookMs, budget: response && toBudget(response) };
     const proven = await this.#prove(attempt, wasInDoubt);
     if (proven) return { isDone: true, value: proven.value, ...info };
     const scope =

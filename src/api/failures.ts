@@ -1,5 +1,6 @@
 /** Converts attempts without success to failures. */
 import { Failure, type FailureDetails, type FailureKind, type Outcome } from '../core/errors.ts';
+import type { ItemRef, ListRef } from '../core/item.ts';
 import { isHtml, parseServiceError, type ServiceError } from './response.ts';
 import {
   type ApiRequest,
@@ -12,6 +13,8 @@ import {
 
 /** How one kind of service words its errors, where that is more than a status. */
 export interface ErrorWording {
+  /** Statuses after which the next attempt needs another connection. */
+  readonly freshAfter: readonly number[];
   parse(response: ServiceResponse, hide: (text: string) => string): ServiceError;
   /** Undefined to go by the status, as for `hint`. */
   kind(response: ServiceResponse): FailureKind | undefined;
@@ -33,6 +36,17 @@ export interface Purpose {
   readonly place?: string | undefined;
   readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+}
+
+/** @param verb `read` */
+export function purposeOf(verb: string, ref: ItemRef): Purpose {
+  const target = `item "${ref.id}" of ${listName(ref)}`;
+  return { task: `${verb} ${target}`, target, place: listName(ref), id: ref.id };
+}
+
+/** `list "tasks" of site "home"` */
+export function listName({ site, list }: ListRef): string {
+  return `list "${list}" of site "${site}"`;
 }
 
 export interface RequestContext extends Purpose {
@@ -214,8 +228,8 @@ function errorOf({ errors, hide }: RequestContext, response: ServiceResponse): S
 
 function detailsOf(context: RequestContext, response: ServiceResponse | undefined): FailureDetails {
   if (response === undefined) return {};
-  const { code, requestId } = errorOf(context, response);
-  return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId };
+  const { code, requestId, clientRequestId } = errorOf(context, response);
+  return { status: response.status, isPage: isHtml(response), serviceCode: code, requestId, clientRequestId };
 }
 
 /** In UTF-16 units: headers and error codes may have any length. */
@@ -228,10 +242,15 @@ function createFailure(
   message: string,
   details: FailureDetails,
 ): Failure {
-  const { hint, serviceCode, requestId } = details;
+  const { hint, serviceCode, requestId, clientRequestId } = details;
   // Before it is truncated, which could cut the token in half.
   const hidden = (text: string | undefined) => text && hide(text).slice(0, lengthMax.detail);
-  const texts = { hint: hidden(hint), serviceCode: hidden(serviceCode), requestId: hidden(requestId) };
+  const texts = {
+    hint: hidden(hint),
+    serviceCode: hidden(serviceCode),
+    requestId: hidden(requestId),
+    clientRequestId: hidden(clientRequestId),
+  };
   const about = id === undefined ? undefined : { id };
   return new Failure(kind, hide(message).slice(0, lengthMax.message), { ...details, ...texts, about });
 }

@@ -143,6 +143,17 @@ export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number |
   return longestMs > 0 ? longestMs : undefined;
 }
 
+/**
+ * The rest of the client's budget and the time until it is full again, in milliseconds (`RateLimit-Remaining` and
+ * `RateLimit-Reset`, which SharePoint sends once 80 % of it are used); undefined if either is missing.
+ */
+export function toBudget({ headers }: ResponseHead): { remaining: number; resetMs: number } | undefined {
+  const remaining = headers['ratelimit-remaining'];
+  if (remaining === undefined || !/^\d{1,15}$/.test(remaining)) return undefined;
+  const resetMs = parseReset(headers['ratelimit-reset'] ?? '');
+  return resetMs > 0 ? { remaining: Number(remaining), resetMs } : undefined;
+}
+
 /** Some services send a point in time instead of a number of seconds: anything over 31 years. */
 function parseReset(value: string): number {
   const ms = parseSeconds(value) ?? 0;

@@ -1,5 +1,7 @@
 /** The pace of a run: its concurrency, its rate, and its pauses and outages. */
+import type { Budget } from '../api/client.ts';
 import { ConcurrencySearch } from './concurrency-search.ts';
+import { RateBudget } from './rate-budget.ts';
 import { RateSearch } from './rate-search.ts';
 import { ThrottleShare } from './throttle-share.ts';
 
@@ -220,26 +222,33 @@ export class Pace {
   readonly #pause: ThrottlePause;
   readonly #breaker: CircuitBreaker;
   readonly #rateMax: number;
+  readonly #budget: RateBudget;
   /** The maximum number of requests that start a second; Infinity without a known limit. */
   ratePerSecond = Number.POSITIVE_INFINITY;
   #inFlight = 0;
   #isPaused = false;
 
   /**
-   * @param options `limitMax`: --concurrency, at least 1; `ratePerSecond`: --rate; `maxWaitMs`: --max-wait, after which
-   *   an outage ends the run
+   * @param options `limitMax`: --concurrency, at least 1; `ratePerSecond`: --rate; `startPerSecond`: the rate of a slow
+   *   start, without --rate; `maxWaitMs`: --max-wait, after which an outage ends the run
    * @param random gives a number from 0 up to 1
    */
   constructor(
-    options: { readonly limitMax: number; readonly ratePerSecond?: number | undefined; readonly maxWaitMs: number },
+    options: {
+      readonly limitMax: number;
+      readonly ratePerSecond?: number | undefined;
+      readonly startPerSecond?: number | undefined;
+      readonly maxWaitMs: number;
+    },
     random: () => number,
   ) {
-    const { limitMax, ratePerSecond = Number.POSITIVE_INFINITY, maxWaitMs } = options;
+    const { limitMax, ratePerSecond = Number.POSITIVE_INFINITY, startPerSecond, maxWaitMs } = options;
     this.#concurrency = new ConcurrencySearch(limitMax);
     this.#search = new RateSearch(ratePerSecond);
     this.#pause = new ThrottlePause(random);
     this.#breaker = new CircuitBreaker(maxWaitMs);
     this.#rateMax = ratePerSecond;
+    this.#budget = new RateBudget(Number.isFinite(ratePerSecond) ? ratePerSecond : (startPerSecond ?? ratePerSecond));
     this.#applyRate(0);
   }
 
@@ -294,6 +303,7 @@ export class Pace {
    * can change it: a probe is in flight, or the run was given up. In an outage one request may start, as the probe.
    */
   waitMs(nowMs: number): number {
+    if (this.#budget.expire(nowMs)) this.#applyRate(nowMs);
     const ms = this.#limiter.waitMs(nowMs);
     const closedMs = this.#isPaused || this.#breaker.state !== 'none' ? this.#blockedMs(nowMs) : 0;
     if (closedMs > 0) this.#concurrency.heldBack();
@@ -305,6 +315,7 @@ export class Pace {
     this.#inFlight += 1;
     this.#limiter.started(nowMs);
     this.#search.started(nowMs);
+    this.#budget.started();
     this.#throttles.started();
     this.#concurrency.started(this.#inFlight, nowMs);
     this.#breaker.started(nowMs);
@@ -315,9 +326,13 @@ export class Pace {
    * Records the end of a request.
    *
    * @param retryAfterMs of a throttled one: the wait that the service asked for, with jitter; without it the pace backs off
+   * @param budget that the response told
    */
-  ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number): void {
+  ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number, budget?: Budget): void {
     this.#inFlight -= 1;
+    const isNewRate =
+      budget === undefined ? end === 'accepted' && this.#budget.accepted() : this.#budget.told(budget, nowMs);
+    if (isNewRate) this.#applyRate(nowMs);
     switch (end) {
       case 'accepted':
         this.#breaker.succeeded(stamp, nowMs);
@@ -394,7 +409,7 @@ export class Pace {
   }
 
   #applyRate(nowMs: number): void {
-    const rate = Math.min(this.#rateMax, this.#search.rate);
+    const rate = Math.min(this.#rateMax, this.#search.rate, this.#budget.rate);
     if (rate !== this.ratePerSecond) this.#throttles.begin(nowMs);
     this.ratePerSecond = rate;
     this.#search.stray = this.#throttles.stray;

@@ -288,11 +288,12 @@ export class Run<R extends NumberedRow, T> {
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
     const { pace } = this.#options;
     if (step.service !== 'throttled') {
-      pace.ended(stamp, step.service === 'unreachable' ? 'no-response' : 'accepted', nowMs);
+      pace.ended(stamp, step.service === 'unreachable' ? 'no-response' : 'accepted', nowMs, undefined, step.budget);
       return;
     }
     const { pausedUntilMs: before } = pace;
-    pace.ended(stamp, 'throttled', nowMs, step.isDone || !step.isRetryAfter ? undefined : step.waitMs);
+    const retryAfterMs = step.isDone || !step.isRetryAfter ? undefined : step.waitMs;
+    pace.ended(stamp, 'throttled', nowMs, retryAfterMs, step.budget);
     const { pausedUntilMs: until } = pace;
     if (until !== undefined && until !== before) this.#ledger.commit.add(['T', Math.round(until - nowMs)]);
   }

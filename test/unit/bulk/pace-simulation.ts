@@ -9,6 +9,8 @@ export interface Reply {
   readonly retryAfterMs?: number | 'unsaid';
   /** Whether nothing answers. */
   readonly isLost?: boolean;
+  /** What the answer tells of the client's budget. */
+  readonly budget?: { readonly remaining: number; readonly resetMs: number };
 }
 
 /**
@@ -25,6 +27,7 @@ export interface RunOptions {
   readonly rows?: number;
   readonly limitMax?: number;
   readonly ratePerSecond?: number;
+  readonly startPerSecond?: number;
   readonly maxWaitMs?: number;
   /** The time our own process needs for a row, one row at a time; given the number of rows in flight. */
   readonly ownMs?: (underWay: number, random: () => number) => number;
@@ -89,8 +92,8 @@ class Run {
     this.#options = options;
     this.#random = numbersFrom(options.seed ?? 1);
     this.#unsent = options.rows ?? Number.POSITIVE_INFINITY;
-    const { limitMax = 64, maxWaitMs = 900_000, ratePerSecond } = options;
-    this.#pace = new Pace({ limitMax, maxWaitMs, ratePerSecond }, this.#random);
+    const { limitMax = 64, maxWaitMs = 900_000, ratePerSecond, startPerSecond } = options;
+    this.#pace = new Pace({ limitMax, maxWaitMs, ratePerSecond, startPerSecond }, this.#random);
   }
 
   run(): RunResult {
@@ -144,7 +147,7 @@ class Run {
     return 0;
   }
 
-  #end({ atMs, stamp, reply: { isLost, retryAfterMs } }: UnderWay): void {
+  #end({ atMs, stamp, reply: { isLost, retryAfterMs, budget } }: UnderWay): void {
     pop(this.#heap);
     this.#nowMs = Math.max(this.#nowMs, atMs);
     const end = isLost === true ? 'no-response' : retryAfterMs === undefined ? 'accepted' : 'throttled';
@@ -155,7 +158,7 @@ class Run {
       typeof retryAfterMs === 'number'
         ? Math.ceil(retryAfterMs + this.#random() * Math.min(retryAfterMs / 10, 1000))
         : undefined;
-    this.#pace.ended(stamp, end, this.#nowMs, askedMs);
+    this.#pace.ended(stamp, end, this.#nowMs, askedMs, budget);
     if (end === 'accepted' || this.#options.rows === undefined) return;
     this.#waiting.push(this.#nowMs + (askedMs ?? 1000 * this.#random()));
     this.#waiting.sort((one, other) => one - other);
@@ -227,6 +230,32 @@ export function fixedWindow(most: number, windowMs: number, inner: Service): Ser
     const reply = inner(nowMs, inside, random);
     if (count <= most) return reply;
     return { ...reply, retryAfterMs: Math.max(1000, Math.ceil(((current + 1) * windowMs - nowMs) / 1000) * 1000) };
+  };
+}
+
+/**
+ * Resource units of Microsoft Graph: `most` in each minute, of which others spend `others` within its first `othersMs`, and
+ * each request of ours `cost`. From 80 % on, responses tell what is left; a client that has spent all waits for the next minute.
+ */
+export function resourceUnits(
+  most: number,
+  { others, othersMs }: { readonly others: number; readonly othersMs: number },
+  cost: number,
+  inner: Service,
+): Service {
+  let minute = 0;
+  let own = 0;
+  return (nowMs, inside, random) => {
+    const current = Math.floor(nowMs / 60_000);
+    if (current !== minute) own = 0;
+    minute = current;
+    const resetMs = Math.ceil(((current + 1) * 60_000 - nowMs) / 1000) * 1000;
+    const used = own + others * Math.min(1, (nowMs % 60_000) / othersMs);
+    const reply = inner(nowMs, inside, random);
+    const told = (left: number) => (left <= 0.2 * most ? { budget: { remaining: Math.floor(left), resetMs } } : {});
+    if (used + cost > most) return { ...reply, retryAfterMs: resetMs, ...told(most - used) };
+    own += cost;
+    return { ...reply, ...told(most - used - cost) };
   };
 }
 

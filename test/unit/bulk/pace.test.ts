@@ -5,6 +5,7 @@ import {
   atMost,
   fixedWindow,
   type RunOptions,
+  resourceUnits,
   type Service,
   simulate,
   slowerWithLoad,
@@ -371,6 +372,35 @@ describe('other limits', () => {
     expect(throttles.filter((ms) => ms > 62_000 && ms < 180_000).length).toBeLessThanOrEqual(120);
     expect(ends.filter((ms) => ms > 182_000).length).toBeGreaterThan(0.8 * 200 * 58);
     expect(pace.throttledMs).toBeGreaterThan(100_000);
+  });
+});
+
+describe('1,250 units a minute, of which a second client takes a third', () => {
+  test.each(
+    [1, 20_000, 60_000].flatMap((othersMs) =>
+      [1, 2].flatMap((cost) => [1, 2].map((seed) => ({ othersMs, cost, seed }))),
+    ),
+  )('within $othersMs ms, at $cost units a request, seed $seed: 90 % of the rest is spent, 1 % throttled', (world) => {
+    const { othersMs, cost, seed } = world;
+    const service = resourceUnits(1250, { others: 417, othersMs }, cost, steady(200, 0.2));
+    const { starts, ends, throttles } = simulate({ service, untilMs: 600_000, startPerSecond: 10, seed });
+    expect(ends.length).toBeGreaterThan(0.9 * (((1250 - 417) * 10) / cost));
+    expect(throttles.length).toBeLessThan(0.01 * starts.length);
+  });
+
+  test('a slow start rises where nothing speaks against it', () => {
+    const { ends } = simulate({ service: steady(50), untilMs: 60_000, startPerSecond: 10 });
+    const inSecond = (second: number) => ends.filter((ms) => Math.floor(ms / 1000) === second).length;
+    expect(inSecond(1)).toBeLessThan(14);
+    expect(inSecond(30)).toBeGreaterThan(60);
+  });
+
+  test('a budget that is used up holds the run until it is full again', () => {
+    const pace = new Pace({ limitMax: 8, maxWaitMs: 900_000 }, () => 0.5);
+    pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 0, resetMs: 5000 });
+    pace.started(10);
+    expect(pace.waitMs(20)).toBeGreaterThan(4500);
+    expect(pace.waitMs(5010)).toBe(0);
   });
 });
 
