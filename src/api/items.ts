@@ -1,7 +1,7 @@
 /** The operations on items of the list item service (docs/decisions.md): their requests, and how to read the responses. */
 import { type Fields, headerValue, type Item, type ItemRef, type ListRef } from '../core/item.ts';
 import type { ItemOperations, Operation } from './client.ts';
-import type { Purpose } from './failures.ts';
+import { listName, purposeOf } from './failures.ts';
 import { createRequest, deleteRequest, getRequest, updateRequest } from './requests.ts';
 import { bareItem, checkDeleted, ForeignResponse, parseItem, parseUpdatedItem } from './response.ts';
 import type { ServiceResponse } from './transport.ts';
@@ -15,7 +15,7 @@ function createOperation(
 ): Operation<Item> {
   return {
     request: createRequest(list, fields, idempotencyKey),
-    purpose: () => ({ task: `create an item in ${nameOf(list)}`, target: nameOf(list), idempotencyKey }),
+    purpose: () => ({ task: `create an item in ${listName(list)}`, target: listName(list), idempotencyKey }),
     read: (response) => parseNewItem(response, given),
     check: () => createCheck(list, fields, given),
   };
@@ -24,7 +24,7 @@ function createOperation(
 function getOperation(ref: ItemRef): Operation<Item> {
   return {
     request: getRequest(ref),
-    purpose: () => toPurpose('read', ref),
+    purpose: () => purposeOf('read', ref),
     read: (response) => parseItem(response, ref),
   };
 }
@@ -33,7 +33,7 @@ function getOperation(ref: ItemRef): Operation<Item> {
 function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
   return {
     request: updateRequest(ref, fields, ifMatch),
-    purpose: () => toPurpose('update', ref),
+    purpose: () => purposeOf('update', ref),
     read: (response) =>
       response.body.length === 0
         ? bareItem(ref.id, headerValue(response.headers['etag']))
@@ -43,7 +43,7 @@ function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operat
 }
 
 function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
-  return { request: deleteRequest(ref, ifMatch), purpose: () => toPurpose('delete', ref), read: checkDeleted };
+  return { request: deleteRequest(ref, ifMatch), purpose: () => purposeOf('delete', ref), read: checkDeleted };
 }
 
 /** The service of docs/decisions.md. */
@@ -58,13 +58,4 @@ function parseNewItem(response: ServiceResponse, given: GivenIds | undefined): I
   const item = parseItem(response);
   if (given === undefined || given.add(item.id)) return item;
   throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which another item of this run has`);
-}
-
-function toPurpose(verb: string, ref: ItemRef): Purpose {
-  const target = `item "${ref.id}" of ${nameOf(ref)}`;
-  return { task: `${verb} ${target}`, target, place: nameOf(ref), id: ref.id };
-}
-
-function nameOf({ site, list }: ListRef): string {
-  return `list "${list}" of site "${site}"`;
 }

@@ -1,7 +1,6 @@
 /** The four requests of the service, as plain data. */
-
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, fieldsBytesMax, type ItemRef, type ListRef } from '../core/item.ts';
+import { type Fields, fieldsBytesMax, type ItemRef, type ListRef, pathSegment } from '../core/item.ts';
 import { printJson } from '../core/json.ts';
 import type { ApiRequest } from './transport.ts';
 
@@ -58,9 +57,4 @@ function listPath({ site, list }: ListRef): string {
 
 function itemPath(ref: ItemRef): string {
   return `${listPath(ref)}/${pathSegment(ref.id, 'item')}`;
-}
-
-/** An id as exactly one path segment (paths-2). Commas stay readable: site ids contain them. */
-export function pathSegment(id: string, name: string): string {
-  return encodeURIComponent(checkId(id, name)).replaceAll('%2C', ',');
 }

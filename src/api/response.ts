@@ -89,6 +89,8 @@ export interface ServiceError {
   readonly text: string | undefined;
   readonly code: string | undefined;
   readonly requestId: string | undefined;
+  /** The id that listctl gave the request. */
+  readonly clientRequestId?: string | undefined;
 }
 
 /** Parses an error response (responses-3). */

@@ -70,7 +70,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
     const isLong = input.sizeBytes > (isYaml || /\.ya?ml/i.test(name) ? longBytes.yaml : longBytes.other);
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
-    const target = { origin: runOrigin(session), ...session.settings.list(manifest) };
+    const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
     const statePath = resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host));
     return { name, words: wordsFor(name, flags, session), manifest, target, statePath };
   } finally {

@@ -8,7 +8,7 @@ import { doneIfMissing } from '../bulk/plan.ts';
 import { openProgress } from '../bulk/report.ts';
 import { newCounts } from '../bulk/resume.ts';
 import { Run } from '../bulk/runner.ts';
-import { startGracefulStop } from '../bulk/send.ts';
+import { startGracefulStop, startOf } from '../bulk/send.ts';
 import type { Session } from '../cli/session.ts';
 import type { Failure } from '../core/errors.ts';
 import { type Item, type ListRef, strongTag } from '../core/item.ts';
@@ -47,7 +47,7 @@ export async function refreshItems(
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     const { retries, maxWaitMs } = session.service.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
-    const found = new Pace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const found = new Pace({ limitMax, ratePerSecond, maxWaitMs, ...startOf(session) }, () => host.random());
     const running = new Run({
       ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
       ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },

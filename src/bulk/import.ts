@@ -137,7 +137,7 @@ interface FileRun {
 export async function runImport(command: ImportCommand, options: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
   const { action, from } = command;
-  session.settings.list();
+  await session.settings.locate();
   session.settings.address();
   refuseContradictions(command, options);
   if (from === '-') takeStdin(host);
@@ -195,7 +195,8 @@ function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session):
   if (keysFrom === undefined) return undefined;
   if (session.settings.sendsKeys)
     return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
-  throw new Failure('usage', '--idempotency-key-from cannot be used with --idempotency none');
+  const why = session.settings.service === 'graph' ? 'Microsoft Graph: it has no such keys' : '--idempotency none';
+  throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
 }
 
 const noRecordNotice =

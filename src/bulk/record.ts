@@ -328,12 +328,20 @@ function makeDirectory(directory: string): void {
 
 /**
  * The normalized service address that identifies a run. Loopback names are one host, and repeated or trailing slashes do
- * not count. That of the built-in service includes its directory, since `local:` alone depends on where listctl runs.
+ * not count. That of the built-in service includes its directory, since `local:` alone depends on where listctl runs;
+ * that of Microsoft Graph begins with `graph+`, so that no run, plan or state of one service is taken for another's.
  */
-export function runOrigin({ settings: { address }, host }: Pick<Session, 'settings' | 'host'>): string {
+export function runOrigin({ settings: { address, service }, host }: Pick<Session, 'settings' | 'host'>): string {
   const origin = address();
-  if (!origin.startsWith('local:')) return oneSpelling(new URL(origin));
-  return `local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
+  const kind = service === 'graph' ? 'graph+' : '';
+  if (!origin.startsWith('local:')) return kind + oneSpelling(new URL(origin));
+  return `${kind}local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
+}
+
+/** The flags that select the service of a run: `--service graph --base-url https://…`. */
+export function originFlags(origin: string): string {
+  const [, graph, address = ''] = /^(graph\+)?(.*)$/s.exec(origin) ?? [];
+  return `${graph === undefined ? '' : '--service graph '}--base-url ${address}`;
 }
 
 function oneSpelling({ protocol, hostname, port, pathname }: URL): string {

@@ -11,7 +11,7 @@ import type { JournalHeader, JournalRecord } from './journal-format.ts';
 import { type Doubt, type Replay, readJournal } from './journal-read.ts';
 import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
 import type { RunningCounts, Task } from './outcome.ts';
-import { bootId, identityOf } from './record.ts';
+import { bootId, identityOf, originFlags } from './record.ts';
 import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
 /** What to do about the previous run. */
@@ -419,7 +419,7 @@ function adviceFor(
 ): string {
   const flags = [
     ...(journal === undefined ? [] : ['leave out --journal']),
-    ...(origin === here.origin ? [] : [`pass --base-url ${origin}`]),
+    ...(origin === here.origin ? [] : [`pass ${originFlags(origin)}`]),
     ...(shard === here.shard ? [] : [shard === null ? 'leave out --shard' : `pass --shard ${shard}`]),
   ];
   const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];

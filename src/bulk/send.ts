@@ -104,6 +104,11 @@ interface EndedRun extends RunEnd {
   readonly recorded: RunRecording | undefined;
 }
 
+/** Microsoft Graph allows some 10 creates a second; a run begins with as many. */
+export function startOf({ settings }: Session): { readonly startPerSecond?: number } {
+  return settings.service === 'graph' ? { startPerSecond: 10 } : {};
+}
+
 async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>, session: Session): Promise<EndedRun> {
   const { host } = session;
   const { concurrency: limitMax, ratePerSecond, maxErrors } = plan.pace;
@@ -115,7 +120,7 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
-    const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs }, () => host.random());
+    const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs, ...startOf(session) }, () => host.random());
     const running = new Run({
       tasks: plan.tasks,
       sender: plan.createSender(client),

@@ -9,6 +9,7 @@ import {
 import { listItemOperations } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
 import type { Transport } from '../api/transport.ts';
+import type { ListRef } from '../core/item.ts';
 import { type Address, addressText, findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
@@ -17,11 +18,13 @@ import { type ConnectOptions, connect, tokenCommandRunner } from './connect.ts';
 import { globalFlags, type switches } from './flags.ts';
 import { guardWrites, type WriteGuard } from './guards.ts';
 import { isJsonWanted, type Messages, writeTrace } from './report.ts';
-import { checkReadable } from './run-settings.ts';
+import { checkReadable, idempotencyOf, serviceOf } from './run-settings.ts';
 
 export interface ServiceAccess {
   /** Opens a client: `one` starts faster, `many` is for bulk runs. */
   client(kind?: 'one' | 'many', overrides?: Partial<ClientOptions>): Promise<Client>;
+  /** Resolves the names of a list to its ids, where the service knows it by other names. */
+  locate(list: ListRef): Promise<ListRef>;
   /** The operations on items, for requests that are only shown. */
   items(): Promise<ItemOperations>;
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
@@ -45,7 +48,8 @@ interface ServiceOptions {
 
 export function serviceAccess(options: ServiceOptions): ServiceAccess {
   const { address, sources, context, connectOptions, opened, guard } = options;
-  const items = async () => listItemOperations;
+  const items = async () =>
+    serviceOf(sources) === 'graph' ? (await import('../api/graph/items.ts')).graphOperations : listItemOperations;
   let token: Promise<Token | undefined> | undefined;
   const client: ServiceAccess['client'] = async (kind = 'one', overrides = {}) => {
     const at = address();
@@ -60,6 +64,8 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
   return {
     client,
     items,
+    locate: async (list) =>
+      serviceOf(sources) === 'graph' ? (await import('../api/graph/places.ts')).locate(list, client) : list,
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard.check(`${place} at ${addressText(address())}`),
     connectOptions,
@@ -98,7 +104,7 @@ function clientOptions(
   return {
     timeoutMs: findValue(globalFlags.timeout, sources) ?? 120_000,
     ...retryPolicy(sources, kind),
-    honorsKeys: address.kind === 'local' || findValue(globalFlags.idempotency, sources) === 'honored',
+    honorsKeys: idempotencyOf(sources, address) === 'honored',
     signal: host.signal,
     clock: host.clock,
     random: () => host.random(),

@@ -4,7 +4,7 @@ import type { Transport } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { isLoopback } from '../core/loopback.ts';
-import type { Address } from '../settings/setting.ts';
+import type { Address, ServiceKind } from '../settings/setting.ts';
 import type { RunTokenCommand, Token } from '../settings/token.ts';
 import type { Context } from './command.ts';
 import { noticesInto, writeNotice } from './report.ts';
@@ -17,6 +17,9 @@ export interface ConnectOptions {
   readonly profile?: string | undefined;
   readonly isInsecure?: boolean;
   readonly allowHttp?: boolean;
+  readonly service?: ServiceKind;
+  /** In the user agent, for Microsoft's operators. */
+  readonly company?: string | undefined;
 }
 
 /** @throws {Failure} credentials, without a token, or if TLS verification is off; usage, for an invalid proxy or CA file */
@@ -43,7 +46,7 @@ export async function connect(
   if (token === undefined) throw noToken(options.profile);
   const open = async ({ value }: Token) => {
     const { monotonicMs } = host.clock;
-    const headers = { 'user-agent': `listctl/${version}` };
+    const headers = { 'user-agent': userAgent(options, version) };
     const connection = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
     return (options.kind ?? transport) === 'many' && hasWebAssembly()
       ? (await import('../api/undici.ts')).undiciTransport(connection)
@@ -52,6 +55,11 @@ export async function connect(
   const opened = await open(token);
   if (token.renew === undefined) return opened;
   return (await import('./token-renewal.ts')).renewingTransport(opened, token, open, host.clock);
+}
+
+/** Microsoft asks for this form ("How to avoid getting throttled", "decorate your traffic"). */
+function userAgent({ service, company = 'listctl' }: ConnectOptions, version: string): string {
+  return service === 'graph' ? `NONISV|${company}|listctl/${version}` : `listctl/${version}`;
 }
 
 /** Whether undici's parser can run: not with `--jitless`, nor with little address space, of which it reserves gigabytes. */

@@ -8,6 +8,7 @@ import {
   InvalidValue,
   parseNames,
   parseOneOf,
+  serviceKinds,
 } from '../settings/setting.ts';
 
 /** A flag of every command: help, completion, doctor, man pages and the reference derive from it. */
@@ -56,6 +57,12 @@ const service = {
     'service URL including the version path, or "local:" for the built-in service',
     addressSetting,
   ),
+  service: define('--service <name>', 'kind of service', {
+    choices: serviceKinds,
+    default: 'list-item',
+    variable: 'LISTCTL_SERVICE',
+    parse: parseOneOf(serviceKinds),
+  }),
   local: define('--local', 'use the built-in service (same as --base-url local:)', {}),
   site: define('-s, --site <id>', 'site that holds the list', { variable: 'LISTCTL_SITE', parse: asTyped }),
   list: define('-l, --list <id>', 'list that holds the items', { variable: 'LISTCTL_LIST', parse: asTyped }),

@@ -6,7 +6,7 @@ import { type AttemptLimits, isSuccess, type ServiceResponse, type Transport } f
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
 import { isObject } from '../core/json.ts';
-import { type Address, addressText } from '../settings/setting.ts';
+import { type Address, addressText, type ServiceKind } from '../settings/setting.ts';
 
 /** An id that no item has. */
 const missingId = 'listctl-init';
@@ -17,7 +17,7 @@ const missingName = 'listctl-doctor';
 /**
  * Tries a service by a GET of a missing item: a 404 with a JSON body proves that the list service responds and accepts
  * the token. It does not prove that the list exists, which cannot be found out. If the address has no version segment and
- * fails, and the service responds with one, the hint says so.
+ * fails, and the service responds with one, the hint says so. With Microsoft Graph the list itself is read.
  *
  * @param open connects to an address; the transport is closed
  * @returns the failure, if there is one
@@ -27,11 +27,12 @@ export async function tryService(
   open: (address: Address) => Promise<Transport>,
   list: Partial<ListRef>,
   limits: AttemptLimits,
+  service: ServiceKind,
 ): Promise<Failure | undefined> {
   const attempt = async (at: Address) => {
     const transport = await open(at);
     try {
-      return await probe(transport, list, limits);
+      return await probe(transport, list, limits, service);
     } finally {
       await transport.close();
     }
@@ -57,25 +58,28 @@ async function probe(
   transport: Transport,
   list: Partial<ListRef>,
   limits: AttemptLimits,
+  service: ServiceKind,
 ): Promise<Failure | undefined> {
+  const graph = service === 'graph' ? await import('../api/graph/places.ts') : undefined;
   const ref = { site: missingName, list: missingName, ...list, id: missingId };
-  const attempt = await decodeAttempt(await transport.send(getRequest(ref), limits));
+  const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
   limits.signal.throwIfAborted();
   const { response } = attempt;
-  if (response !== undefined && isFromService(response)) return undefined;
+  const isReached = response !== undefined && (isSuccess(response) || (response.status === 404 && graph === undefined));
+  if (isReached && isJsonObject(response)) return undefined;
   const isKnown = list.site !== undefined && list.list !== undefined;
   const task = isKnown ? `read from list "${list.list}" of site "${list.site}"` : 'read from the service';
   const { address, hide } = transport;
   const target = isKnown ? `list "${list.list}"` : 'the list service';
-  const context = { task, target, address, hide, method: 'GET' } as const;
-  if (response !== undefined && (response.status === 404 || isSuccess(response))) {
+  const context = { task, target, address, hide, method: 'GET', errors: graph?.placeErrors } as const;
+  if (isReached) {
     return unusableResponse(context, response, 'the response is not a JSON object');
   }
   return toFailure(context, attempt, toOutcome('GET', attempt));
 }
 
-function isFromService(response: ServiceResponse): boolean {
-  if (!(response.status === 404 || isSuccess(response)) || isHtml(response)) return false;
+function isJsonObject(response: ServiceResponse): boolean {
+  if (isHtml(response)) return false;
   try {
     return isObject(parseResponseJson(response));
   } catch (error) {

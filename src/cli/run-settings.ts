@@ -1,22 +1,44 @@
 /** The list and the service of a run. */
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Address, addressText, findSetting, findValue, originOf, refuseOpenHttp } from '../settings/setting.ts';
+import {
+  type Address,
+  addressText,
+  findSetting,
+  findValue,
+  originOf,
+  refuseOpenHttp,
+  type ServiceKind,
+} from '../settings/setting.ts';
 import { isFor, type Sources } from '../settings/sources.ts';
 import { hasToken } from '../settings/token.ts';
-
 import { globalFlags } from './flags.ts';
+
+interface ListNames {
+  readonly site?: string | undefined;
+  readonly list?: string | undefined;
+}
 
 export interface RunSettings {
   /** For commands that show or change settings. */
   readonly sources: Sources;
+  readonly service: ServiceKind;
   readonly sendsKeys: boolean;
   /** Whether the service supports Idempotency-Key. */
   readonly idempotency: 'honored' | 'unknown' | 'none';
   /** Whether --allow-http was typed. */
   readonly allowHttp: boolean;
-  /** The list. That of a manifest overrides the environment and stored settings, and must not contradict a flag. */
-  list(manifest?: { readonly site?: string | undefined; readonly list?: string | undefined }): ListRef;
+  /**
+   * The list as given. That of a manifest overrides the environment and stored settings, and must not contradict a flag.
+   * With Microsoft Graph it may be an address in the browser, which has the site: then `site` is empty.
+   */
+  list(manifest?: ListNames): ListRef;
+  /**
+   * Resolves the list to its ids, where the service knows it by other names too; `list` returns them from then on.
+   *
+   * @throws {Failure} as `Client.send`
+   */
+  locate(manifest?: ListNames): Promise<ListRef>;
   /** The site or the list alone. */
   name(name: 'site' | 'list'): string;
   /** The service URL, for messages and dry runs. */
@@ -27,8 +49,21 @@ export interface RunSettings {
   target(): string;
 }
 
-export function runSettings(sources: Sources, allowHttp: boolean, findAddress: () => Address): RunSettings {
-  const idempotency = findValue(globalFlags.idempotency, sources);
+export function runSettings(
+  sources: Sources,
+  allowHttp: boolean,
+  findAddress: () => Address,
+  findIds: (list: ListRef) => Promise<ListRef>,
+): RunSettings {
+  const service = serviceOf(sources);
+  const located = new Map<string, ListRef>();
+  const givenList = (manifest: ListNames = {}): ListRef => {
+    const list = findName('list', manifest.list, sources);
+    if (service === 'graph' && list?.startsWith('https://')) return { site: '', list };
+    const site = findName('site', manifest.site, sources);
+    if (site !== undefined && list !== undefined) return { site, list };
+    throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
+  };
   const profile = () => {
     try {
       const chosen = sources.profile();
@@ -41,15 +76,20 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
   return {
     sources,
     allowHttp,
-    sendsKeys: idempotency !== 'none',
+    service,
+    sendsKeys: service !== 'graph' && findValue(globalFlags.idempotency, sources) !== 'none',
     get idempotency() {
-      return findAddress().kind === 'local' ? 'honored' : (idempotency ?? 'unknown');
+      return idempotencyOf(sources, findAddress());
     },
-    list: (manifest = {}) => {
-      const site = findName('site', manifest.site, sources);
-      const list = findName('list', manifest.list, sources);
-      if (site !== undefined && list !== undefined) return { site, list };
-      throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
+    list: (manifest) => {
+      const given = givenList(manifest);
+      return located.get(JSON.stringify(given)) ?? given;
+    },
+    locate: async (manifest) => {
+      const given = givenList(manifest);
+      const found = await findIds(given);
+      located.set(JSON.stringify(given), found);
+      return found;
     },
     name: (name) => {
       const found = findName(name, undefined, sources);
@@ -65,6 +105,16 @@ export function runSettings(sources: Sources, allowHttp: boolean, findAddress: (
       return name === undefined ? service : `${name} (${service})`;
     },
   };
+}
+
+export function serviceOf(sources: Sources): ServiceKind {
+  return findValue(globalFlags.service, sources) ?? 'list-item';
+}
+
+/** Whether the service supports Idempotency-Key: the built-in one does, and Microsoft Graph does not. */
+export function idempotencyOf(sources: Sources, address: Address): RunSettings['idempotency'] {
+  if (serviceOf(sources) === 'graph') return 'none';
+  return address.kind === 'local' ? 'honored' : (findValue(globalFlags.idempotency, sources) ?? 'unknown');
 }
 
 /** Finds the address when it is needed: some commands need none. */

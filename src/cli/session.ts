@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Transport } from '../api/transport.ts';
 import { exitCodeOf, exitCodes } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
-import { findValue } from '../settings/setting.ts';
+import { companySetting, findValue } from '../settings/setting.ts';
 import { openSources } from '../settings/sources.ts';
 import { type ServiceAccess, serviceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
@@ -11,7 +11,7 @@ import { flagTexts, globalFlags, switches } from './flags.ts';
 import { createWriteGuard, type WriteGuard } from './guards.ts';
 import { type CommandOutput, commandOutput } from './output.ts';
 import { commandMessages, type Messages } from './report.ts';
-import { addressFinder, type RunSettings, runSettings } from './run-settings.ts';
+import { addressFinder, type RunSettings, runSettings, serviceOf } from './run-settings.ts';
 
 /** Everything that a command works with. Nothing is opened before it is needed. */
 export interface Session {
@@ -105,12 +105,14 @@ function openSession(
       isInsecure: typed.isInsecure,
       allowHttp: allowHttp(),
       profile: sources.flags['--profile'],
+      service: serviceOf(sources),
+      company: findValue(companySetting, sources),
     }),
   });
   return {
     ...{ host, service, messages },
     prompts: { isUnattended, mayPrompt, confirm: guard.confirm },
-    settings: runSettings(sources, typed.allowHttp, address),
+    settings: runSettings(sources, typed.allowHttp, address, (list) => service.locate(list)),
     output: commandOutput({ sources, output, color, typed }, host, command),
     command: {
       words: context.words,

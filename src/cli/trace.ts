@@ -1,7 +1,7 @@
 /** The output of -v and -vv. */
 import type { AttemptReport } from '../api/client.ts';
 import { secondsText } from '../api/failures.ts';
-import type { ApiRequest, Attempt, ResponseHead } from '../api/transport.ts';
+import { type ApiRequest, type Attempt, isSuccess, type ResponseHead } from '../api/transport.ts';
 import { printable } from '../core/text.ts';
 
 /** The characters of a body that are shown. */
@@ -24,7 +24,10 @@ export function waitText(report: AttemptReport): string {
 }
 
 function resultText({ response, error }: Attempt): string {
-  return response ? `HTTP ${response.status}` : error.reason;
+  if (response === undefined) return error.reason;
+  const { 'request-id': id, 'client-request-id': own } = isSuccess(response) ? {} : response.headers;
+  const ids = [id && `request ${id}`, own && `client request ${own}`].filter(Boolean).join(', ');
+  return `HTTP ${response.status}${ids && ` (${ids})`}`;
 }
 
 function retryText({ waitMs = 0, number, numberMax }: AttemptReport): string {

@@ -1,4 +1,3 @@
-import { pathSegment } from '../api/requests.ts';
 import { parseResponseJson } from '../api/response.ts';
 import { type ApiRequest, isRead, type Method, type ServiceResponse } from '../api/transport.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
@@ -9,6 +8,7 @@ import { type Print, showRequests } from '../cli/output.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
+import { pathSegment } from '../core/item.ts';
 import { type JsonValue, printJson } from '../core/json.ts';
 import { printable } from '../core/text.ts';
 import { jsonView } from '../output/layout.ts';

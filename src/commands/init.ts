@@ -101,13 +101,13 @@ async function askForWorkingToken(answers: Answers, session: Session, context: C
 async function tryToken(
   token: string | undefined,
   { address, ...list }: Answers,
-  { settings: { sources }, host, service: { connectOptions } }: Session,
+  { settings: { sources, service }, host, service: { connectOptions } }: Session,
   context: Context,
 ): Promise<Failure | undefined> {
   const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
   const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
   const open = (at: Address) => connect(at, async () => given, context, connectOptions());
-  return tryService(address, open, list, { timeoutMs, signal: host.signal });
+  return tryService(address, open, list, { timeoutMs, signal: host.signal }, service);
 }
 
 function problemWith(answer: string, check: (answer: string) => void): string | undefined {

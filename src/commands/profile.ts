@@ -14,7 +14,7 @@ import {
   type ProfileValues,
   profileKeys,
 } from '../settings/read-settings.ts';
-import { type FlagTexts, keyOf, parseAddress, parseFlag } from '../settings/setting.ts';
+import { companySetting, type FlagTexts, keyOf, parseAddress, parseFlag } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** `listctl profile` */
@@ -115,9 +115,9 @@ function findProfile({ profiles, current }: SettingsDraft, name: string): ShownP
 export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unknown>>, cwd: string): ProfileValues {
   const values: [string, string | boolean][] = [];
   for (const key of profileKeys.texts) {
-    const parse = flagsByName[key]?.parse;
+    const parse = key === 'company' ? companySetting.parse : flagsByName[key]?.parse;
     const flag = flagFor(key);
-    const text = key === 'output' ? own['defaultOutput'] : parse === undefined ? own[key] : flags[flag];
+    const text = key === 'output' ? own['defaultOutput'] : (own[key] ?? flags[flag]);
     if (typeof text !== 'string') continue;
     if (text === '') {
       throw new Failure('usage', `${flag} has no value`, {
@@ -199,6 +199,7 @@ const removeCommand: CommandSpec = {
 interface SetFlags {
   readonly tokenCommand?: string;
   readonly defaultOutput?: string;
+  readonly company?: string;
   readonly protected?: boolean;
   readonly unset?: readonly string[];
 }
@@ -211,6 +212,7 @@ const setCommand: CommandSpec = {
       .argument('<name>', 'name of the profile')
       .option('--token-command <command>', 'shell command that prints the token')
       .option('--default-output <format>', 'default output format')
+      .option('--company <name>', 'organization named in the user agent (Microsoft Graph)')
       .option('--protected', 'require confirmation of writes')
       .option('--unset <setting>', 'remove a setting, e.g. site; repeatable', collect)
       .action(
@@ -226,6 +228,7 @@ const setCommand: CommandSpec = {
       ],
       globalFlags: [
         'baseUrl',
+        'service',
         'site',
         'list',
         'timeout',

@@ -36,6 +36,8 @@ export interface FailureDetails {
   /** Whether the response was an HTML page, which says nothing about an item. */
   readonly isPage?: boolean | undefined;
   readonly requestId?: string | undefined;
+  /** The id that listctl gave the request (Microsoft Graph). */
+  readonly clientRequestId?: string | undefined;
   /** The key of a create in doubt. */
   readonly idempotencyKey?: string | undefined;
   readonly about?: FailedItem | undefined;

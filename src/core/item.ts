@@ -49,6 +49,11 @@ export function checkId(id: string, name: string): string {
   throw new Failure('usage', problem, { hint: 'nothing was sent' });
 }
 
+/** An id as exactly one path segment (docs/decisions.md, paths-2). Commas stay readable: site ids contain them. */
+export function pathSegment(id: string, name: string): string {
+  return encodeURIComponent(checkId(id, name)).replaceAll('%2C', ',');
+}
+
 /** Why `checkId` refuses an id; undefined for a valid one. */
 export function idProblem(id: string, name: string): string | undefined {
   const reason = reasonAgainstId(id);

@@ -151,6 +151,8 @@ export interface Profiles {
 export const profileKeys = {
   texts: [
     'baseUrl',
+    'service',
+    'company',
     'site',
     'list',
     'output',

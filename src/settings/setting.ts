@@ -191,6 +191,20 @@ export function parseAddress(text: string): Address {
   return { kind: 'http', url };
 }
 
+/** The kinds of services: that of docs/decisions.md, and Microsoft Graph (docs/graph.md). */
+export const serviceKinds = ['list-item', 'graph'] as const;
+
+export type ServiceKind = (typeof serviceKinds)[number];
+
+/** The organization in the user agent of requests to Microsoft Graph: a setting of profiles. */
+export const companySetting: Definition<string> = {
+  flag: '--company',
+  parse: (text) => {
+    if (/^[\x20-\x7b\x7d\x7e]{1,100}$/.test(text)) return text;
+    throw new InvalidValue('expected up to 100 printable ASCII characters without "|"', text);
+  },
+};
+
 export const addressSetting: Definition<Address> = {
   flag: '--base-url',
   variable: 'LISTCTL_BASE_URL',

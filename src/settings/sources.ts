@@ -88,7 +88,7 @@ export interface Sources extends SettingSources {
 }
 
 /** Settings of a profile that apply only to its own service. */
-const serviceSettings: ReadonlySet<string> = new Set(['idempotency', 'allowHttp', 'caFile']);
+const serviceSettings: ReadonlySet<string> = new Set(['service', 'company', 'idempotency', 'allowHttp', 'caFile']);
 
 /**
  * Makes the sources; files are read when they are needed.

@@ -14,7 +14,7 @@ import { tryService } from '../../cli/probe.ts';
 import { Failure } from '../../core/errors.ts';
 import { type Host, untilStopped } from '../../core/host.ts';
 import { listNames } from '../../core/text.ts';
-import { type Address, type Definition, findSetting, findValue } from '../../settings/setting.ts';
+import { type Address, companySetting, type Definition, findSetting, findValue } from '../../settings/setting.ts';
 import type { Sources } from '../../settings/sources.ts';
 import type { Token } from '../../settings/token.ts';
 import { type CheckResult, type Finding, failed, runCheck, skipped } from './checks.ts';
@@ -148,6 +148,8 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
   const { address, context, sources, token, isInsecure, allowHttp } = options;
   if (address === undefined) return skipped('no service address');
   if (address.kind === 'http' && token === undefined) return skipped('no token');
+  const service = findValid(globalFlags.service, sources) ?? 'list-item';
+  if (service === 'graph' && findValid(globalFlags.list, sources) === undefined) return skipped('no list');
   const { clock, signal } = context.host;
   const timeoutMs = findValid(globalFlags.timeout, sources) ?? 30_000;
   const open = (at: Address) =>
@@ -155,11 +157,13 @@ async function checkRequest(options: ConnectionOptions): Promise<CheckResult> {
       isInsecure,
       caFile: findValue(globalFlags.caFile, sources),
       allowHttp: allowHttp || findValid(globalFlags.allowHttp, sources) === true,
+      service,
+      company: findValid(companySetting, sources),
     });
   const [site, list] = [findValid(globalFlags.site, sources), findValid(globalFlags.list, sources)];
   const known = { ...(site === undefined ? {} : { site }), ...(list === undefined ? {} : { list }) };
   const startedAtMs = clock.monotonicMs();
-  const failure = await tryService(address, open, known, { timeoutMs, signal });
+  const failure = await tryService(address, open, known, { timeoutMs, signal }, service);
   const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
   if (failure !== undefined) return failed(failure);
   const accepted = token === undefined ? '' : ' and accepts the token';

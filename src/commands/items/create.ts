@@ -7,7 +7,7 @@ import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import type { Fields, Item, ListRef } from '../../core/item.ts';
 import { itemView } from '../../output/item.ts';
-import { addFromOption, type FromFlags, runFrom } from './select.ts';
+import { addFromOption, type FromFlags, oneList, runFrom } from './select.ts';
 
 interface CreateFlags extends FieldFlags, FromFlags {
   readonly idempotencyKey?: string;
@@ -68,7 +68,7 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
 async function readOptions(flags: CreateFlags, session: Session, command: Command): Promise<CreateOptions> {
   const fields = await readFields(flags, session, command);
   const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
-  return { list: session.settings.list(), fields, idempotencyKey };
+  return { list: await oneList(session.settings), fields, idempotencyKey };
 }
 
 function createItem({ list, fields, idempotencyKey }: CreateOptions, session: Session): Promise<void> {

@@ -30,7 +30,7 @@ export const deleteCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return deleteMany(from, flags, session);
-        const refs = itemRefs(ids, session);
+        const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.delete(ref), session);
         if (!flags.yes) await confirmDelete(refs, session);
         const act = (ref: ItemRef, client: Client) => deleteItem(ref, flags.ignoreMissing === true, client);

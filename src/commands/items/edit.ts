@@ -13,7 +13,7 @@ export const editCommand: CommandSpec = {
       .action(
         inSession(context, async (session, id: string, { dryRun = false }: { readonly dryRun?: boolean }) => {
           const { editItem } = await import('./edit-item.ts');
-          for (const ref of itemRefs([id], session)) await editItem(ref, dryRun, session);
+          for (const ref of await itemRefs([id], session)) await editItem(ref, dryRun, session);
         }),
       );
     addHelpNotes(command, {

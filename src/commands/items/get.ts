@@ -18,7 +18,7 @@ export const getCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'get', done: 'read', from }, flags, session);
-        const refs = itemRefs(ids, session);
+        const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.get(ref), session);
         return forEachItem(
           { refs, done: 'read', view: itemView, act: (ref, client) => client.send(client.items.get(ref)) },

@@ -6,9 +6,10 @@ import type { ImportCommand } from '../../bulk/import.ts';
 import type { Context } from '../../cli/command.ts';
 import { type FieldFlags, readCommonFields } from '../../cli/field-flags.ts';
 import type { Print } from '../../cli/output.ts';
+import type { RunSettings } from '../../cli/run-settings.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure, Stopped } from '../../core/errors.ts';
-import { checkId, type ItemRef } from '../../core/item.ts';
+import { checkId, type ItemRef, type ListRef } from '../../core/item.ts';
 import type { View } from '../../output/view.ts';
 import type { RowAction } from '../../rows/types.ts';
 
@@ -50,13 +51,19 @@ export function checkIdsOrFrom(ids: readonly string[], from: string | undefined)
   }
 }
 
+/** The list of a command on single items: only an address in the browser has to be resolved. */
+export async function oneList(settings: RunSettings): Promise<ListRef> {
+  const list = settings.list();
+  return list.site === '' ? settings.locate() : list;
+}
+
 /**
  * The items with the ids that were typed.
  *
  * @throws {Failure} usage, for the first invalid id
  */
-export function itemRefs(ids: readonly string[], session: Session): readonly ItemRef[] {
-  const list = session.settings.list();
+export async function itemRefs(ids: readonly string[], { settings }: Session): Promise<readonly ItemRef[]> {
+  const list = await oneList(settings);
   return ids.map((id) => ({ ...list, id: checkId(id, 'item') }));
 }
 

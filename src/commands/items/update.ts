@@ -23,7 +23,7 @@ export const updateCommand: CommandSpec = {
         if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
         const fields = await readFields(flags, session, command);
         await refuseFields(ids, command, session);
-        const refs = itemRefs(ids, session);
+        const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);
         return forEachItem(
           {

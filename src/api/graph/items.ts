@@ -1,0 +1,158 @@
+/**
+ * The operations on items of Microsoft Graph's SharePoint lists (docs/graph.md): the requests of its reference pages
+ * "Create listItem", "Get listItem", "Update listItem" and "Delete listItem", and how to read the responses.
+ */
+import { randomUUID } from 'node:crypto';
+import { Failure } from '../../core/errors.ts';
+import {
+  type Fields,
+  headerValue,
+  holdsFields,
+  type Item,
+  type ItemRef,
+  type ListRef,
+  pathSegment,
+} from '../../core/item.ts';
+import { isObject, type JsonObject, objectFrom, printJson } from '../../core/json.ts';
+import type { ItemOperations, Operation } from '../client.ts';
+import { listName, purposeOf } from '../failures.ts';
+import { bareItem, checkDeleted, ForeignResponse, parseItem, parseResponseJson } from '../response.ts';
+import type { ApiRequest, Method, ServiceResponse } from '../transport.ts';
+import type { GivenIds, WriteCheck } from '../verify-write.ts';
+import { graphErrors } from './errors.ts';
+
+export const graphOperations: ItemOperations = {
+  errors: graphErrors,
+  create: createOperation,
+  get: getOperation,
+  update: updateOperation,
+  delete: deleteOperation,
+};
+
+/** @throws {Failure} usage, with an idempotency key: Microsoft Graph would ignore it, and store the item twice */
+function createOperation(list: ListRef, fields: Fields, key: string | undefined, given?: GivenIds): Operation<Item> {
+  if (key !== undefined) {
+    throw new Failure('usage', 'Microsoft Graph does not support idempotency keys', {
+      hint: 'leave out --idempotency-key; nothing was sent',
+    });
+  }
+  const place = listName(list);
+  return {
+    request: toRequest('POST', `${listPath(list)}/items`, { body: { fields } }),
+    purpose: () => ({ task: `create an item in ${place}`, target: place }),
+    read: (response) => {
+      const item = withTag(parseItem(response));
+      if (given === undefined || given.add(item.id)) return item;
+      throw new ForeignResponse(
+        `the response has the id "${item.id.slice(0, 100)}", which another item of this run has`,
+      );
+    },
+    errors: graphErrors,
+  };
+}
+
+function getOperation(ref: ItemRef): Operation<Item> {
+  return {
+    request: toRequest('GET', `${itemPath(ref)}?$expand=fields`),
+    purpose: () => purposeOf('read', ref),
+    read: (response) => withTag(parseItem(response, ref)),
+    errors: graphErrors,
+  };
+}
+
+function updateOperation(ref: ItemRef, fields: Fields, ifMatch?: string): Operation<Item> {
+  return {
+    request: toRequest('PATCH', `${itemPath(ref)}/fields`, { body: fields, ifMatch }),
+    purpose: () => purposeOf('update', ref),
+    read: (response) => updatedItem(response, ref),
+    check: ifMatch === undefined ? undefined : () => updateCheck(ref, fields),
+    errors: graphErrors,
+  };
+}
+
+function deleteOperation(ref: ItemRef, ifMatch?: string): Operation<void> {
+  return {
+    request: toRequest('DELETE', itemPath(ref), { ifMatch }),
+    purpose: () => purposeOf('delete', ref),
+    read: checkDeleted,
+    errors: graphErrors,
+  };
+}
+
+/** Makes a request; `client-request-id` comes back in errors, and in Microsoft's logs. */
+export function toRequest(
+  method: Method,
+  path: string,
+  { body, ifMatch }: { readonly body?: JsonObject; readonly ifMatch?: string | undefined } = {},
+): ApiRequest {
+  const headers: Record<string, string> = { accept: 'application/json', 'client-request-id': randomUUID() };
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch;
+  if (body === undefined) return { method, path, headers };
+  headers['content-type'] = 'application/json';
+  return { method, path, headers, body: printJson(body) };
+}
+
+/** `/sites/{id}/lists/{id}`, or with `host:/path` and a title; each part exactly as given. */
+export function listPath({ site, list }: ListRef): string {
+  return `${sitePath(site)}/lists/${pathSegment(list, 'list')}`;
+}
+
+/** The path of a site by its id, or by `host:/path` ("Get a site by path"), which a colon ends. */
+export function sitePath(site: string): string {
+  const at = site.indexOf(':/');
+  if (at < 0) return `/sites/${pathSegment(site, 'site')}`;
+  const names = site
+    .slice(at + 2)
+    .split('/')
+    .filter((name) => name !== '');
+  const path = names.map((name) => pathSegment(name, 'site')).join('/');
+  return `/sites/${pathSegment(site.slice(0, at), 'site')}:/${path}:`;
+}
+
+function itemPath(ref: ItemRef): string {
+  return `${listPath(ref)}/items/${pathSegment(ref.id, 'item')}`;
+}
+
+/** The entity tag is in the body. */
+function withTag(item: Item): Item {
+  return { ...item, etag: tagOf(item.members) ?? item.etag };
+}
+
+function tagOf(members: JsonObject): string | undefined {
+  const tag = members['eTag'] ?? members['@odata.etag'];
+  return typeof tag === 'string' ? headerValue(tag) : undefined;
+}
+
+/** The response to an update has the fields alone. */
+function updatedItem(response: ServiceResponse, ref: ItemRef): Item {
+  const header = headerValue(response.headers['etag']);
+  if (response.body.length === 0) return bareItem(ref.id, header);
+  const fields = parseResponseJson(response);
+  if (!isObject(fields)) throw new SyntaxError('the response is not a JSON object');
+  if (isObject(fields['error'])) throw new SyntaxError('the response has an "error"');
+  return {
+    id: ref.id,
+    fields,
+    members: objectFrom([
+      ['id', ref.id],
+      ['fields', fields],
+    ]),
+    etag: tagOf(fields) ?? header,
+  };
+}
+
+/**
+ * For a conditional update that was refused (412) after an attempt in doubt. Fields are read in another form than they
+ * are written in, so that different ones prove nothing.
+ */
+function updateCheck(ref: ItemRef, fields: Fields): WriteCheck<Item> {
+  const { request, read } = getOperation(ref);
+  const readBack = (response: ServiceResponse) => {
+    const item = read(response);
+    return holdsFields(item.fields, fields) ? item : undefined;
+  };
+  return {
+    findRead: ({ status }) => (status === 412 ? { request, read: readBack } : undefined),
+    mayDisprove: false,
+  };
+}

@@ -1,0 +1,163 @@
+/** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
+import { Failure } from '../../core/errors.ts';
+import type { ListRef } from '../../core/item.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import type { Client, Operation } from '../client.ts';
+import { parseResponseJson } from '../response.ts';
+import type { ApiRequest } from '../transport.ts';
+import { graphErrors } from './errors.ts';
+import { listPath, sitePath, toRequest } from './items.ts';
+
+/** Reads a list, or the site of an address in the browser: proof that it exists and that the token may read it. */
+export function listRequest(list: ListRef): ApiRequest {
+  const path = list.list.startsWith('https://') ? siteOnly(parseListAddress(list.list).site) : listPath(list);
+  return toRequest('GET', `${path}?$select=id`);
+}
+
+/** Without the colon that ends `host:/path` before more of a path. */
+function siteOnly(site: string): string {
+  return sitePath(site).replace(/:$/, '');
+}
+
+/** The address of a list in the browser. */
+export interface ListAddress {
+  /** `contoso.sharepoint.com` */
+  readonly host: string;
+  /** `host:/sites/x`, or the host for its root site. */
+  readonly site: string;
+  /** The path of the list, decoded: `/sites/x/Lists/Books`. */
+  readonly path: string;
+}
+
+/**
+ * Parses the address of a list as the browser shows it, view and query string included:
+ * `https://contoso.sharepoint.com/sites/x/Lists/Books/AllItems.aspx?viewid=…`.
+ *
+ * @throws {Failure} usage
+ */
+export function parseListAddress(text: string): ListAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const names =
+    url === undefined
+      ? []
+      : url.pathname
+          .split('/')
+          .filter((name) => name !== '')
+          .map(decodeOrKeep);
+  const at = names.findIndex((name) => name.toLowerCase() === 'lists');
+  if (url?.protocol !== 'https:' || at < 0 || names[at + 1] === undefined) {
+    throw new Failure('usage', `"${text.slice(0, 200)}" is not the address of a list`, {
+      hint: 'open the list in the browser and copy its address: https://contoso.sharepoint.com/sites/SITE/Lists/LIST/AllItems.aspx',
+    });
+  }
+  const site = names.slice(0, at);
+  return {
+    host: url.host,
+    site: site.length === 0 ? url.host : `${url.host}:/${site.join('/')}`,
+    path: `/${names.slice(0, at + 2).join('/')}`,
+  };
+}
+
+/** The address of Microsoft Graph for a host of SharePoint ("National cloud deployments"); undefined for another host. */
+export function graphAddress(host: string): string | undefined {
+  const [, cloud = ''] = /\.sharepoint\.(com|us|cn)$/.exec(host) ?? [];
+  return clouds[cloud];
+}
+
+/** For requests about sites and lists. */
+export const placeErrors = graphErrors;
+
+const clouds: Readonly<Record<string, string>> = {
+  com: 'https://graph.microsoft.com/v1.0',
+  us: 'https://graph.microsoft.us/v1.0',
+  cn: 'https://microsoftgraph.chinacloudapi.cn/v1.0',
+};
+
+const guid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const siteId = new RegExp(`^[^,/]+,${guid},${guid}$`, 'i');
+const listId = new RegExp(`^${guid}$`, 'i');
+
+/**
+ * Resolves a site and a list, as the user gave them, to their ids: an id stays, an address in the browser takes two
+ * requests, `host:/path` and a title one each.
+ *
+ * @throws {Failure} usage, if there is no such list; as `Client.send`
+ */
+export async function locate({ site, list }: ListRef, open: () => Promise<Client>): Promise<ListRef> {
+  if (siteId.test(site) && listId.test(list)) return { site, list };
+  const client = await open();
+  if (list.startsWith('https://')) return findByAddress(parseListAddress(list), client);
+  const id = siteId.test(site) ? site : await readId(siteOnly(site), `site "${site}"`, client);
+  if (listId.test(list)) return { site: id, list };
+  return { site: id, list: await readId(listPath({ site: id, list }), `list "${list}" of site "${site}"`, client) };
+}
+
+async function findByAddress({ host, site, path }: ListAddress, client: Client): Promise<ListRef> {
+  const id = await readId(siteOnly(site), `site "${site}"`, client);
+  let next: string | undefined = `${sitePath(id)}/lists?$select=id,displayName,webUrl&$top=200`;
+  while (next !== undefined) {
+    const { lists, nextPath }: Page = await client.send(
+      pageOperation(next, `the lists of site "${site}"`, client.address),
+    );
+    const found = lists.find(({ webUrl }) => typeof webUrl === 'string' && isPath(webUrl, path));
+    if (typeof found?.['id'] === 'string') return { site: id, list: found['id'] };
+    next = nextPath;
+  }
+  throw new Failure('not-found', `site "${site}" on ${host} has no list at ${path}`, {
+    hint: 'check the address, and that the account may read the list; nothing was sent',
+  });
+}
+
+interface Page {
+  readonly lists: readonly JsonObject[];
+  readonly nextPath: string | undefined;
+}
+
+function pageOperation(path: string, what: string, address: string): Operation<Page> {
+  return {
+    request: toRequest('GET', path),
+    purpose: () => ({ task: `read ${what}`, target: what }),
+    read: (response) => {
+      const body = parseResponseJson(response);
+      const value = isObject(body) ? body['value'] : undefined;
+      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
+      return { lists: value.filter(isObject), nextPath: nextPathOf(body['@odata.nextLink'], address) };
+    },
+    errors: graphErrors,
+  };
+}
+
+/** The path of a next link below the address of the service: the token goes to no other origin. */
+function nextPathOf(link: JsonValue | undefined, address: string): string | undefined {
+  if (link === undefined) return undefined;
+  if (typeof link === 'string' && link.startsWith(`${address}/`)) return link.slice(address.length);
+  throw new SyntaxError('the next page is at another address, which is not followed');
+}
+
+function isPath(webUrl: string, path: string): boolean {
+  if (!URL.canParse(webUrl)) return false;
+  return decodeOrKeep(new URL(webUrl).pathname).toLowerCase() === path.toLowerCase();
+}
+
+function decodeOrKeep(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+async function readId(path: string, what: string, client: Client): Promise<string> {
+  const operation: Operation<string> = {
+    request: toRequest('GET', `${path}?$select=id`),
+    purpose: () => ({ task: `read ${what}`, target: what }),
+    read: (response) => {
+      const body = parseResponseJson(response);
+      const id = isObject(body) ? body['id'] : undefined;
+      if (typeof id !== 'string' || id === '') throw new SyntaxError('the response has no "id"');
+      return id;
+    },
+    errors: graphErrors,
+  };
+  return client.send(operation);
+}

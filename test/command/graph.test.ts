@@ -1,0 +1,274 @@
+/** Microsoft Graph as the service: what is sent, and what the responses mean (docs/graph.md). */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { run } from '../support/test-host.ts';
+
+const site = 'contoso.sharepoint.com,2c712604-1370-44e7-a1f5-426573fda80a,2d2244c3-251a-49ea-93a8-39e1c3a060fe';
+const list = '8f51b0d2-0fe7-4a2b-9c79-0c4f1a4c0b57';
+const tag = '"583c2e3b-2c4b-4c36-8c0f-d4a07a4b1b5f,3"';
+const item = {
+  '@odata.context': 'https://graph.microsoft.com/v1.0/$metadata#…',
+  '@odata.etag': tag,
+  id: '36',
+  eTag: tag,
+  fields: { '@odata.etag': tag, id: '36', Title: 'Milk' },
+};
+
+const envOf = (service: ScriptedService, more = {}) => ({
+  LISTCTL_BASE_URL: service.url,
+  LISTCTL_TOKEN: 'test-token',
+  LISTCTL_SERVICE: 'graph',
+  LISTCTL_SITE: site,
+  LISTCTL_LIST: list,
+  ...more,
+});
+
+const path = `/v1.0/sites/${site}/lists/${list}`;
+
+test.each([
+  {
+    words: 'items create -f Title=Milk',
+    answer: { status: 201, body: item },
+    sent: { method: 'POST', path: `${path}/items`, body: '{"fields":{"Title":"Milk"}}' },
+    printed: item,
+  },
+  {
+    words: 'items get 36',
+    answer: { status: 200, body: item },
+    sent: { method: 'GET', path: `${path}/items/36?$expand=fields`, body: '' },
+    printed: item,
+  },
+  {
+    words: 'items update 36 -f Title=Milk --unset Note',
+    answer: { status: 200, body: { '@odata.etag': tag, Title: 'Milk' } },
+    sent: { method: 'PATCH', path: `${path}/items/36/fields`, body: '{"Title":"Milk","Note":null}' },
+    printed: { id: '36', fields: { '@odata.etag': tag, Title: 'Milk' } },
+  },
+  {
+    words: 'items delete 36 --yes',
+    answer: { status: 204, body: '' },
+    sent: { method: 'DELETE', path: `${path}/items/36`, body: '' },
+    printed: { id: '36' },
+  },
+])('$words', async ({ words, answer, sent, printed }) => {
+  await using service = await scriptedService(answer);
+
+  const { exitCode, stdout } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
+
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject(printed);
+  expect(service.requests).toMatchObject([sent]);
+  const headers = service.requests[0]?.headers ?? {};
+  expect(headers['user-agent']).toMatch(/^NONISV\|listctl\|listctl\/\d/);
+  expect(headers['client-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  expect(headers['idempotency-key']).toBeUndefined();
+});
+
+test('the ordinary service gets none of this', async () => {
+  await using service = await scriptedService({ status: 200, body: { id: '36', fields: {} } });
+  await run(['items', 'get', '36'], { env: envOf(service, { LISTCTL_SERVICE: '' }) });
+  expect(service.requests[0]?.path).toBe(`${path}/items/36`);
+  expect(service.requests[0]?.headers['client-request-id']).toBeUndefined();
+});
+
+test('the entity tag of the body is that of a conditional update', async () => {
+  await using directory = await temporaryDirectory();
+  const manifest = join(directory.path, 'books.jsonl');
+  writeFileSync(manifest, '{"fields":{"Title":"Dune","Year":1965}}\n');
+  const answer = { status: 201, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1965 } } };
+  const changed = { status: 200, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1964 } } };
+  const updated = { status: 200, body: { '@odata.etag': tag, Year: 1965 } };
+  await using service = await scriptedService(answer, changed, updated);
+  const world = { env: envOf(service, { LISTCTL_STATE_DIR: directory.path }) };
+
+  await run(['apply', manifest, '--key', 'Title', '--init', '--yes'], world);
+  await run(['apply', manifest, '--key', 'Title', '--yes'], world);
+
+  const last = service.requests.at(-1);
+  expect(last).toMatchObject({ method: 'PATCH', path: `${path}/items/1/fields`, body: '{"Year":1965}' });
+  expect(last?.headers['if-match']).toBe(tag);
+});
+
+const error = (code: string, inner = {}) => ({
+  error: {
+    code,
+    message: 'What Graph says.',
+    innerError: { 'request-id': 'r-1', 'client-request-id': 'c-1', ...inner },
+  },
+});
+
+describe('errors', () => {
+  test.each<{ name: string; words: string; answers: ScriptedAnswer[]; exit: number; sent: number; says: string }>([
+    {
+      name: 'a collision of two writers is tried again',
+      words: 'items update 36 -f Title=x',
+      answers: [
+        { status: 409, body: error('resourceModified') },
+        { status: 200, body: { Title: 'x' } },
+      ],
+      exit: 0,
+      sent: 2,
+      says: '',
+    },
+    {
+      name: 'another conflict is not',
+      words: 'items update 36 -f Title=x',
+      answers: [{ status: 409, body: error('nameAlreadyExists') }],
+      exit: 5,
+      sent: 1,
+      says: '"serviceCode":"nameAlreadyExists"',
+    },
+    {
+      name: '509 is throttling',
+      words: 'items create -f Title=x',
+      answers: [
+        { status: 509, headers: { 'retry-after': '1' }, body: error('activityLimitReached') },
+        { status: 201, body: item },
+      ],
+      exit: 0,
+      sent: 2,
+      says: '',
+    },
+    {
+      name: 'a create is never repeated after a 504',
+      words: 'items create -f Title=x',
+      answers: [{ status: 504, body: error('gatewayTimeout') }],
+      exit: 8,
+      sent: 1,
+      says: '"clientRequestId":"c-1"',
+    },
+    {
+      name: 'a value of the wrong shape',
+      words: 'items create -f Title=x',
+      answers: [{ status: 500, body: error('generalException') }],
+      exit: 8,
+      sent: 1,
+      says: '"requestId":"r-1"',
+    },
+    {
+      name: 'a scope that is missing is named',
+      words: 'items get 36',
+      answers: [{ status: 403, body: error('accessDenied') }],
+      exit: 3,
+      sent: 1,
+      says: 'Sites.ReadWrite.All',
+    },
+  ])('$name', async ({ words, answers, exit, sent, says }) => {
+    await using service = await scriptedService(...answers);
+    const { exitCode, stderr } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: exit, sent });
+    expect(stderr).toContain(says);
+  });
+});
+
+test.each([
+  ['--idempotency-key', 'abc', '-f', 'Title=x'],
+  ['--idempotency-key-from', 'row', '--from', '-', '--input-format', 'csv', '--journal', 'none'],
+])('there are no idempotency keys: %s', async (...words) => {
+  await using service = await scriptedService({ status: 201, body: item });
+  const world = { env: envOf(service), stdin: 'Title\nMilk\n' };
+  const { exitCode, stderr } = await run(['items', 'create', ...words], world);
+  expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
+  expect(stderr).toContain('Microsoft Graph');
+});
+
+test('after a 503 another connection is used', async () => {
+  const unavailable = { status: 503, headers: { 'retry-after': '1' }, body: error('serviceNotAvailable') };
+  await using service = await scriptedService(unavailable, { status: 200, body: item });
+  expect(await run(['items', 'get', '36'], { env: envOf(service) })).toMatchObject({ exitCode: 0 });
+  expect(service.requests.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close']);
+});
+
+describe('a list by its address in the browser, or by names', () => {
+  const siteAnswer = { status: 200, body: { id: site } };
+  const lists = [
+    { id: 'aaaaaaaa-0000-0000-0000-000000000000', webUrl: 'https://contoso.sharepoint.com/sites/x/Lists/Books2' },
+    { id: list, displayName: 'All books', webUrl: 'https://contoso.sharepoint.com/sites/x/Lists/My%20Books' },
+  ];
+
+  test.each([
+    {
+      given: {
+        LISTCTL_LIST: 'https://contoso.sharepoint.com/sites/x/Lists/My%20Books/AllItems.aspx?viewid=1',
+        LISTCTL_SITE: '',
+      },
+      asked: [
+        `/v1.0/sites/contoso.sharepoint.com:/sites/x?$select=id`,
+        `/v1.0/sites/${site}/lists?$select=id,displayName,webUrl&$top=200`,
+      ],
+      answers: [siteAnswer, { status: 200, body: { value: lists } }],
+    },
+    {
+      given: { LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x', LISTCTL_LIST: 'All books' },
+      asked: [
+        `/v1.0/sites/contoso.sharepoint.com:/sites/x?$select=id`,
+        `/v1.0/sites/${site}/lists/All%20books?$select=id`,
+      ],
+      answers: [siteAnswer, { status: 200, body: { id: list } }],
+    },
+  ])('$given.LISTCTL_LIST is resolved once, and the ids are recorded', async ({ given, asked, answers }) => {
+    await using service = await scriptedService(...answers, { status: 201, body: item });
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'rows.csv');
+    writeFileSync(file, 'Title\nMilk\n');
+    const world = { env: envOf(service, { ...given, LISTCTL_STATE_DIR: directory.path }) };
+
+    const { exitCode } = await run(['items', 'create', '--from', file, '-o', 'none'], world);
+    const shown = await run(['runs', 'show', 'last', '-o', 'json'], world);
+
+    expect(exitCode).toBe(0);
+    expect(service.requests.map(({ path: each }) => each)).toEqual([...asked, `${path}/items`]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({ site, list });
+  });
+
+  test('names go as they are where nothing is recorded', async () => {
+    await using service = await scriptedService({ status: 200, body: item });
+    const given = { LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x', LISTCTL_LIST: 'All books' };
+    await run(['items', 'get', '36'], { env: envOf(service, given) });
+    expect(service.requests.map(({ path: each }) => each)).toEqual([
+      '/v1.0/sites/contoso.sharepoint.com:/sites/x:/lists/All%20books/items/36?$expand=fields',
+    ]);
+  });
+
+  test.each([
+    'https://contoso.sharepoint.com/:l:/s/x/FIq',
+    'https://contoso.sharepoint.com/sites/x/SitePages/Home.aspx',
+  ])('%s is no address of a list', async (address) => {
+    await using service = await scriptedService({ status: 200, body: item });
+    const world = { env: envOf(service, { LISTCTL_LIST: address, LISTCTL_SITE: '' }) };
+    const { exitCode, stderr } = await run(['items', 'get', '36'], world);
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
+    expect(stderr).toContain('open the list in the browser and copy its address');
+  });
+
+  test('a next page at another origin is not followed', async () => {
+    const page = { value: [], '@odata.nextLink': 'https://evil.example/v1.0/sites/x/lists?$skiptoken=1' };
+    await using service = await scriptedService(siteAnswer, { status: 200, body: page });
+    const given = { LISTCTL_LIST: 'https://contoso.sharepoint.com/sites/x/Lists/Books', LISTCTL_SITE: '' };
+    const { exitCode, stderr } = await run(['items', 'get', '36'], { env: envOf(service, given) });
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 1, sent: 2 });
+    expect(stderr).toContain('not followed');
+  });
+});
+
+test('a run of one service is not resumed on the other', async () => {
+  await using service = await scriptedService(
+    { status: 201, body: item },
+    { status: 401, body: error('InvalidAuthenticationToken') },
+  );
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'rows.csv');
+  writeFileSync(file, 'Title\nMilk\nBread\n');
+  const env = envOf(service, { LISTCTL_STATE_DIR: directory.path });
+  const words = ['items', 'create', '--from', file, '--concurrency', '1', '-o', 'none'];
+  expect(await run(words, { env })).toMatchObject({ exitCode: 3 });
+  const before = service.requests.length;
+
+  const { exitCode, stderr } = await run([...words, '--resume'], { env: { ...env, LISTCTL_SERVICE: 'list-item' } });
+
+  expect({ exitCode, sent: service.requests.length - before }).toEqual({ exitCode: 2, sent: 0 });
+  expect(stderr).toContain('--service graph');
+});
