@@ -21,14 +21,39 @@ import { profileView } from './profile.ts';
 
 /** `listctl init` */
 export const setUpInit: SetUp = (command, context) => {
-  command.action(inSession(context, (session) => init(session, context), { mayCreateProfile: true }));
+  command
+    .argument('[address]', 'address of a SharePoint list in the browser')
+    .action(
+      inSession(
+        context,
+        (session, address: string | undefined) =>
+          address === undefined ? init(session, context) : initList(address, session, context),
+        { mayCreateProfile: true },
+      ),
+    );
   addHelpNotes(command, {
-    examples: ['listctl init', 'listctl init -p prod'],
+    examples: [
+      'listctl init',
+      'listctl init -p prod',
+      'listctl init https://contoso.sharepoint.com/sites/team/Lists/Books',
+    ],
     globalFlags: ['profile', 'baseUrl', 'site', 'list', 'output'],
     exitCodes: { 1: 'not a list service', 3: 'the token was rejected' },
     exits: [6, 7, 11],
   });
 };
+
+/** Saves a list of Microsoft Graph; asks nothing if there is a token. */
+async function initList(text: string, session: Session, context: Context): Promise<void> {
+  const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
+  const { findList } = await import('./init-list.ts');
+  await session.output.printing(profileView, false, async (print) => {
+    const { address, values, token } = await findList(text, session, context);
+    const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
+    await print({ name: profile, isCurrent, values });
+    await session.messages.notice(`next: listctl items create${isCurrent ? '' : ` -p ${profile}`} -f Title="Hello"`);
+  });
+}
 
 interface Answers extends ListRef {
   readonly address: Address;

@@ -1,8 +1,9 @@
 /** Microsoft Graph as the service: what is sent, and what the responses mean (docs/graph.md). */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
@@ -251,6 +252,53 @@ describe('a list by its address in the browser, or by names', () => {
     const { exitCode, stderr } = await run(['items', 'get', '36'], { env: envOf(service, given) });
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 1, sent: 2 });
     expect(stderr).toContain('not followed');
+  });
+});
+
+describe('init with the address of a list', () => {
+  const address = 'https://contoso.sharepoint.com/sites/x/Lists/Books/AllItems.aspx?viewid=1';
+  const answers = [
+    { status: 200, body: { id: site } },
+    { status: 200, body: { value: [{ id: list, webUrl: 'https://contoso.sharepoint.com/sites/x/Lists/Books' }] } },
+  ];
+
+  test('asks nothing with a token in the environment, and saves ids', async () => {
+    await using service = await scriptedService(...answers);
+    await using directory = await settingsDirectory();
+    const env = { ...directory.env, LISTCTL_TOKEN: 'test-token' };
+    const { exitCode } = await run(['init', address, '-p', 'books', '--base-url', service.url], { env });
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 0, sent: 2 });
+    expect(directory.read()).toMatchObject({
+      profiles: { books: { service: 'graph', baseUrl: service.url, site, list } },
+    });
+    expect(existsSync(directory.credentials)).toBe(false);
+  });
+
+  test('without a token, off a terminal, it says where to get one', async () => {
+    await using directory = await settingsDirectory();
+    const { exitCode, stderr } = await run(['init', address], { env: directory.env });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain('LISTCTL_TOKEN_COMMAND');
+  });
+
+  test('a list that is not there saves nothing', async () => {
+    await using service = await scriptedService(
+      { status: 200, body: { id: site } },
+      { status: 200, body: { value: [] } },
+    );
+    await using directory = await settingsDirectory();
+    const env = { ...directory.env, LISTCTL_TOKEN: 'test-token' };
+    const { exitCode, stderr } = await run(['init', address, '--base-url', service.url], { env });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('has no list at /sites/x/Lists/Books');
+    expect(existsSync(directory.config)).toBe(false);
+  });
+
+  test('another host needs the URL of Graph', async () => {
+    const env = { LISTCTL_TOKEN: 'test-token' };
+    const { exitCode, stderr } = await run(['init', 'https://lists.example/sites/x/Lists/Books'], { env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--base-url');
   });
 });
 
