@@ -44,6 +44,33 @@ export interface InputOptions {
  * @throws {Stopped} while a stream is copied
  */
 export async function openInput(file: string, options: InputOptions): Promise<Input> {
+  const input = await openBytes(file, options);
+  try {
+    await refuseArchive(input);
+    return input;
+  } catch (error) {
+    input.close();
+    throw error;
+  }
+}
+
+/** Excel and LibreOffice write ZIP archives, old versions of Excel compound files. */
+async function refuseArchive(input: Input): Promise<void> {
+  const start = (await readBlock(input, 0, Math.min(input.sizeBytes, 100))).toString('latin1');
+  const isOld = start.startsWith('\u00d0\u00cf\u0011\u00e0');
+  if (!isOld && !start.startsWith('PK\u0003\u0004')) return;
+  const isOther = /\.ods$/i.test(input.name) || start.includes('opendocument');
+  const isExcel = isOld || /\.xls.?$/i.test(input.name) || start.includes('[Content_Types]');
+  const what = isOther ? 'a LibreOffice workbook' : isExcel ? 'an Excel workbook' : 'a ZIP archive';
+  throw new Failure('usage', `cannot read ${nameOf(input.name)}: it is ${what}`, {
+    hint:
+      isOther || isExcel
+        ? 'save the sheet as CSV UTF-8, and pass that file; nothing was sent'
+        : 'pass a file that is in it (only gzip is read directly); nothing was sent',
+  });
+}
+
+async function openBytes(file: string, options: InputOptions): Promise<Input> {
   const { host } = options;
   if (file === '-') {
     if (host.stdin.isTTY) {

@@ -71,6 +71,24 @@ describe('I14: what can be no input', () => {
     nothing.close();
   });
 
+  test.each([
+    ['book.xlsx', 'PK\u0003\u0004', 'it is an Excel workbook', 'save the sheet as CSV UTF-8'],
+    ['book.XLS', '\u00d0\u00cf\u0011\u00e0', 'it is an Excel workbook', 'save the sheet as CSV UTF-8'],
+    ['rows.csv', `PK\u0003\u0004${'.'.repeat(26)}[Content_Types].xml`, 'it is an Excel workbook', 'save the sheet'],
+    ['rows.ods', 'PK\u0003\u0004', 'it is a LibreOffice workbook', 'save the sheet as CSV UTF-8'],
+    ['rows.zip', 'PK\u0003\u0004', 'it is a ZIP archive', 'pass a file that is in it'],
+  ])('%s', async (name, content, reason, hint) => {
+    await using directory = await temporaryDirectory();
+    const path = join(directory.path, name);
+    await writeFile(path, Buffer.from(content, 'latin1'));
+
+    await expect(openInput(path, { host: testHost(), spoolDirectory: directory.path })).rejects.toMatchObject({
+      kind: 'usage',
+      message: `cannot read ${path}: ${reason}`,
+      details: { hint: expect.stringContaining(hint) },
+    });
+  });
+
   test('a terminal', async () => {
     await expect(
       openInput('-', { host: testHost({ terminal: 80 }), spoolDirectory: '/nonexistent' }),
