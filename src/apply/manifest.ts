@@ -13,14 +13,14 @@ import {
   skipBlanks,
 } from '../core/json-scan.ts';
 import { countOf } from '../core/text.ts';
-import { readYaml, YamlSyntaxError } from '../core/yaml.ts';
+import { readYaml } from '../core/yaml.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
-import { decodeText } from '../rows/decode.ts';
-import { contentBytes, contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
+import { contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
 import { JsonParser } from '../rows/json-rows.ts';
-import { checkOptions, findFormat, jsonRow, openRows } from '../rows/read.ts';
+import { checkOptions, findFormat, jsonRow, openRows, textOf, wholeText, yamlLengthMax } from '../rows/read.ts';
 import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
+import { withYamlPlaces } from '../rows/yaml-rows.ts';
 
 export interface Manifest extends ManifestHead {
   readonly key: string;
@@ -56,7 +56,7 @@ interface ManifestHead {
 }
 
 function parseYamlManifest(text: string, name: string): ManifestDocument {
-  try {
+  return withYamlPlaces(name, () => {
     const { value, placeOf } = readYaml(text);
     const lineOf = (of: JsonValue, member?: string | number) => placeOf(of, member)?.line ?? 1;
     const rowsOf = (items: readonly JsonValue[]) =>
@@ -69,11 +69,7 @@ function parseYamlManifest(text: string, name: string): ManifestDocument {
     if (!Object.hasOwn(value, 'items')) throw noItems(name);
     if (!isList(items)) throw invalid(where('items'), 'items is not a list');
     return { ...Object.assign({}, ...head), rows: rowsOf(items) };
-  } catch (error) {
-    if (!(error instanceof YamlSyntaxError)) throw error;
-    const { line, column } = error.place;
-    throw invalid(`${name}, line ${line}, column ${column}`, `invalid YAML: ${error.reason}`);
-  }
+  });
 }
 
 /** Parses a JSON object. Its items are parsed one by one, since there may be a hundred thousand. */
@@ -259,15 +255,13 @@ export function keyText(value: JsonValue): string | undefined {
 export interface ManifestOptions {
   /** The flags of `--from`. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
-  /** Whether it is YAML; by default its name decides. */
-  readonly isYaml?: boolean | undefined;
   readonly key?: string | undefined;
   /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
 
-/** The maximum length of what is parsed as a whole, in UTF-16 units. */
-const lengthMax = { yaml: 8 * 1024 * 1024, json: 128 * 1024 * 1024 } as const;
+/** The longest JSON object, which is parsed as a whole, in UTF-16 units. */
+const jsonLengthMax = 128 * 1024 * 1024;
 
 /**
  * Reads a manifest: rows of CSV, TSV, JSON and JSONL as a create with `--from` does, YAML (`.yaml`, `.yml`), or a JSON
@@ -277,7 +271,7 @@ const lengthMax = { yaml: 8 * 1024 * 1024, json: 128 * 1024 * 1024 } as const;
  */
 export async function readManifest(input: Input, options: ManifestOptions): Promise<Manifest> {
   const rows: RowsOptions = { ...options.rows, action: 'create' };
-  const document = await parseDocument(input, rows, options);
+  const document = await parseDocument(input, rows);
   return document === undefined ? readRows(input, rows, options) : readDocument(input, document, rows, options);
 }
 
@@ -316,18 +310,12 @@ async function readDocument(
 }
 
 /** Parses a manifest that is a single value; undefined for rows. */
-async function parseDocument(
-  input: Input,
-  rows: RowsOptions,
-  { isYaml }: ManifestOptions,
-): Promise<ManifestDocument | undefined> {
+async function parseDocument(input: Input, rows: RowsOptions): Promise<ManifestDocument | undefined> {
   const name = nameOf(input.name);
-  if (isYaml ?? (rows.format === undefined && /\.ya?ml(?:\.gz)?$/i.test(input.name))) {
-    return parseYamlManifest(await wholeText(input, rows, lengthMax.yaml), name);
-  }
-  const isJson = (rows.format ?? findFormat(input.name)) === 'json';
-  if (!isJson || (await firstCharacter(input, rows)) !== '{') return undefined;
-  return parseJsonManifest(await wholeText(input, rows, lengthMax.json), name);
+  const format = rows.format ?? findFormat(input.name);
+  if (format === 'yaml') return parseYamlManifest(await wholeText(input, rows, yamlLengthMax), name);
+  if (format !== 'json' || (await firstCharacter(input, rows)) !== '{') return undefined;
+  return parseJsonManifest(await wholeText(input, rows, jsonLengthMax), name);
 }
 
 async function firstCharacter(input: Input, rows: RowsOptions): Promise<string | undefined> {
@@ -336,25 +324,6 @@ async function firstCharacter(input: Input, rows: RowsOptions): Promise<string |
     if (at < part.length) return part[at];
   }
   return undefined;
-}
-
-async function wholeText(input: Input, rows: RowsOptions, max: number): Promise<string> {
-  const parts: string[] = [];
-  let length = 0;
-  for await (const part of textOf(input, rows)) {
-    length += part.length;
-    if (length > max) {
-      throw new Failure('usage', `${nameOf(input.name)} is longer than ${max / 1024 / 1024} MiB`, {
-        hint: 'use CSV or JSONL, which have no limit; nothing was sent',
-      });
-    }
-    parts.push(part);
-  }
-  return parts.join('');
-}
-
-function textOf(input: Input, { blockBytes, encoding }: RowsOptions): AsyncGenerator<string> {
-  return decodeText(contentBytes(input, { blockBytes }), nameOf(input.name), encoding);
 }
 
 /** The name of the key field, in the file or in --key. */

@@ -12,6 +12,7 @@ import { untilStopped } from '../core/host.ts';
 import { refuseHardLinks, takeLock } from '../core/lock.ts';
 import { countOf, shellWord } from '../core/text.ts';
 import { nameOf, openInput } from '../rows/input.ts';
+import { findFormat } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { type Manifest, type ManifestOptions, readManifest } from './manifest.ts';
 import {
@@ -48,10 +49,9 @@ const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 /** @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput` */
 export async function openManifest(name: string, flags: ManifestFlags, session: Session): Promise<OpenManifest> {
   const { host } = session;
-  const { inputFormat, ...others } = flags;
-  const isYaml = inputFormat === 'yaml';
   if (flags.state === '') throw new Failure('usage', 'invalid --state "": expected a file');
-  const reading = parseReadingFlags(isYaml ? others : flags);
+  const reading = parseReadingFlags(flags);
+  const isYaml = (reading.format ?? findFormat(name)) === 'yaml';
   let problems: Parameters<NonNullable<ManifestOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   try {
@@ -59,7 +59,6 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
       untilStopped(
         readManifest(input, {
           rows: { ...reading, common: {} },
-          ...(isYaml && { isYaml }),
           key: flags.key,
           onProblems: (...found) => {
             problems = found;
@@ -67,7 +66,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
         }),
         host.signal,
       );
-    const isLong = input.sizeBytes > (isYaml || /\.ya?ml/i.test(name) ? longBytes.yaml : longBytes.other);
+    const isLong = input.sizeBytes > (isYaml ? longBytes.yaml : longBytes.other);
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
@@ -80,16 +79,17 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
 }
 
 function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }: Session): string {
-  const { inputFormat, delimiter, encoding, rename = [], only, type = [], empty, key, state } = flags;
+  const { inputFormat, delimiter, encoding, quotes, decimal, rename = [], only, type = [], empty, key, state } = flags;
   const given: readonly (readonly [string, string | undefined])[] = [
     ...Object.entries({ '--key': key, '--state': state, '--input-format': inputFormat }),
     ...Object.entries({ '--delimiter': delimiter, '--encoding': encoding, '--only': only, '--empty': empty }),
+    ['--decimal', decimal] as const,
     ...rename.map((text) => ['--rename', text] as const),
     ...type.map((text) => ['--type', text] as const),
     ...['--profile', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
   ];
   const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
-  return [name, ...words].map(shellWord).join(' ');
+  return [name, ...words, ...(quotes === false ? ['--no-quotes'] : [])].map(shellWord).join(' ');
 }
 
 /** A state file, and the files next to it. */

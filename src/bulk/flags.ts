@@ -13,6 +13,9 @@ export interface BulkFlags {
   readonly inputFormat?: string;
   readonly delimiter?: string;
   readonly encoding?: string;
+  /** False with --no-quotes. */
+  readonly quotes?: boolean;
+  readonly decimal?: string;
   readonly rename?: readonly string[];
   readonly only?: string;
   readonly type?: readonly string[];
@@ -71,7 +74,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   command
     .option('--resume', 'resume the last run of this file')
     .option('--restart', 'ignore the previous run and start over')
-    .option('--journal <file>', 'journal file, or none (default: in the state directory)')
+    .option('--journal <file>', 'journal file, or none to keep no record')
     .addOption(choiceOption('--in-doubt <how>', 'resumed rows in doubt', doubts))
     .option('--shard <I/N>', 'only shard I of N, for parallel jobs');
   if (action === 'create') command.option('--idempotency-key-from <source>', 'key source: row, content or a column');
@@ -85,9 +88,10 @@ export function addBulkOptions(command: Command, action: RowAction): void {
 /** Declares the flags for decoding a file. */
 export function addReadingOptions(command: Command): void {
   command
-    .addOption(choiceOption('--input-format <format>', 'input format', formats, 'from the file name'))
+    .addOption(choiceOption('--input-format <format>', 'input format', formats, 'by file name'))
     .option('--delimiter <character>', 'CSV delimiter (default: detected)')
-    .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)');
+    .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)')
+    .option('--no-quotes', 'CSV, TSV: quotes are ordinary characters');
 }
 
 /** Declares the flags for mapping columns to fields. */
@@ -95,7 +99,8 @@ export function addFieldReadingOptions(command: Command): void {
   command
     .option('--rename <Column=Field>', 'map a column to another field; repeatable', collect)
     .option('--only <names>', 'import only these columns, e.g. A,B')
-    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*=auto' for all columns; repeatable`, collect)
+    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*' for others`, collect)
+    .option('--decimal <character>', 'decimal separator of numbers: "." or ","')
     .addOption(choiceOption('--empty <meaning>', 'empty cells', empties, 'omit'));
 }
 
@@ -114,7 +119,7 @@ export function addPaceOptions(command: Command): void {
 
 const parseLockTimeout = durationParser({ max: '100d', allowZero: true });
 
-const formats = ['csv', 'tsv', 'jsonl', 'json', 'ids'] as const;
+const formats = ['csv', 'tsv', 'jsonl', 'json', 'yaml', 'ids'] as const;
 const empties = ['omit', 'string', 'null'] as const;
 const rowKinds = ['auto', 'items', 'fields'] as const;
 const doubts = ['hold', 'retry', 'skip'] as const;
@@ -154,6 +159,8 @@ export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
     format: oneOf('--input-format', formats, inputFormat === 'ndjson' ? 'jsonl' : inputFormat),
     delimiter: flags.delimiter,
     encoding: flags.encoding,
+    quotes: flags.quotes,
+    decimal: parseDecimal(flags.decimal),
     rename: pairs('--rename', 'Column=Field', flags.rename),
     only: only === undefined ? undefined : parseNames(only),
     types: typesOf(flags.type),
@@ -181,6 +188,11 @@ function oneOf<T extends string>(flag: string, values: readonly T[], text: strin
   const value = values.find((each) => each === text);
   if (value !== undefined || text === undefined) return value;
   throw new Failure('usage', `invalid ${flag} "${text}": expected ${values.join(', ')}`);
+}
+
+function parseDecimal(text: string | undefined): RowsOptions['decimal'] {
+  if (text === undefined || text === '.' || text === ',') return text;
+  throw new Failure('usage', `invalid --decimal "${text}": expected "." or ","`);
 }
 
 function pairs(flag: string, form: string, texts: readonly string[] = []): ReadonlyMap<string, string> {

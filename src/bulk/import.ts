@@ -283,8 +283,9 @@ function readingOf({ options, format, delimiter }: RowsFile): JsonObject {
 }
 
 function mappingOf({ options, format, delimiter }: RowsFile): string {
-  const { rename, only, types, empty, idColumn, rows, common, encoding } = options;
-  const facts = [format, delimiter, encoding, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
+  const { rename, only, types, empty, idColumn, rows, common, encoding, quotes, decimal } = options;
+  const reading = [format, delimiter, encoding, quotes !== false, decimal ?? '.'];
+  const facts = [...reading, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
   return identityOf(JSON.stringify(facts));
 }
 

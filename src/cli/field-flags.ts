@@ -5,7 +5,7 @@ import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Fields } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../core/json.ts';
-import { readJsonFile, readTextFile } from './file-args.ts';
+import { readJsonFile, readJsonOrYamlFile, readTextFile } from './file-args.ts';
 import type { Session } from './session.ts';
 
 export interface FieldFlags {
@@ -21,7 +21,7 @@ export function addFieldOptions(command: Command): void {
       'set a string field; key:=JSON, key@=FILE and key:@=FILE also work; repeatable',
       collect,
     )
-    .option('--fields <file>', 'fields as JSON ("-" = stdin); -f overrides');
+    .option('--fields <file>', 'fields as JSON or YAML ("-" = stdin); -f wins');
 }
 
 /** Collects the values of a repeatable flag, for commander. */
@@ -112,9 +112,9 @@ function parseTyped(key: string, text: string): JsonValue {
 
 /** Accepts a whole item too, so that the output of `items get` can be passed to `items create`. */
 async function readFieldsFile(file: string, session: Session): Promise<Fields> {
-  const value = await readJsonFile(file, session.host);
+  const value = await readJsonOrYamlFile(file, session.host);
   if (!isObject(value)) {
-    throw new Failure('usage', `cannot use --fields ${file === '-' ? 'standard input' : file}: expected a JSON object`);
+    throw new Failure('usage', `cannot use --fields ${file === '-' ? 'standard input' : file}: expected an object`);
   }
   const { fields } = value;
   const isItem = isObject(fields) && (Object.hasOwn(value, 'id') || Object.keys(value).length === 1);

@@ -15,12 +15,29 @@ export async function readTextFile(file: string, host: Host): Promise<string> {
 }
 
 export async function readJsonFile(file: string, host: Host): Promise<JsonValue> {
-  const text = await readTextFile(file, host);
+  return parse('JSON', parseJson, await readUnmarked(file, host), file);
+}
+
+/** Reads JSON or YAML. A file that is named neither, or stdin, is YAML if it does not begin as JSON does. */
+export async function readJsonOrYamlFile(file: string, host: Host): Promise<JsonValue> {
+  const text = await readUnmarked(file, host);
+  const isYaml = /\.ya?ml$/i.test(file) || (!/\.json$/i.test(file) && /^\s*[^\s{["]/.test(text));
+  if (!isYaml) return parse('JSON', parseJson, text, file);
+  const { parseYaml } = await import('../core/yaml.ts');
+  return parse('YAML', parseYaml, text, file);
+}
+
+/** Without a byte order mark. */
+async function readUnmarked(file: string, host: Host): Promise<string> {
+  return (await readTextFile(file, host)).replace(/^\uFEFF/, '');
+}
+
+function parse(format: string, parseText: (text: string) => JsonValue, text: string, file: string): JsonValue {
   try {
-    return parseJson(text.replace(/^\uFEFF/, ''));
+    return parseText(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure('usage', `${nameOf(file)} is not JSON: ${error.message}`, {
+    throw new Failure('usage', `${nameOf(file)} is not ${format}: ${error.message}`, {
       hint: 'nothing was sent',
       cause: error,
     });

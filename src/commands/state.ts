@@ -207,7 +207,7 @@ const exportCommand: CommandSpec = {
       inSession(context, (session, manifest: string, flags: ManifestFlags) => exportManifest(manifest, flags, session)),
     );
     addHelpNotes(command, {
-      examples: ['listctl state export manifest.yaml > now.yaml', 'listctl state export manifest.yaml -o id'],
+      examples: ['listctl state export manifest.yaml > now.yaml'],
       globalFlags: ['site', 'list', 'output'],
       exits: [3, 6, 7],
     });

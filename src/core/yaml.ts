@@ -52,8 +52,8 @@ const limits = {
 } as const;
 
 /**
- * Parses a YAML document by the core schema of YAML 1.2. Anchors and aliases are supported; custom tags, merge keys,
- * duplicate keys, infinity and other values that JSON does not have are errors.
+ * Parses a YAML document by the core schema of YAML 1.2, but a number with a leading zero is a string. Anchors and aliases
+ * are supported; custom tags, merge keys, duplicate keys, infinity and other values that JSON does not have are errors.
  *
  * @throws {YamlSyntaxError}
  */
@@ -67,34 +67,54 @@ export function parseYaml(text: string): JsonValue {
  * @throws {YamlSyntaxError}
  */
 export function readYaml(text: string) {
+  const { documents, placeOf } = readYamlDocuments(text, 1);
+  return { value: documents[0] ?? null, placeOf };
+}
+
+/**
+ * As `readYaml`, for several documents.
+ *
+ * @param max the number of documents that are allowed
+ * @throws {YamlSyntaxError}
+ */
+export function readYamlDocuments(text: string, max = Number.POSITIVE_INFINITY) {
   const lines = new LineCounter();
   const placeAt: PlaceAt = (offset) => {
     const { line, col } = lines.linePos(Math.max(0, offset));
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   if (text.length > limits.textLength) throw new YamlSyntaxError('longer than 8 MiB', { line: 1, column: 1 });
-  const document = documentOf(text, lines, placeAt);
+  const composed = compose(text, lines, placeAt);
   const reader = new Reader(placeAt);
-  const value = document.contents === null ? null : reader.read(document.contents as ParsedNode, 0).value;
+  const documents: JsonValue[] = [];
+  for (let document = composed(); document !== undefined; ) {
+    const next = composed();
+    checkFaults(document, placeAt);
+    if (next !== undefined && documents.length + 1 === max) {
+      throw new YamlSyntaxError('more than one document', placeAt(next.range[0]));
+    }
+    documents.push(document.contents === null ? null : reader.readDocument(document.contents as ParsedNode));
+    document = next;
+  }
   const placeOf = (of: JsonValue, member?: string | number) => reader.placeOf(of, member);
-  return { value, placeOf };
+  return { documents, placeOf };
 }
 
-function documentOf(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
+/** Makes a function that composes the next document; undefined after the last one. */
+function compose(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
   // Duplicate keys are looked for here: the library compares each with every other one.
   const kept = { uniqueKeys: false, prettyErrors: false, lineCounter };
   const composer = new Composer({ version: '1.2', schema: 'core', merge: false, resolveKnownTags: false, ...kept });
   const documents = composer.compose(tokensOf(text, lineCounter, placeAt), true, text.length);
-  const [document, next] = withoutStacks(() => [documents.next().value, documents.next().value]);
-  if (document === undefined) throw new Error('the library composed no document');
-  const [fault] = [...document.errors, ...document.warnings].sort((one, other) => one.pos[0] - other.pos[0]);
-  if (fault !== undefined) {
-    // Some of the library's sentences repeat all that they are about.
-    const reason = fault.message.length > 200 ? `${fault.message.slice(0, 200)}…` : fault.message;
-    throw new YamlSyntaxError(reason, placeAt(fault.pos[0]));
-  }
-  if (next !== undefined) throw new YamlSyntaxError('more than one document', placeAt(next.range[0]));
-  return document;
+  return () => withoutStacks(() => documents.next().value) ?? undefined;
+}
+
+function checkFaults({ errors, warnings }: Document.Parsed, placeAt: PlaceAt): void {
+  const [fault] = [...errors, ...warnings].sort((one, other) => one.pos[0] - other.pos[0]);
+  if (fault === undefined) return;
+  // Some of the library's sentences repeat all that they are about.
+  const reason = fault.message.length > 200 ? `${fault.message.slice(0, 200)}…` : fault.message;
+  throw new YamlSyntaxError(reason, placeAt(fault.pos[0]));
 }
 
 /** Parses to tokens, and stops at excessive depth: the composer recurses, and would exhaust the stack. */
@@ -141,6 +161,12 @@ class Reader {
 
   constructor(placeAt: PlaceAt) {
     this.#placeAt = placeAt;
+  }
+
+  /** Anchors are those of the document. */
+  readDocument(node: ParsedNode): JsonValue {
+    this.#anchors.clear();
+    return this.read(node, 0).value;
   }
 
   read(node: ParsedNode, depth: number): Read {
@@ -209,6 +235,8 @@ class Reader {
 
   #scalar(node: YamlScalar.Parsed): Read {
     const { value, source = '' } = node;
+    // Usually a code: JSON has no such numbers, and its zeros would be lost.
+    if (/^[-+]?0[0-9]/.test(source) && typeof value === 'number') return leafOf(source);
     if (typeof value === 'number') return leafOf(this.#number(node, source));
     if (value === null || typeof value === 'string' || typeof value === 'boolean') return leafOf(value);
     throw this.#fault(node, 'not a JSON value');
@@ -250,5 +278,5 @@ function jsonDigits(source: string): string | undefined {
     /^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$/.exec(source) ?? [];
   if (sign === undefined) return undefined;
   const minus = sign === '-' ? '-' : '';
-  return `${minus}${whole.replace(/^0+(?=[0-9])/, '') || '0'}${part === '' ? '' : `.${part}`}${exponent}`;
+  return `${minus}${whole || '0'}${part === '' ? '' : `.${part}`}${exponent}`;
 }

@@ -2,7 +2,7 @@
 import { Failure } from '../core/errors.ts';
 import type { Fields } from '../core/item.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
-import { nearestName } from '../core/text.ts';
+import { listNames, nearestName } from '../core/text.ts';
 import {
   type CellType,
   cellTypes,
@@ -63,6 +63,8 @@ export function unsentIds(idColumn: string): string {
 
 interface Header {
   readonly cells: readonly string[];
+  /** The columns at the end without a name, from 0: their cells must be empty. */
+  readonly unnamed: readonly number[];
   /** The columns that become fields; places are from 0. */
   readonly columns: readonly { readonly at: number; readonly field: string; readonly type: CellType }[];
   readonly idAt: number | undefined;
@@ -70,12 +72,18 @@ interface Header {
 }
 
 /**
- * Reads the header.
+ * Reads the header. Columns without a name are ignored at its end, as spreadsheets write them, and anywhere with `only`.
  *
+ * @param asWritten its cells with the blanks around them
  * @param file its name, for messages
  * @throws {Failure} usage, if it is invalid or lacks a name that an option has
  */
-export function readHeader({ line, source, fault }: RawRow, options: RowsOptions, file: string): Header {
+export function readHeader(
+  { line, source, fault }: RawRow,
+  asWritten: RawRow,
+  options: RowsOptions,
+  file: string,
+): Header {
   const wrong = (problem: string, column: number | undefined) => {
     const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
     return new Failure('usage', `${file}, ${place}: invalid header: ${problem}`, {
@@ -85,9 +93,10 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
   };
   if (fault !== undefined || source.kind !== 'cells') throw wrong(fault?.problem ?? 'no cells', fault?.column);
   const named = source.cells.map(nameAndType);
-  checkNames(named, wrong);
-  const known = named.filter(({ name }) => !isReservedName(name));
-  const names = known.map(({ name }) => name);
+  const isKnown = ({ name }: NamedColumn) => name !== '' && !isReservedName(name);
+  const unnamed = unnamedColumns(source.cells, named.findLastIndex(isKnown), options);
+  checkNames(named, unnamed, wrong);
+  const names = named.filter(isKnown).map(({ name }) => name);
   for (const [name, option] of requestedColumns(options)) {
     if (!names.includes(name)) throw unknownName(option, 'column', name, names);
   }
@@ -98,10 +107,39 @@ export function readHeader({ line, source, fault }: RawRow, options: RowsOptions
   const hasUnsentId = idAt !== -1 && options.action === 'create' && !options.rename.has(options.idColumn);
   return {
     cells: source.cells,
+    unnamed: options.only === undefined ? unnamed : [],
     columns: columnsOf(named, options),
     idAt: idAt === -1 ? undefined : idAt,
-    notices: hasUnsentId ? [unsentIds(options.idColumn)] : [],
+    notices: [
+      ...(hasUnsentId ? [unsentIds(options.idColumn)] : []),
+      ...headerNotices(source.cells, asWritten.source.kind === 'cells' ? asWritten.source.cells : [], unnamed),
+    ],
   };
+}
+
+function unnamedColumns(cells: readonly string[], lastNamed: number, { only }: RowsOptions): readonly number[] {
+  return cells.flatMap((cell, at) =>
+    cell === '' && lastNamed !== -1 && (at > lastNamed || only !== undefined) ? [at] : [],
+  );
+}
+
+function headerNotices(
+  cells: readonly string[],
+  asWritten: readonly string[],
+  unnamed: readonly number[],
+): readonly string[] {
+  const trimmed = cells.filter((cell, at) => cell !== '' && cell !== asWritten[at]).map(quoted);
+  const places = unnamed.map((at) => String(at + 1));
+  return [
+    ...(trimmed.length === 0 ? [] : [`blanks around ${listNames(trimmed, 10)} in the header are ignored`]),
+    ...(places.length === 0
+      ? []
+      : [
+          places.length === 1
+            ? `column ${places[0]} is ignored: it has no name`
+            : `columns ${listNames(places, 10)} are ignored: they have no name`,
+        ]),
+  ];
 }
 
 type NamedColumn = { readonly name: string; readonly type: CellType | undefined };
@@ -115,9 +153,14 @@ export function nameAndType(cell: string): NamedColumn {
     : { name: cell.slice(0, colon), type };
 }
 
-function checkNames(named: readonly NamedColumn[], wrong: (problem: string, column: number) => Failure): void {
+function checkNames(
+  named: readonly NamedColumn[],
+  unnamed: readonly number[],
+  wrong: (problem: string, column: number) => Failure,
+): void {
   const places = new Map<string, number>();
   for (const [at, { name }] of named.entries()) {
+    if (unnamed.includes(at)) continue;
     if (name === '') throw wrong('empty column name', at + 1);
     const first = places.get(name);
     if (first !== undefined) throw wrong(`duplicate column name ${quoted(name)} (see column ${first})`, at + 1);
@@ -131,7 +174,7 @@ function columnsOf(named: readonly NamedColumn[], options: RowsOptions): Header[
   return named.flatMap(({ name, type }, at) => {
     const isWanted = only === undefined || only.includes(name);
     // An id is a field only if it is renamed to one.
-    if (!isWanted || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
+    if (!isWanted || name === '' || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
     const field = rename.get(name) ?? name;
     const other = taken.get(field);
     if (other !== undefined) throw sameField(other, name, field);
@@ -148,19 +191,19 @@ type CellValue = { readonly value: JsonValue | undefined } | { readonly problem:
  * Parses a cell. Strings keep their blanks, other values do not; a number keeps its digits; true and false may have any
  * case, as in spreadsheets.
  */
-function parseCell(text: string, type: CellType, empty: RowsOptions['empty']): CellValue {
+function parseCell(text: string, type: CellType, { empty, decimal = '.' }: RowsOptions): CellValue {
   if (text === '') return emptyValues[empty];
   switch (type) {
     case 'string':
       return { value: text };
     case 'number':
-      return number.test(text.trim()) ? { value: parseJson(text.trim()) } : invalid('a JSON number', text);
+      return parseNumber(text, decimal);
     case 'boolean':
       return boolean(text);
     case 'json':
       return json(text);
     case 'auto':
-      return { value: automatic.test(text) ? parseJson(text) : text };
+      return { value: isAutomatic(text, decimal) ? parseJson(text.replace(',', '.')) : text };
   }
 }
 
@@ -170,8 +213,31 @@ const emptyValues: Readonly<Record<RowsOptions['empty'], CellValue>> = {
   null: { value: null },
 };
 
-const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
-const automatic = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/;
+/** The numbers of JSON, by their decimal separator. */
+const numbers = {
+  '.': /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
+  ',': /^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
+} as const;
+
+/** With thousands separators, which may be decimal ones where others write. */
+const grouped = /^-?[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?$/;
+
+function parseNumber(text: string, decimal: '.' | ','): CellValue {
+  const digits = text.trim();
+  if (numbers[decimal].test(digits)) return { value: parseJson(digits.replace(',', '.')) };
+  const advice = [
+    ...(grouped.test(digits) ? ['remove thousands separators'] : []),
+    ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits)
+      ? ['pass --decimal , for a decimal comma']
+      : []),
+  ];
+  const { problem } = invalid(decimal === '.' ? 'a JSON number' : 'a number with a decimal comma', text);
+  return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(', or ')})` };
+}
+
+function isAutomatic(text: string, decimal: '.' | ','): boolean {
+  return numbers[decimal].test(text) || text === 'true' || text === 'false' || text === 'null';
+}
 
 function boolean(text: string): CellValue {
   const word = text.trim().toLowerCase();
@@ -187,7 +253,7 @@ function json(text: string): CellValue {
   }
 }
 
-function invalid(what: string, text: string): CellValue {
+function invalid(what: string, text: string): { readonly problem: string } {
   return { problem: `${quoted(text)} is not ${what}` };
 }
 
@@ -200,6 +266,13 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
     parse: (source) => {
       const cells = source.kind === 'cells' ? source.cells : [];
       if (cells.length !== header.cells.length) return ragged(cells.length, header.cells.length);
+      const unnamed = header.unnamed.find((at) => cells[at]?.trim() !== '');
+      if (unnamed !== undefined) {
+        return {
+          problem: `the column has no name, but the cell is ${quoted(cells[unnamed] ?? '')}`,
+          column: unnamed + 1,
+        };
+      }
       const fields = fieldsOf(cells);
       if ('fault' in fields) return fields.fault;
       return { id: idAt === undefined ? undefined : cells[idAt], fields: fields.fields };
@@ -211,8 +284,9 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
 
 function fieldReader(
   { columns }: Header,
-  { action, common, empty }: RowsOptions,
+  options: RowsOptions,
 ): (cells: readonly string[]) => { readonly fields: Fields } | { readonly fault: RowFault } {
+  const { action, common } = options;
   if (action === 'delete' || action === 'get') return () => ({ fields: {} });
   const commonEntries = Object.entries(common);
   const names = [...columns.map(({ field }) => field), ...Object.keys(common)];
@@ -221,7 +295,7 @@ function fieldReader(
   return (cells) => {
     const fields = empties();
     for (const { at, field, type } of columns) {
-      const read = parseCell(cells[at] ?? '', type, empty);
+      const read = parseCell(cells[at] ?? '', type, options);
       if ('problem' in read) return { fault: { problem: `in ${quoted(field)}, ${read.problem}`, column: at + 1 } };
       if (read.value !== undefined) fields[field] = read.value;
     }

@@ -29,9 +29,18 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
+/** How the cells of a record are read. */
+export interface CellSyntax {
+  /** False if quotes are ordinary characters. */
+  readonly quotes?: boolean | undefined;
+  /** Converts the text of a cell that is not quoted. */
+  readonly unquoted?: ((text: string) => string) | undefined;
+}
+
 /** Splits text that comes in parts into its records. */
 export class CsvSplitter {
   readonly #separator: number;
+  readonly #hasQuotes: boolean;
   /** The text of a record that has not ended, as far as it was read, and the state at its end. */
   #begun = '';
   #state = atField;
@@ -47,8 +56,9 @@ export class CsvSplitter {
   #isTooLong = false;
 
   /** @param line that of the first character, from 1 */
-  constructor(delimiter: string, line = 1) {
+  constructor(delimiter: string, line = 1, hasQuotes = true) {
     this.#separator = delimiter.charCodeAt(0);
+    this.#hasQuotes = hasQuotes;
     this.#line = line;
     this.#startLine = line;
   }
@@ -125,7 +135,7 @@ export class CsvSplitter {
   /** Takes a character outside quotes; returns whether it ends the record, undefined if that depends on the next part. */
   #step(text: string, isLast: boolean): boolean | undefined {
     const code = text.charCodeAt(this.#at);
-    if (code === quote && (this.#state === atField || this.#state === afterQuote)) {
+    if (code === quote && this.#hasQuotes && (this.#state === atField || this.#state === afterQuote)) {
       this.#state = inQuotes;
       this.#hasText = true;
     } else if (code === carriageReturn && text.charCodeAt(this.#at + 1) !== lineFeed) {
@@ -172,9 +182,11 @@ export async function* csvRecords(
   text: AsyncIterable<string>,
   delimiter: string,
   line: number,
+  syntax: CellSyntax = {},
 ): AsyncGenerator<readonly RawRow[]> {
-  const splitter = new CsvSplitter(delimiter, line);
-  const rows = ({ text: block, records }: SplitBlock) => records.map((record) => toRow(block, record, delimiter));
+  const splitter = new CsvSplitter(delimiter, line, syntax.quotes);
+  const cellsOf = (record: string) => parseCells(record, delimiter, syntax);
+  const rows = ({ text: block, records }: SplitBlock) => records.map((record) => toRow(block, record, cellsOf));
   for await (const part of text) {
     const block = splitter.cut(part);
     if (block.records.length > 0) yield rows(block);
@@ -183,9 +195,13 @@ export async function* csvRecords(
   if (last.records.length > 0) yield rows(last);
 }
 
-function toRow(block: string, { start, end, line, problem }: SplitRecord, delimiter: string): RawRow {
+function toRow(
+  block: string,
+  { start, end, line, problem }: SplitRecord,
+  cellsOf: (record: string) => readonly string[] | RowFault,
+): RawRow {
   const text = block.slice(start, withoutLineEnd(block, end));
-  const cells = problem === undefined ? parseCells(text, delimiter) : { problem, column: undefined };
+  const cells = problem === undefined ? cellsOf(text) : { problem, column: undefined };
   if (!('problem' in cells)) return { line, source: { kind: 'cells', cells } };
   return { line, source: { kind: 'text', text: cells.problem === tooLong ? beginningOf(text) : text }, fault: cells };
 }
@@ -196,20 +212,29 @@ function withoutLineEnd(text: string, end: number): number {
 }
 
 /** The cells of one record without its line end (RFC 4180, section 2). */
-function parseCells(text: string, delimiter: string): readonly string[] | RowFault {
+function parseCells(
+  text: string,
+  delimiter: string,
+  { quotes = true, unquoted }: CellSyntax,
+): readonly string[] | RowFault {
   // Most records have no quote.
-  if (!text.includes('"')) return text.split(delimiter);
+  if (!quotes || !text.includes('"')) return plainCells(text, delimiter, unquoted);
   const cells: string[] = [];
   for (let at = 0; ; at += 1) {
     const isQuoted = text[at] === '"';
     const end = isQuoted ? endOfQuoted(text, at) : endOfPlain(text, at, delimiter);
     const problem = isQuoted ? quotedProblem(text, end, delimiter) : plainProblem(text.slice(at, end));
     if (problem !== undefined) return { problem, column: cells.length + 1 };
-    const cell = isQuoted ? text.slice(at + 1, end - 1).replaceAll('""', '"') : text.slice(at, end);
-    cells.push(cell);
+    const [plain = ''] = isQuoted ? [] : plainCells(text.slice(at, end), delimiter, unquoted);
+    cells.push(isQuoted ? text.slice(at + 1, end - 1).replaceAll('""', '"') : plain);
     if (end === text.length) return cells;
     at = end;
   }
+}
+
+function plainCells(text: string, delimiter: string, unquoted: CellSyntax['unquoted']): readonly string[] {
+  const cells = text.split(delimiter);
+  return unquoted === undefined ? cells : cells.map(unquoted);
 }
 
 function quotedProblem(text: string, end: number, delimiter: string): string | undefined {

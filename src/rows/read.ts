@@ -3,7 +3,7 @@ import { Failure } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import { findJsonFault } from '../core/json-scan.ts';
 import { checkRename, createCellParser, createIdParser, readHeader } from './columns.ts';
-import { csvRecords } from './csv.ts';
+import { type CellSyntax, csvRecords } from './csv.ts';
 import { decodeText, splitLines, type TextPart } from './decode.ts';
 import { type ByteOptions, contentBytes, type Input, isEmpty, nameOf } from './input.ts';
 import { JsonParser, splitElements } from './json-rows.ts';
@@ -28,6 +28,8 @@ const formats: Readonly<Record<string, RowFormat>> = {
   jsonl: 'jsonl',
   ndjson: 'jsonl',
   json: 'json',
+  yaml: 'yaml',
+  yml: 'yaml',
   txt: 'ids',
   ids: 'ids',
 };
@@ -40,7 +42,7 @@ export function findFormat(name: string): RowFormat | undefined {
 
 function unknownFormat(input: Input, what: string): Failure {
   return new Failure('usage', `cannot tell the format of ${nameOf(input.name)} from ${what}`, {
-    hint: 'pass --input-format csv, tsv, jsonl, json, or ids (one id per line)',
+    hint: 'pass --input-format csv, tsv, jsonl, json, yaml, or ids (one id per line)',
   });
 }
 
@@ -54,12 +56,14 @@ export function checkOptions(format: RowFormat, options: RowsOptions): void {
     refuse('--delimiter', options.delimiter !== undefined, 'CSV');
     refuse('--type', options.types.size > 0, 'CSV or TSV');
     refuse('--empty', options.empty !== 'omit', 'CSV or TSV');
+    refuse('--decimal', options.decimal !== undefined, 'CSV or TSV');
+    refuse('--no-quotes', options.quotes === false, 'CSV or TSV');
   }
   if (format === 'ids') {
-    refuse('--only', options.only !== undefined, 'CSV, TSV or JSON');
-    refuse('--rename', options.rename.size > 0, 'CSV, TSV or JSON');
+    refuse('--only', options.only !== undefined, 'CSV, TSV, JSON or YAML');
+    refuse('--rename', options.rename.size > 0, 'CSV, TSV, JSON or YAML');
   }
-  if (hasCells || format === 'ids') refuse('--rows', options.rows !== 'auto', 'JSON');
+  if (hasCells || format === 'ids') refuse('--rows', options.rows !== 'auto', 'JSON or YAML');
   if (format === 'ids' && options.action === 'create') {
     throw new Failure('usage', 'items create needs fields, but the input holds only ids', {
       hint: 'the service assigns ids; if the input is not a list of ids, pass its format, such as --input-format csv',
@@ -74,11 +78,11 @@ export function checkOptions(format: RowFormat, options: RowsOptions): void {
  * @param start of the file, with the whole header
  * @throws {Failure} usage, for an invalid option
  */
-function csvStart(start: string, format: RowFormat, option: string | undefined) {
+function csvStart(start: string, format: RowFormat, { delimiter: option, quotes }: RowsOptions) {
   const [line = '', said] = /^sep=(.)\r?(?:\n|$)/i.exec(start) ?? [];
   const delimiter =
     (option === undefined ? said : delimiterFrom(option)) ??
-    (format === 'tsv' ? '\t' : delimiterOf(start.slice(line.length)));
+    (format === 'tsv' ? '\t' : delimiterOf(start.slice(line.length), quotes));
   return { delimiter, skippedLength: line.length };
 }
 
@@ -91,10 +95,10 @@ function delimiterFrom(option: string): string {
 }
 
 /** A comma, or if the header has none outside quotes, the first of its semicolons and tabs. */
-function delimiterOf(start: string): string {
+function delimiterOf(start: string, quotes?: boolean): string {
   const divider = /[,;\t]/;
   let found: string | undefined;
-  for (const character of outsideQuotes(start)) {
+  for (const character of outsideQuotes(start, quotes)) {
     if (character === '\n') break;
     if (character === ',') return ',';
     if (divider.test(character)) found ??= character;
@@ -103,18 +107,18 @@ function delimiterOf(start: string): string {
 }
 
 /** Whether the header is here to its end. */
-function hasHeader(start: string): boolean {
+function hasHeader(start: string, quotes?: boolean): boolean {
   const text = start.replace(/^sep=.\r?\n/i, '');
-  for (const character of outsideQuotes(text)) if (character === '\n') return true;
+  for (const character of outsideQuotes(text, quotes)) if (character === '\n') return true;
   return false;
 }
 
 /** Characters outside quotes, without leading blank lines. */
-function* outsideQuotes(start: string): Generator<string> {
+function* outsideQuotes(start: string, quotes = true): Generator<string> {
   const text = start.replace(/^(?:\r?\n)+/, '');
   let isQuoted = false;
   for (const character of text) {
-    if (character === '"') isQuoted = !isQuoted;
+    if (character === '"' && quotes) isQuoted = !isQuoted;
     else if (!isQuoted) yield character;
   }
 }
@@ -200,25 +204,67 @@ export async function openRows(input: Input, options: RowsOptions): Promise<Rows
     throw emptyInput(input, format);
   }
   if (format === 'csv' || format === 'tsv') return openCells(input, format, options);
+  if (format === 'yaml') return openYaml(input, options);
   const parser = format === 'ids' ? createIdParser(options) : new JsonParser(options);
   const raws = (pass: Pass) => textRows(format, input, textOf(input, options, pass));
   return rowsFile({ input, format, options, delimiter: undefined, header: [] }, parser, raws);
 }
 
 async function openCells(input: Input, format: 'csv' | 'tsv', options: RowsOptions): Promise<RowsFile> {
-  const head = await headOf(textOf(input, options), hasHeader);
-  const { delimiter, skippedLength } = csvStart(head, format, options.delimiter);
-  const raws = (pass: Pass) => {
+  const { quotes } = options;
+  const head = await headOf(textOf(input, options), (start) => hasHeader(start, quotes));
+  const { delimiter, skippedLength } = csvStart(head, format, options);
+  const raws = (pass: Pass, unquoted?: CellSyntax['unquoted']) => {
     const text = withoutStart(textOf(input, options, pass), skippedLength);
-    return csvRecords(text, delimiter, skippedLength === 0 ? 1 : 2);
+    return csvRecords(text, delimiter, skippedLength === 0 ? 1 : 2, { quotes, unquoted });
   };
-  const header = await firstOf(raws({}));
-  if (header === undefined) {
+  const asWritten = await firstOf(raws({}));
+  // A quoted name keeps its blanks, as in the output of listctl.
+  const header = await firstOf(raws({}, (text) => text.replace(/^[ \t\u00a0]+|[ \t\u00a0]+$/g, '')));
+  if (asWritten === undefined || header === undefined) {
     throw new Failure('usage', `cannot read ${nameOf(input.name)}: no header`, { hint: 'nothing was sent' });
   }
-  const read = readHeader(header, options, nameOf(input.name));
+  const read = readHeader(header, asWritten, options, nameOf(input.name));
   const facts = { input, format, options, delimiter, header: read.cells };
   return rowsFile(facts, createCellParser(read, options), (pass) => withoutFirst(raws(pass)));
+}
+
+/** Parses the whole file at once. Each pass reads it again, so that a change is noticed, but gives the same rows. */
+async function openYaml(input: Input, options: RowsOptions): Promise<RowsFile> {
+  const { parseYamlRows } = await import('./yaml-rows.ts');
+  const rows = parseYamlRows(await wholeText(input, options, yamlLengthMax), nameOf(input.name));
+  if (rows === undefined) throw emptyInput(input, 'yaml');
+  const facts = { input, format: 'yaml', options, delimiter: undefined, header: [] } as const;
+  return rowsFile(facts, new JsonParser(options), async function* (pass) {
+    for await (const _ of contentBytes(input, { blockBytes: options.blockBytes, ...pass })) {
+      // Only hashed, and compared with the last time.
+    }
+    for (let at = 0; at < rows.length; at += 1000) yield rows.slice(at, at + 1000);
+  });
+}
+
+/** The longest YAML, which is parsed as a whole, in UTF-16 units. */
+export const yamlLengthMax = 8 * 1024 * 1024;
+
+/**
+ * Reads the text of a file as a whole.
+ *
+ * @param lengthMax in UTF-16 units
+ * @throws {Failure} usage, if it is longer; as `RowsFile.blocks`
+ */
+export async function wholeText(input: Input, options: RowsOptions, lengthMax: number): Promise<string> {
+  const parts: string[] = [];
+  let length = 0;
+  for await (const part of textOf(input, options)) {
+    length += part.length;
+    if (length > lengthMax) {
+      throw new Failure('usage', `${nameOf(input.name)} is longer than ${lengthMax / 1024 / 1024} MiB`, {
+        hint: 'use CSV or JSONL, which have no limit; nothing was sent',
+      });
+    }
+    parts.push(part);
+  }
+  return parts.join('');
 }
 
 /** An empty file is often the output of a failed command, so zero rows must be explicit. */
@@ -227,6 +273,7 @@ function emptyInput({ name }: Input, format: RowFormat): Failure {
     csv: 'a header alone',
     tsv: 'a header alone',
     json: '[]',
+    yaml: '[]',
     jsonl: 'an empty pipe',
     ids: 'an empty pipe',
   };
@@ -264,7 +311,8 @@ function rowsFile(
   };
 }
 
-function textOf(
+/** The text of a file, decompressed and decoded. */
+export function textOf(
   input: Input,
   { blockBytes, encoding }: RowsOptions,
   { onBytes, onContent }: Pass = {},
@@ -280,6 +328,8 @@ async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
   const start = head.trimStart();
   if (start === '' || start.startsWith('{')) return 'jsonl';
   if (start.startsWith('[')) return 'json';
+  // An item or a list as -o yaml prints it.
+  if (/^(?:-|id:|fields:) |^fields:\n|^---\s/.test(start)) return 'yaml';
   throw unknownFormat(input, 'its content');
 }
 

@@ -22,7 +22,7 @@ const textName = 'listctl:text';
  *
  * - CSV, TSV: the same columns and one more. A row with too few or too many cells keeps them, followed by the error; one
  *   that could not be read has its text in the first cell.
- * - JSONL, JSON: the value with another member; what is not an object is the member `listctl:text`.
+ * - JSONL, JSON, YAML (as JSON): the value with another member; what is not an object is the member `listctl:text`.
  * - ids: the id, a tab, `listctl:error: ` and the error.
  */
 export function openRejects(file: RowsFile): Rejects {
@@ -37,6 +37,8 @@ export function openRejects(file: RowsFile): Rejects {
         head: () => mark,
         row: ({ source }, error) => `${jsonReject(source, error, file.options.idColumn)}\n`,
       };
+    // JSON is YAML as well.
+    case 'yaml':
     case 'json':
       return arrayRejects(file.options.idColumn, mark);
     case 'ids':
@@ -44,11 +46,12 @@ export function openRejects(file: RowsFile): Rejects {
   }
 }
 
-function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string): Rejects {
+function cellRejects({ header, delimiter = ',', format, options }: RowsFile, mark: string): Rejects {
   const errorAt = header.indexOf(errorName);
   const without = (cells: readonly string[]) => (errorAt === -1 ? cells : cells.toSpliced(errorAt, 1));
   const columnCount = without(header).length + 1;
-  const line = (cells: readonly string[]) => `${cells.map((text) => cell(text, delimiter)).join(delimiter)}\n`;
+  const write = options.quotes === false ? plainCell : cell;
+  const line = (cells: readonly string[]) => `${cells.map((text) => write(text, delimiter)).join(delimiter)}\n`;
   /** With another number of cells than the header has, so that it stays invalid. */
   const ragged = (cells: readonly string[]) => line(cells.length === columnCount ? [...cells, ''] : cells);
   // Whether the reader detects it from the header or the format.
@@ -67,6 +70,11 @@ function cellRejects({ header, delimiter = ',', format }: RowsFile, mark: string
 function cell(text: string, delimiter: string): string {
   const isSpecial = text.includes(delimiter) || /[",;\t\r\n]|^[\ufeff\s]|\s$|^sep=/i.test(text);
   return isSpecial ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Without quotes a cell cannot have a delimiter or a line end: only an error, or the text of an invalid row. */
+function plainCell(text: string, delimiter: string): string {
+  return text.replaceAll(delimiter, ' ').replace(/[\r\n]+/g, ' ');
 }
 
 function arrayRejects(idColumn: string, mark: string): Rejects {

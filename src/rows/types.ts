@@ -55,7 +55,7 @@ export function quoted(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }
 
-export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'ids';
+export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'yaml' | 'ids';
 
 /** The types of cells, as in `--type Count=number` and in a header `Count:number`; `auto` detects JSON scalars. */
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
@@ -69,6 +69,10 @@ export interface RowsOptions {
   readonly delimiter?: string | undefined;
   /** A label of TextDecoder; a byte order mark takes precedence. */
   readonly encoding?: string | undefined;
+  /** False if quotes are ordinary characters in CSV and TSV. */
+  readonly quotes?: boolean | undefined;
+  /** The decimal separator of numbers in cells; default: a point. */
+  readonly decimal?: '.' | ',' | undefined;
   /** Column or member to field name. */
   readonly rename: ReadonlyMap<string, string>;
   /** The columns or members that become fields; undefined for all. */

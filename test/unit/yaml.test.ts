@@ -29,7 +29,6 @@ test.each([
   ['1e400', '1e400'],
   ['-0', '-0'],
   ['+1', '1'],
-  ['012', '12'],
   ['.5', '0.5'],
   ['-.5e3', '-0.5e3'],
   ['1.', '1'],
@@ -39,6 +38,13 @@ test.each([
 ])('N37: the number %s keeps its digits, as JSON can write them: %s', (text, digits) => {
   expect(json(`v: ${text}`)).toBe(`{"v":${digits}}`);
 });
+
+test.each(['012', '-007', '+01', '00', '007.5', '0123e4'])(
+  'a number with a leading zero, %s, is usually a code: it stays a string',
+  (text) => {
+    expect(json(`v: ${text}`)).toBe(`{"v":"${text}"}`);
+  },
+);
 
 test('a number that a double holds is a plain one, any other its token', () => {
   expect(parseYaml('[1.5, 1.50]')).toEqual([1.5, new NumberToken('1.50')]);

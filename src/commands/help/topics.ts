@@ -101,11 +101,12 @@ const bulkText = `Bulk operations
   $ listctl items delete --from ids.txt --yes
   $ listctl items get --from ids.txt -o csv > now.csv
 
-Input: CSV, TSV, JSONL, a JSON array or plain ids, by file extension; .gz files
-are decompressed; "-" is stdin. Each column is a field. CSV cells are strings
-unless you choose another type:
+Input: CSV, TSV, JSONL, a JSON array, YAML or plain ids, by file extension; .gz
+files are decompressed; "-" is stdin. Each column is a field. CSV cells are
+strings unless you choose another type:
 
   --type Count=number   or a header Count:number; '*=auto' for all columns
+  --decimal ,           numbers have a decimal comma
   --rename Col=Field    import a column under another field name
   --only A,B            import only these columns
   --empty null          an empty cell clears the field (default: is ignored)

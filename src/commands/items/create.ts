@@ -43,8 +43,7 @@ export const createCommand: CommandSpec = {
     addHelpNotes(command, {
       examples: [
         'listctl items create -s home -l tasks -f Title="Buy milk" -f Count:=2',
-        'listctl items create -s home -l tasks --fields item.json -o id',
-        'listctl items create -s home -l tasks -f Body@=note.txt --dry-run',
+        'listctl items create -s home -l tasks --fields item.yaml -f Body@=note.txt --dry-run',
         'listctl items create -s home -l tasks --from tasks.csv --type Count=number',
         'listctl items create -s home -l tasks --from tasks.csv --resume',
         'listctl items create --from tasks.csv --idempotency-key-from row',

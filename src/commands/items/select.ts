@@ -21,7 +21,7 @@ export interface FromFlags extends BulkFlags {
 
 /** Declares `--from`; and the flags that go with it, if it was typed, or for a help page. */
 export async function addFromOption(command: Command, action: RowAction, { words }: Context): Promise<void> {
-  command.option('--from <file>', 'CSV, TSV, JSONL, JSON or id file ("-" = stdin)');
+  command.option('--from <file>', 'CSV, TSV, JSON, JSONL, YAML or ids ("-" = stdin)');
   const isWanted = words.some((word) => /^(--from(=.*)?|--help|-h)$/s.test(word));
   if (isWanted) (await import('../../bulk/flags.ts')).addBulkOptions(command, action);
 }

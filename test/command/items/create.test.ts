@@ -46,6 +46,44 @@ test('each create has its own key, and none with --idempotency none', async () =
   expect(mine).toBe('"mine"');
 });
 
+test.each([
+  ['item.yaml', 'id: "4"\nfields:\n  Title: Milk\n  Count: 1.10\n', '{"Title":"Milk","Count":1.10}'],
+  ['item.yml', '{"Title": "Milk"}', '{"Title":"Milk"}'],
+  ['-', '# YAML\nTitle: Milk\nCode: 007\n', '{"Title":"Milk","Code":"007"}'],
+  ['-', '\n{"Title": "Milk"}', '{"Title":"Milk"}'],
+])('--fields %s may be YAML: %j', async (name, content, fields) => {
+  await using service = await scriptedService({ status: 201, body: milk });
+  await using directory = await temporaryDirectory();
+  const file = name === '-' ? name : join(directory.path, name);
+  if (name !== '-') await writeFile(file, content);
+
+  const { exitCode, stderr } = await run(['items', 'create', '--fields', file], {
+    env: environmentFor(service),
+    stdin: content,
+  });
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(service.requests[0]?.body).toBe(`{"fields":${fields}}`);
+});
+
+test.each([
+  ['item.json', 'Title: Milk', 'is not JSON: '],
+  ['item.yaml', 'Title: [', 'is not YAML: line 1, column 9: '],
+  ['-', '{"Title": ', 'standard input is not JSON: '],
+  ['-', 'Title: a: b', 'standard input is not YAML: line 1, column '],
+  ['-', 'Milk', 'cannot use --fields standard input: expected an object'],
+])('--fields %s that is neither: %j', async (name, content, message) => {
+  await using directory = await temporaryDirectory();
+  const file = name === '-' ? name : join(directory.path, name);
+  if (name !== '-') await writeFile(file, content);
+
+  const { exitCode, stderr } = await run(['items', 'create', '--fields', file, '-s', 'a', '-l', 'b'], {
+    stdin: content,
+  });
+
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
+
 test('fields of more than 8 MiB are refused as in a row of --from, and nothing is sent', async () => {
   await using service = await scriptedService({ status: 201, body: milk });
   await using directory = await temporaryDirectory();

@@ -44,22 +44,22 @@ const same = {
   site: 'demo',
   list: '12',
   key: 'Title',
-  items: ['5 one {"Title":"one","Count":1.10}', '7 7 {"Title":7,"Done":true}'],
+  items: ['5 one {"Title":"one","Count":1.10}', '7 007 {"Title":"007","Done":true}'],
 };
 
 test('a manifest in YAML names its list and its key at its top, and its items by field', async () => {
   expect(told(await seedFrom('manifest.yaml', yaml))).toEqual(same);
   expect(told(await seedFrom('manifest.yml.gz', gzipSync(yaml)))).toEqual(same);
-  expect(told(await seedFrom('manifest.conf', yaml, { isYaml: true }))).toEqual(same);
+  expect(told(await seedFrom('manifest.conf', yaml, { rows: { ...usual, format: 'yaml' } }))).toEqual(same);
 });
 
 test('the same object may be JSON', async () => {
   const json =
-    '{"site":"demo","list":12,"key":"Title",\n"items":[\n{"Title":"one","Count":1.10},\n\n{"fields":{"Title":7,"Done":true}}]}\n';
+    '{"site":"demo","list":12,"key":"Title",\n"items":[\n{"Title":"one","Count":1.10},\n\n{"fields":{"Title":"007","Done":true}}]}\n';
 
   expect(told(await seedFrom('manifest.json', json))).toEqual({
     ...same,
-    items: ['3 one {"Title":"one","Count":1.10}', '5 7 {"Title":7,"Done":true}'],
+    items: ['3 one {"Title":"one","Count":1.10}', '5 007 {"Title":"007","Done":true}'],
   });
 });
 

@@ -56,6 +56,7 @@ describe('what is wrong is named', () => {
   test.each<[BulkFlags, string]>([
     [{ inputFormat: 'xlsx' }, '--input-format'],
     [{ empty: 'keep' }, '--empty'],
+    [{ decimal: ';' }, '--decimal'],
     [{ rows: 'all' }, '--rows'],
     [{ inDoubt: 'guess' }, '--in-doubt'],
     [{ idColumn: '' }, '--id-column'],

@@ -3,6 +3,8 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CsvSplitter, csvRecords } from '../../../src/rows/csv.ts';
+import { openRejects } from '../../../src/rows/rejects.ts';
+import type { RowsOptions } from '../../../src/rows/types.ts';
 import { rowsFrom, told } from './rows-from.ts';
 
 describe('what is a row', () => {
@@ -261,4 +263,87 @@ describe('blocks', () => {
       text.slice(at * length, (at + 1) * length),
     );
   }
+});
+
+describe('a header as spreadsheets write it', () => {
+  test('blanks around names are ignored with a notice, but not in quotes, as listctl writes them', async () => {
+    const outcome = await rowsFrom('a.csv', 'Title; Count\u00a0;" b ";listctl:error\n x ;1;2;no\n', {
+      only: undefined,
+    });
+
+    expect(told(outcome)).toEqual([{ Title: ' x ', Count: '1', ' b ': '2' }]);
+    expect(outcome.check.notices).toEqual(['blanks around "Count" in the header are ignored']);
+  });
+
+  test.each<[string, string, Partial<RowsOptions>, readonly unknown[], readonly string[]]>([
+    [
+      'empty columns at the end',
+      'A;;\nx;;\ny; ;\n',
+      {},
+      [{ A: 'x' }, { A: 'y' }],
+      ['columns 2, 3 are ignored: they have no name'],
+    ],
+    ['the same, with --only', 'A;B;\nx;1;\n', { only: ['A'] }, [{ A: 'x' }], ['column 3 is ignored: it has no name']],
+    [
+      'before the error of a rejects file',
+      'A;;listctl:error\nx;;no\n',
+      {},
+      [{ A: 'x' }],
+      ['column 2 is ignored: it has no name'],
+    ],
+    [
+      'a value in one',
+      'A;;\nx;;\ny;z;\n',
+      {},
+      [{ A: 'x' }, '3:2 the column has no name, but the cell is "z"'],
+      ['columns 2, 3 are ignored: they have no name'],
+    ],
+    [
+      'a value in one, with --only',
+      'A;;B\nx;z;\n',
+      { only: ['A'] },
+      [{ A: 'x' }],
+      ['column 2 is ignored: it has no name'],
+    ],
+  ])('%s', async (_, text, options, rows, notices) => {
+    const outcome = await rowsFrom('a.csv', text, options);
+
+    expect([told(outcome), outcome.check.notices]).toEqual([rows, notices]);
+  });
+
+  test.each(['A;;B\nx;;y\n', ';\nx;y\n', ';A\nx;y\n'])(
+    'a column without a name before another is an error: %j',
+    async (text) => {
+      await expect(rowsFrom('a.csv', text)).rejects.toMatchObject({
+        kind: 'usage',
+        message: expect.stringContaining('empty column name'),
+      });
+    },
+  );
+});
+
+describe('--no-quotes', () => {
+  test('every tab and line end separates, and a quote is a character', async () => {
+    const text = 'Title\t"Size\n5" pipe\t"a\nb"\t""\n';
+
+    expect(told(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([
+      { Title: '5" pipe', '"Size': '"a' },
+      { Title: 'b"', '"Size': '""' },
+    ]);
+  });
+
+  test('and rejects are written so', async () => {
+    const outcome = await rowsFrom('a.tsv', 'A\n5" pipe\n', { quotes: false });
+    const rejects = openRejects(outcome.file);
+    const text = [rejects.head?.(), ...outcome.rows.map((row) => rejects.row(row, 'no\t"x"\nno'))].join('');
+
+    expect(text).toBe('A\tlistctl:error\n5" pipe\tno "x" no\n');
+    expect(told(await rowsFrom('a.tsv', text, { quotes: false }))).toEqual([{ A: '5" pipe' }]);
+  });
+
+  test('is for cells only', async () => {
+    await expect(rowsFrom('a.jsonl', '{}\n', { quotes: false })).rejects.toMatchObject({
+      message: '--no-quotes requires CSV or TSV input, not jsonl',
+    });
+  });
 });

@@ -1,7 +1,7 @@
 /** What the options of --from say of columns, cells and shares. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NumberToken } from '../../../src/core/json.ts';
+import { NumberToken, parseJson } from '../../../src/core/json.ts';
 import { badRowFailure, badRowsFailure } from '../../../src/rows/check.ts';
 import type { CellType, RowsOptions } from '../../../src/rows/types.ts';
 import { idsOf, rowsFrom, told } from './rows-from.ts';
@@ -28,10 +28,36 @@ describe('the type of a cell', () => {
       new NumberToken('1.10'),
       new NumberToken('1e400'),
     ]);
-    expect(await cells('number', '007', '1,5', '+1', '0x10', 'NaN', ' ', '1 000')).toEqual(
-      ['007', '1,5', '+1', '0x10', 'NaN', ' ', '1 000'].map(
+    expect(await cells('number', '007', '+1', '0x10', 'NaN', ' ', '1.5,2')).toEqual(
+      ['007', '+1', '0x10', 'NaN', ' ', '1.5,2'].map(
         (text, at) => `${at + 2}:1 in "A", "${text}" is not a JSON number`,
       ),
+    );
+    const [separators, comma] = ['remove thousands separators', 'pass --decimal , for a decimal comma'];
+    expect(await cells('number', '10,5', '1,234', '1 000', '1.234,5')).toEqual([
+      `2:1 in "A", "10,5" is not a JSON number (${comma})`,
+      `3:1 in "A", "1,234" is not a JSON number (${separators}, or ${comma})`,
+      `4:1 in "A", "1 000" is not a JSON number (${separators})`,
+      `5:1 in "A", "1.234,5" is not a JSON number (${separators}, or ${comma})`,
+    ]);
+  });
+
+  test('--decimal ,: numbers have a decimal comma, and keep their digits; text is not taken for one', async () => {
+    const comma = (type: CellType) => (text: string) =>
+      rowsFrom('a.csv', `A;B\n${text};x\n`, { ...types(['A', type]), decimal: ',' });
+    const number = async (text: string) => told(await comma('number')(text))[0];
+
+    expect(await number('10,50')).toEqual({ A: new NumberToken('10.50'), B: 'x' });
+    expect([await number(' -0,5 '), await number('7'), await number('1,5E3')]).toEqual(
+      ['-0.5', '7', '1.5E3'].map((text) => ({ A: parseJson(text), B: 'x' })),
+    );
+    expect([await number('10.5'), await number('1.234,5')]).toEqual([
+      '2:1 in "A", "10.5" is not a number with a decimal comma',
+      '2:1 in "A", "1.234,5" is not a number with a decimal comma (remove thousands separators)',
+    ]);
+    const automatic = await Promise.all(['10,5', '10.5', '01,5', 'true', '1,5,0'].map(comma('auto')));
+    expect(automatic.map((one) => told(one)[0])).toEqual(
+      [10.5, '10.5', '01,5', true, '1,5,0'].map((A) => ({ A, B: 'x' })),
     );
   });
 
