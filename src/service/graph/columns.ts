@@ -103,7 +103,7 @@ function typeOf(definition: JsonObject): ColumnType {
   return isMultiple ? 'lookups' : 'lookup';
 }
 
-const titleColumn = columnFrom({ name: 'Title', required: true, text: { maxLength: 255 } }) as Column;
+export const titleColumn = columnFrom({ name: 'Title', required: true, text: { maxLength: 255 } }) as Column;
 
 /** Name, display name and facet of the columns that each list has. */
 const systemRows = [

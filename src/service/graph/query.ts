@@ -10,7 +10,7 @@ export interface Query {
   /** All must hold. */
   readonly filter: readonly Condition[];
   readonly top: number;
-  /** The id after which a page begins. */
+  /** What a page begins after: the id of an item, or a number of lists. */
   readonly after: number;
 }
 

@@ -2,7 +2,7 @@
 import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonObject, type JsonValue, objectFrom } from '../../core/json.ts';
 import { fieldsOf, type StoredItem } from '../items.ts';
-import { type Column, columnOf, formatInstant, guidOf, lookupText, systemColumns } from './columns.ts';
+import { type Column, columnOf, formatInstant, guidOf, lookupText, systemColumns, titleColumn } from './columns.ts';
 import type { List, Site } from './places.ts';
 
 /** When sites and lists were created; items have times of their own. */
@@ -49,7 +49,7 @@ export function listResource({ site, id, title }: List): JsonObject {
 }
 
 export function columnResources({ columns }: List): readonly JsonObject[] {
-  return [...(columns?.values() ?? []), ...systemColumns.values()].map(({ definition }) => definition);
+  return [...(columns?.values() ?? [titleColumn]), ...systemColumns.values()].map(({ definition }) => definition);
 }
 
 export function itemResource(list: List, id: string, item: StoredItem): JsonObject {

@@ -1,5 +1,5 @@
 /** Lists and their items as Microsoft Graph has them, for tests: paths, methods and statuses (docs/decisions.md, service-4). */
-import { type JsonObject, type JsonValue, printJson } from '../../core/json.ts';
+import { type JsonObject, printJson } from '../../core/json.ts';
 import { Refusal, type Service, type ServiceRequest, type ServiceResponse, versionPath } from '../message.ts';
 import type { Store } from '../store.ts';
 import { respondToBatch } from './batch.ts';
@@ -59,7 +59,7 @@ interface Resource {
 /** By the segments after the site; `*` is an id. */
 const resources: Readonly<Record<string, Resource>> = {
   '': { options: ['$select'], methods: { GET: getSite } },
-  lists: { isCollection: true, options: ['$select'], methods: { GET: getLists } },
+  lists: { isCollection: true, options: ['$select', '$top', '$skiptoken'], methods: { GET: getLists } },
   'lists/*': { options: ['$select', '$expand'], methods: { GET: getList } },
   'lists/*/columns': { isCollection: true, options: ['$select'], methods: { GET: getColumns } },
   'lists/*/items': {
@@ -179,9 +179,9 @@ async function toItemsCall(call: Call): Promise<items.ItemsCall> {
   return { ...shared, request, query, list: await listOf(call), id: target.segments[3] ?? '' };
 }
 
-/** The address of this server up to the version, as the client has it. */
+/** The address of this service as the client has it; `local:` has no host. */
 function baseOf({ headers }: ServiceRequest): string {
-  return `http://${headers['host'] ?? 'localhost'}${versionPath}`;
+  return headers['host'] === undefined ? 'local:' : `http://${headers['host']}${versionPath}`;
 }
 
 function reply(call: Call, context: string, body: JsonObject, status = 200): Reply {
@@ -194,8 +194,14 @@ async function getSite(call: Call): Promise<Reply> {
 
 async function getLists(call: Call): Promise<Reply> {
   const site = await siteOf(call);
-  const value = call.shared.places.lists(site).map((list) => selected(listResource(list), call.query.select));
-  return reply(call, `sites('${site.id}')/lists`, { value });
+  const { select, top, after } = call.query;
+  const all = call.shared.places.lists(site);
+  const value = all.slice(after, after + top).map((list) => selected(listResource(list), select));
+  return reply(
+    call,
+    `sites('${site.id}')/lists`,
+    pageOf(call, value, all.length > after + top ? after + top : undefined),
+  );
 }
 
 async function getList(call: Call): Promise<Reply> {
@@ -212,14 +218,15 @@ async function getColumns(call: Call): Promise<Reply> {
 }
 
 async function getItems(call: Call): Promise<Reply> {
-  const { request, target } = call;
   const all = await toItemsCall(call);
   const { value, next } = items.listItems(all);
-  const link: Readonly<Record<string, JsonValue>> =
-    next === undefined
-      ? {}
-      : { '@odata.nextLink': `${baseOf(request)}${target.path}?${nextQuery(target.query, next)}` };
-  return reply(call, `${contextOf(all.list)}/items`, { ...link, value });
+  return reply(call, `${contextOf(all.list)}/items`, pageOf(call, value, next));
+}
+
+/** @param next what the next page begins after; undefined for the last one */
+function pageOf({ request, target }: Call, value: readonly JsonObject[], next: number | undefined): JsonObject {
+  if (next === undefined) return { value };
+  return { '@odata.nextLink': `${baseOf(request)}${target.path}?${nextQuery(target.query, next)}`, value };
 }
 
 function withItems(status: number, context: string, work: (call: items.ItemsCall) => JsonObject | Promise<JsonObject>) {

@@ -2,7 +2,7 @@ import { parseJson } from '../../../../src/core/json.ts';
 import { parseSchema } from '../../../../src/service/graph/columns.ts';
 import { type GraphOptions, graphService } from '../../../../src/service/graph/service.ts';
 import type { Service, ServiceResponse } from '../../../../src/service/message.ts';
-import { openStore } from '../../../../src/service/store.ts';
+import { openStore, type Store } from '../../../../src/service/store.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 
 /** A column of each type that Graph has. */
@@ -43,6 +43,7 @@ interface ReadAnswer extends ServiceResponse {
 interface TestGraph extends AsyncDisposable {
   /** Milliseconds since 1970. */
   now: number;
+  readonly store: Store;
   send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ReadAnswer>;
   /** Creates an item in `books`, and returns its id. */
   create(fields: unknown): Promise<string>;
@@ -59,6 +60,9 @@ export async function graphIn(options: GraphOptions = {}): Promise<TestGraph> {
   let service: Service;
   const graph: TestGraph = {
     now: Date.UTC(2026, 10, 22, 12, 0, 51),
+    get store() {
+      return store;
+    },
     async send(method, path, body, headers = {}) {
       const bytes = Buffer.from(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
       const given = body === undefined ? {} : { 'content-type': 'application/json' };

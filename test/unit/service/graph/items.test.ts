@@ -1,5 +1,6 @@
 /** Items as Microsoft Graph has them. */
 import { describe, expect, test } from 'vitest';
+import { listItemService } from '../../../../src/service/handle.ts';
 import { books, booksSchema, graphIn } from './graph-in.ts';
 
 const dune = { Title: 'Dune', Count: 2 };
@@ -112,6 +113,26 @@ describe('an item', () => {
 
     expect((await graph.send('GET', `${books}/1?$expand=fields`)).json).toEqual(read.json);
     expect((await other.send('GET', `${books}/1`)).json.eTag).not.toBe(read.json.eTag);
+  });
+});
+
+test('the ordinary service reads and changes the items of the same store, which keep their times', async () => {
+  await using graph = await graphIn();
+  await graph.create(dune);
+  const { parentReference } = (await graph.send('GET', `${books}/1`)).json;
+  const path = `/sites/${encodeURIComponent(parentReference.siteId)}/lists/${parentReference.id}/items/1`;
+  const send = async (method: string, fields?: object) => {
+    const body = Buffer.from(fields === undefined ? '' : JSON.stringify({ fields }));
+    const headers = { 'content-type': 'application/json' };
+    return (await listItemService(graph.store, () => graph.now)({ method, path, headers, body })).body;
+  };
+
+  expect(await send('GET')).toBe('{"id":"1","fields":{"Title":"Dune","Count":2}}');
+  await send('PATCH', { Count: 3 });
+  expect((await graph.send('GET', `${books}/1?$expand=fields`)).json).toMatchObject({
+    eTag: tag(2),
+    createdDateTime: now,
+    fields: { Title: 'Dune', Count: 3 },
   });
 });
 

@@ -70,6 +70,17 @@ describe('a list', () => {
     expect(elsewhere.id).not.toBe(json.value[0].id);
   });
 
+  test('is on a page of $top, with a link to the next', async () => {
+    await using graph = await graphIn({ schema: schemaOf({ A: [], B: [], C: [] }) });
+
+    const { json } = await graph.send('GET', '/sites/root/lists?$select=displayName&$top=2');
+
+    expect(json.value).toMatchObject([{ displayName: 'A' }, { displayName: 'B' }]);
+    const { json: rest } = await graph.send('GET', json['@odata.nextLink'].replace(/^.*v1\.0/, ''));
+    expect(rest.value).toMatchObject([{ displayName: 'C' }]);
+    expect(rest).not.toHaveProperty('@odata.nextLink');
+  });
+
   test('exists from its first mention on without a schema, with its id, and takes any field', async () => {
     await using graph = await graphIn();
     expect((await graph.send('GET', '/sites/root/lists')).json.value).toEqual([]);
@@ -83,6 +94,8 @@ describe('a list', () => {
     expect(list).toEqual({ '@odata.etag': expect.any(String), id: list.id, displayName: 'Things' });
     expect(item.json.fields).toMatchObject({ Title: 'Dune', Any: [1, { a: 1.5 }], Tags: ['x'] });
     expect(item.json.fields).not.toHaveProperty('Tags@odata.type');
+    const { value: columns } = (await graph.send('GET', `/sites/root/lists/${list.id}/columns?$select=name`)).json;
+    expect(columns[0]).toEqual({ name: 'Title' });
   });
 
   test('shows its columns with the facets of the schema, and those that every list has', async () => {
