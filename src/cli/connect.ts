@@ -32,7 +32,7 @@ export async function connect(
   const { host, version, transport = 'one' } = context;
   if (address.kind === 'local') {
     const { localTransport } = await import('./local-transport.ts');
-    return localTransport(address.directory, host);
+    return localTransport(address.directory, host, options.service);
   }
   const { url: base } = address;
   const { HTTPS_PROXY, https_proxy, HTTP_PROXY, http_proxy, ALL_PROXY, all_proxy } = host.env;

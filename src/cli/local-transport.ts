@@ -3,11 +3,17 @@ import type { Host } from '../core/host.ts';
 import { listItemService } from '../service/handle.ts';
 import { openStore } from '../service/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
+import type { ServiceKind } from '../settings/setting.ts';
 
 /** Creates a transport that calls the built-in service in this process; without `directory` it uses the user's items. */
-export function localTransport(directory: string | undefined, host: Host): Transport {
+export async function localTransport(
+  directory: string | undefined,
+  host: Host,
+  kind: ServiceKind = 'list-item',
+): Promise<Transport> {
+  const create = kind === 'graph' ? (await import('../service/graph/service.ts')).graphService : listItemService;
   const store = openStore(storeDirectory(directory, host));
-  const handle = listItemService(store, () => host.clock.now());
+  const handle = create(store, () => host.clock.now());
   return {
     address: 'local:',
     hide: (text) => text,

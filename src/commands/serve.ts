@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
-import { readTextFile } from '../cli/file-args.ts';
+import { readJsonFile, readTextFile } from '../cli/file-args.ts';
 import { parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { reportBug, writeNotice } from '../cli/report.ts';
 import { inSession, type Session } from '../cli/session.ts';
@@ -13,9 +13,11 @@ import { shellWord } from '../core/text.ts';
 import { jsonLine } from '../output/failure.ts';
 import { curlLine } from '../output/item.ts';
 import { type InjectedFaults, injectFaults } from '../service/fault-injection.ts';
+import type { GraphOptions } from '../service/graph/service.ts';
 import { listItemService } from '../service/handle.ts';
+import type { ErrorResponder, Service } from '../service/message.ts';
 import { type ServerOptions, startServer } from '../service/server.ts';
-import { openStore } from '../service/store.ts';
+import { openStore, type Store } from '../service/store.ts';
 import { storeDirectory } from '../settings/directories.ts';
 import { durationParser, parseFlag } from '../settings/setting.ts';
 import { checkToken } from '../settings/token.ts';
@@ -29,6 +31,9 @@ interface ServeFlags {
   readonly throttle?: string;
   readonly failRate?: string;
   readonly seed?: string;
+  readonly schema?: string;
+  readonly unitsPerMinute?: string;
+  readonly viewThreshold?: string;
 }
 
 /** The parsed flags. */
@@ -42,33 +47,35 @@ interface ServeOptions {
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
   readonly faults: InjectedFaults;
+  /** With --service graph. */
+  readonly graph: GraphOptions | undefined;
 }
 
 /** `listctl serve` */
 export const setUpServe: SetUp = (command, context) => {
   command
     .option('--port <number>', 'port to listen on, 0 for any free port (default 7070)')
-    .option('--host <address>', 'address to listen on; other than loopback requires --token-file (default 127.0.0.1)')
+    .option('--host <address>', 'address to listen on (default 127.0.0.1; others require --token-file)')
     .option('--data <dir>', 'directory of the items (default: that of local:)')
-    .option(
-      '--token-file <file>',
-      'token that clients must send ("-" = stdin; default: LISTCTL_TOKEN or a random token)',
-    )
+    .option('--token-file <file>', 'token for clients ("-" = stdin; default: LISTCTL_TOKEN or random)')
+    .option('--schema <file>', 'lists and columns for --service graph, as JSON (default: any)')
     .optionsGroup('Fault injection:')
     .option('--latency <time>', 'delay each response, e.g. 250ms (a bare number is milliseconds)')
     .option('--throttle <rate>', 'respond 429 to requests above this rate, e.g. 10/s or 600/m')
-    .option('--fail-rate <share>', 'fail this share of requests (0 to 1): half before they take effect, half after')
+    .option('--fail-rate <share>', 'fail this share of requests (0 to 1), half after they took effect')
     .option('--seed <number>', 'seed for reproducible failures')
+    .option('--units-per-minute <n>', 'respond 429 above these resource units (--service graph)')
+    .option('--view-threshold <n>', 'respond 429 to filters over more items (--service graph; 5000)')
     .action(
       inSession(context, async (session, flags: ServeFlags) =>
-        serve(await readOptions(flags, context.host), session, context),
+        serve(await readOptions(flags, session), session, context),
       ),
     );
   addHelpNotes(command, {
     examples: [
-      'listctl serve',
       'listctl serve --port 0 --data ./items -o json',
       'listctl serve --latency 200ms --throttle 10/s --fail-rate 0.05',
+      'listctl serve --service graph --schema lists.json',
     ],
     exitCodes: {
       2: 'invalid usage or address, or the store is not installed',
@@ -77,7 +84,7 @@ export const setUpServe: SetUp = (command, context) => {
   });
 };
 
-async function readOptions(flags: ServeFlags, world: Host): Promise<ServeOptions> {
+async function readOptions(flags: ServeFlags, { host: world, settings }: Session): Promise<ServeOptions> {
   const host = (flags.host ?? '127.0.0.1').toLowerCase();
   if (host === '') throw new Failure('usage', 'invalid --host "": expected an address such as 127.0.0.1');
   if (flags.data === '') throw new Failure('usage', 'invalid --data "": expected a directory');
@@ -94,8 +101,27 @@ async function readOptions(flags: ServeFlags, world: Host): Promise<ServeOptions
   if (throttle !== undefined && throttlePerSecond === undefined) throw invalid('--throttle', throttle, rateExpected);
   const failRate = parseNumber('--fail-rate', flags.failRate, decimal, 1, 'a number from 0 to 1');
   const seed = parseNumber('--seed', flags.seed, wholeNumber, 2 ** 32 - 1, 'a whole number below 4294967296');
-  const faults = { latencyMs, throttlePerSecond, failRate, seed };
-  return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults };
+  const isGraph = settings.service === 'graph';
+  const faults = { latencyMs, throttlePerSecond, failRate, seed, withCollisions: isGraph };
+  const graph = isGraph ? await readGraphOptions(flags, world) : refuseGraphFlags(flags);
+  return { host, port: port ?? 7070, directory: flags.data, token, tokenFile, faults, graph };
+}
+
+async function readGraphOptions(flags: ServeFlags, host: Host): Promise<GraphOptions> {
+  const schema = flags.schema === undefined ? undefined : await readJsonFile(flags.schema, host);
+  const positive = (flag: string, text: string | undefined) =>
+    parseNumber(flag, text, positiveNumber, 2 ** 32, 'a whole number above 0');
+  return {
+    schema: schema === undefined ? undefined : (await import('../service/graph/columns.ts')).parseSchema(schema),
+    unitsPerMinute: positive('--units-per-minute', flags.unitsPerMinute),
+    viewThreshold: positive('--view-threshold', flags.viewThreshold),
+  };
+}
+
+function refuseGraphFlags({ schema, unitsPerMinute, viewThreshold }: ServeFlags): undefined {
+  const typed = { '--schema': schema, '--units-per-minute': unitsPerMinute, '--view-threshold': viewThreshold };
+  const flag = Object.entries(typed).find(([, value]) => value !== undefined)?.[0];
+  if (flag !== undefined) throw new Failure('usage', `${flag} requires --service graph`);
 }
 
 async function readToken(file: string | undefined, host: Host): Promise<string | undefined> {
@@ -106,6 +132,7 @@ async function readToken(file: string | undefined, host: Host): Promise<string |
 
 const parseLatency = durationParser({ unit: 'ms', max: '1h', allowZero: true });
 const wholeNumber = /^\d{1,10}$/;
+const positiveNumber = /^[1-9]\d{0,9}$/;
 const decimal = /^\d+(\.\d+)?$/;
 
 function parseNumber(
@@ -160,8 +187,9 @@ async function startLocalServer(options: ServerOptions & ServeOptions, host: Hos
   // At the end of listctl, delayed responses are sent at once.
   const wait = (ms: number) => clock.sleep(ms, signal).catch(() => {});
   try {
-    const service = injectFaults(listItemService(store, now), options.faults, { now, wait });
-    const server = await startServer(service, options);
+    const { service, respondError } = await serviceOver(store, options.graph, now);
+    const faulty = injectFaults(service, options.faults, { now, wait }, respondError);
+    const server = await startServer(faulty, { ...options, respondError });
     const close = async () => {
       await server.close();
       await store.close();
@@ -171,6 +199,17 @@ async function startLocalServer(options: ServerOptions & ServeOptions, host: Hos
     await store.close();
     throw error;
   }
+}
+
+async function serviceOver(
+  store: Store,
+  graph: GraphOptions | undefined,
+  now: () => number,
+): Promise<{ readonly service: Service; readonly respondError?: ErrorResponder }> {
+  if (graph === undefined) return { service: listItemService(store, now) };
+  const { graphService } = await import('../service/graph/service.ts');
+  const { graphErrorResponder } = await import('../service/graph/errors.ts');
+  return { service: graphService(store, now, graph), respondError: graphErrorResponder(now) };
 }
 
 /**
@@ -186,16 +225,19 @@ async function announce(url: string, token: string, options: ServeOptions, conte
   if (options.token === undefined) {
     await stderr.write(errors.asJson ? jsonLine('token', token) : `export LISTCTL_TOKEN=${token}\n`);
   }
-  if (!errors.asJson) await stdout.write(linesToPaste(url, options.tokenFile));
+  if (!errors.asJson) await stdout.write(linesToPaste(url, options));
 }
 
-function linesToPaste(url: string, tokenFile: string | undefined): string {
+function linesToPaste(url: string, { tokenFile, graph }: ServeOptions): string {
   const isFile = tokenFile !== undefined && tokenFile !== '-';
   const isRemote = !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  const [site, list] = graph === undefined ? ['home', 'tasks'] : ['root', graph.schema?.[0]?.title ?? 'tasks'];
+  const path = `/sites/${site}/lists/${encodeURIComponent(list)}/items`;
   const lines = [
+    ...(graph === undefined ? [] : ['export LISTCTL_SERVICE=graph']),
     ...(isFile ? [`export LISTCTL_TOKEN="$(cat ${shellWord(resolve(tokenFile))})"`] : []),
-    `listctl items create -s home -l tasks -f Title="Buy milk"${isRemote ? ' --allow-http' : ''}`,
-    curlLine({ method: 'POST', url: `${url}/sites/home/lists/tasks/items`, body: { fields: { Title: 'Buy milk' } } }),
+    `listctl items create -s ${site} -l ${shellWord(list)} -f Title="Buy milk"${isRemote ? ' --allow-http' : ''}`,
+    curlLine({ method: 'POST', url: `${url}${path}`, body: { fields: { Title: 'Buy milk' } } }),
   ];
   return lines.map((line) => `${line}\n`).join('');
 }

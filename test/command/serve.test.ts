@@ -197,6 +197,88 @@ describe('fault injection', () => {
   });
 });
 
+describe('with --service graph', () => {
+  const lists = [{ title: 'My Books', columns: [{ name: 'Tags', choice: { displayAs: 'checkBoxes' } }] }];
+  const env = { LISTCTL_TOKEN: token };
+
+  test.each([
+    [['--service', 'graph'], {}],
+    [[], { LISTCTL_SERVICE: 'graph' }],
+  ] as const)('typed as %j, with %j, it speaks Microsoft Graph', async (args, variables) => {
+    await using server = await serving(args, { ...env, ...variables });
+
+    expect(server.host.printed.stdout.split('\n')).toEqual([
+      server.url,
+      '',
+      `export LISTCTL_BASE_URL=${server.url}`,
+      'export LISTCTL_SERVICE=graph',
+      'listctl items create -s root -l tasks -f Title="Buy milk"',
+      expect.stringMatching(/^curl .*\/sites\/root\/lists\/tasks\/items/),
+      '',
+    ]);
+    const refused = await sendHttp(`${server.url}/sites/root`, bearer('wrong'));
+    expect(JSON.parse(refused.body)).toMatchObject({ error: { code: 'InvalidAuthenticationToken' } });
+  });
+
+  test('it has the lists of --schema, and its limits', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'lists.json');
+    writeFileSync(file, JSON.stringify({ lists }));
+    const limits = ['--units-per-minute', '6', '--view-threshold', '1', '--fail-rate', '0'];
+    await using server = await serving(['--service', 'graph', '--schema', file, ...limits], env);
+    const books = `${server.url}/sites/root/lists/My%20Books/items`;
+
+    expect(server.host.printed.stdout).toContain(`listctl items create -s root -l 'My Books' -f`);
+    expect((await sendHttp(books, { fields: { Tags: 'a' }, ...bearer(token) })).status).toBe(500);
+    expect((await sendHttp(books, { fields: {}, ...bearer(token) })).status).toBe(201);
+    const last = await sendHttp(books, { fields: {}, ...bearer(token) });
+    expect(last).toMatchObject({ status: 201, headers: { 'ratelimit-remaining': '0' } });
+    expect(await sendHttp(books, bearer(token))).toMatchObject({ status: 429 });
+  });
+
+  test('it serves listctl, by the address of a list in the browser', async () => {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'lists.json');
+    writeFileSync(file, JSON.stringify({ lists }));
+    await using server = await serving(['--service', 'graph', '--schema', file], env);
+    const list = 'https://contoso.sharepoint.com/sites/library/Lists/My%20Books/AllItems.aspx';
+    const world = { env: { ...env, LISTCTL_BASE_URL: server.url, LISTCTL_SERVICE: 'graph', LISTCTL_LIST: list } };
+    const listctl = async (...words: string[]) => {
+      const { exitCode, stdout, stderr } = await run(['items', ...words, '-o', 'jsonl'], world);
+      return { exitCode, stderr, item: stdout === '' ? undefined : JSON.parse(stdout) };
+    };
+
+    expect(await listctl('create', '-f', 'Title=Dune')).toMatchObject({ exitCode: 0, item: { id: '1' } });
+    const tags = ['-f', 'Tags@odata.type=Collection(Edm.String)', '-f', 'Tags:=["a"]'];
+    expect(await listctl('update', '1', ...tags)).toMatchObject({ exitCode: 0 });
+    expect(await listctl('get', '1')).toMatchObject({ exitCode: 0, item: { fields: { Title: 'Dune', Tags: ['a'] } } });
+    expect(await listctl('delete', '1', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(await listctl('get', '1')).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('itemNotFound') });
+  });
+
+  test('local: is one as well', async () => {
+    await using directory = await temporaryDirectory();
+    const world = { env: { LISTCTL_DATA_DIR: directory.path, LISTCTL_SERVICE: 'graph', LISTCTL_BASE_URL: 'local:' } };
+    const words = ['items', 'create', '-s', 'root', '-l', 'tasks', '-f', 'Title=Milk', '-q', 'eTag'];
+
+    expect(await run(words, world)).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/,1"\n$/) });
+  });
+
+  test.each([
+    [['--schema', 'lists.json'], '--schema requires --service graph'],
+    [['--units-per-minute', '9'], '--units-per-minute requires --service graph'],
+    [['--view-threshold', '9'], '--view-threshold requires --service graph'],
+    [['--service', 'graph', '--view-threshold', '0'], 'invalid --view-threshold "0"'],
+    [['--service', 'graph', '--units-per-minute', 'x'], 'invalid --units-per-minute "x"'],
+    [['--service', 'graph', '--schema', '-'], 'invalid --schema: expected {"lists": […]}'],
+  ])('%j is wrong usage', async (args, message) => {
+    const { exitCode, stdout, stderr } = await run(['serve', '--port', '0', ...args], { stdin: '{}' });
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+});
+
 describe('it ends', () => {
   test.each([
     ['SIGTERM', 143],
