@@ -144,6 +144,7 @@ function tableColumns(nowMs: number, isTerminal: boolean): readonly RunColumn[] 
     { name: 'failed', value: ({ counts }) => counts && nonZero(failed(counts)) },
     { name: 'in doubt', value: ({ counts }) => counts && nonZero(counts.inDoubt) },
     { name: 'remaining', value: ({ counts }) => counts && nonZero(counts.left) },
+    { name: 'undone', value: ({ undone }) => undone && countText(undone) },
     { name: 'profile', value: ({ header }) => header?.profile, isCuttable: true },
     { name: 'service', value: ({ header }) => header && serviceText(header.origin) },
     { name: 'list', value: ({ header }) => header?.list, isCuttable: true },
@@ -182,7 +183,7 @@ const agoUnits = [
 ] as const;
 
 /** `2 min ago`, in the last 60 days; else the local date. */
-function agoText(time: Date, nowMs: number): string {
+export function agoText(time: Date, nowMs: number): string {
   const ms = nowMs - time.getTime();
   const [, unitMs, unit] = agoUnits.find(([belowMs]) => ms >= 0 && ms < belowMs) ?? [];
   if (unitMs !== undefined) return `${Math.floor(ms / unitMs)} ${unit} ago`;

@@ -221,7 +221,7 @@ async function confirmChanges(
   const place = printable(`item "${id}" of list "${list}" of site "${site}"`);
   await session.host.stderr.write(`${screen.style.yellow('~')} ${place}\n${lines.join('\n')}\n`);
   const what = changes.length === 1 ? 'this change' : `these ${changes.length} changes`;
-  if (await session.prompts.confirm(`Send ${what} to ${session.settings.address()}?`)) return;
+  if (await session.prompts.confirm(`Send ${what} to ${session.settings.target()}?`)) return;
   throw new Failure('usage', 'not confirmed: nothing was sent');
 }
 

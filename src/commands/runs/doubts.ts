@@ -11,6 +11,7 @@ import { untilStopped } from '../../core/host.ts';
 import type { Fields } from '../../core/item.ts';
 import { type JsonValue, withoutUndefined } from '../../core/json.ts';
 import { countOf } from '../../core/text.ts';
+import { agoText } from '../../output/runs.ts';
 import type { View } from '../../output/view.ts';
 import { openInput } from '../../rows/input.ts';
 import { openRows } from '../../rows/read.ts';
@@ -35,15 +36,20 @@ interface DoubtShown extends KnownRow {
   readonly cause: string;
 }
 
-const doubtView: View<DoubtShown> = {
-  pretty: async (doubts, screen) => {
-    const { drawRows } = await import('../../output/table.ts');
-    return drawRows(doubts.map(cellsOf), screen, undefined, true);
-  },
-  printsNone: true,
-  json: ({ line, id, fields, ...doubt }) => withoutUndefined({ ...doubt, line, id, fields }),
-  id: ({ id }) => id,
-};
+/** Makes the view; times are relative to `nowMs` on a terminal. */
+function doubtView(nowMs: number): View<DoubtShown> {
+  return {
+    pretty: async (doubts, screen) => {
+      const { drawRows } = await import('../../output/table.ts');
+      const since = (iso: string) => (screen.columns === undefined ? iso : agoText(new Date(iso), nowMs));
+      const rows = doubts.map((doubt) => cellsOf({ ...doubt, since: since(doubt.since) }));
+      return drawRows(rows, screen, undefined, true);
+    },
+    printsNone: true,
+    json: ({ line, id, fields, ...doubt }) => withoutUndefined({ ...doubt, line, id, fields }),
+    id: ({ id }) => id,
+  };
+}
 
 /** What is to be looked for comes first, since a narrow terminal omits the last columns. */
 function cellsOf({ row, id, fields = {}, since, cause, key }: DoubtShown): ReadonlyMap<string, JsonValue> {
@@ -61,7 +67,7 @@ const lastMs = 8.64e15;
 export async function showDoubts(path: string, replay: Replay, session: Session): Promise<void> {
   const { doubts, doubtOf } = replay;
   const known = await findRows(path, replay, session);
-  return session.output.printing(doubtView, true, async (print) => {
+  return session.output.printing(doubtView(session.host.clock.now()), true, async (print) => {
     for (const row of doubts()) {
       const doubt = doubtOf(row);
       if (doubt === undefined) continue;

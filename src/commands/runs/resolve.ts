@@ -89,7 +89,13 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
         inDoubt: inDoubt - resolutions.length,
       };
       if (resolutions.length === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
-      else await write(path, replay, records, counts, session);
+      else {
+        await write(path, replay, records, counts, session);
+        const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
+        await session.messages.notice(
+          `resolved ${countOf(resolutions.length, 'row')} of run ${header.run}: ${parts.join(', ')}`,
+        );
+      }
       await print(toRunSummary({ run: header.run, header, counts }));
       if (counts.left > 0) await session.messages.notice('run again with --resume to send the remaining rows');
     }),

@@ -111,6 +111,10 @@ test('one run is names and values, the rate as bars with the throttled stretch m
   ]);
 });
 
+test('a run of which a part was undone says how much', async () => {
+  expect((await show('pretty', { ...run, undone: 380 })).split('\n')[1]).toMatch(/ 990 +8 +2 +380 +prod /);
+});
+
 test('a run that sent nothing has neither answer times nor a rate', async () => {
   const idle = { ...detail, answerTimes: undefined, ratePerSecond: [], throttled: [] };
 
