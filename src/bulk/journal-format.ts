@@ -215,6 +215,16 @@ const isSession = shaped<SessionStart>({
   monotonicMs: maybe(isMs),
 });
 
+/** The maps of the options are entries; the others are checked where the input is read. */
+const isReading = (value: unknown): value is JsonObject =>
+  isObject(value as JsonValue) && [(value as JsonObject)['rename'], (value as JsonObject)['types']].every(isEntries);
+
+function isEntries(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.every((each) => Array.isArray(each) && each.length === 2 && each.every(isString))
+  );
+}
+
 const isTotals = shaped<RunTotals>({
   done: isCount,
   failed: isCount,
@@ -246,7 +256,7 @@ const isShapedHeader = shaped<JournalHeader>({
   input: shaped<JournalHeader['input']>({ bytes: isCount, sha256: isLongHash, rows: isCount }),
   rows: isCount,
   mapping: isString,
-  reading: maybe((value): value is JsonObject => isObject(value as JsonValue)),
+  reading: maybe(isReading),
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),

@@ -151,6 +151,8 @@ describe('a header', () => {
     ...['', 'maybe'].map((idempotency) => ({ idempotency })),
     ...['', 'yesterday', 5].map((startedAt) => ({ startedAt })),
     ...[7, {}].map((file) => ({ file })),
+    ...[7, null, {}, { rename: [], types: [7] }, { rename: [['a', 7]], types: [] }].map((reading) => ({ reading })),
+    { profile: 7 },
     ...[{ bytes: -1 }, { sha256: 'short' }, { rows: -1 }].map((more) => ({ input: { ...header.input, ...more } })),
     ...[2, 1e9 + 1].map((rows) => ({ input: { ...header.input, bytes: 1e9, rows } })),
     { input: { ...header.input, bytes: 4_000, rows: 5_000_000 } },
