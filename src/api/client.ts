@@ -146,8 +146,10 @@ export interface ClientOptions extends AttemptLimits, RetryPolicy {
   readonly random: () => number;
   /** The service is known to honor Idempotency-Key (keys-2). */
   readonly honorsKeys: boolean;
-  /** The wait for the response to a write after a stop (default 2 s; stops-2). */
+  /** The wait for the response to a write after a stop (default `stopGraceMs`; stops-2). */
   readonly stopGraceMs?: number;
+  /** Ends that wait at once; called when a write is sent. */
+  readonly forceStop?: () => AbortSignal;
   readonly onAttempt?: ((report: AttemptReport) => Promise<void>) | undefined;
 }
 
@@ -161,9 +163,12 @@ export interface AttemptReport {
   readonly waitMs: number | undefined;
 }
 
+/** How long a command waits for the response to a write that was sent before a stop. */
+export const stopGraceMs = 2000;
+
 export function createClient(transport: Transport, options: ClientOptions): Client {
-  const { timeoutMs, phases, signal, stopGraceMs = 2000 } = options;
-  const writeSignal = stopGraceMs === 0 ? () => signal : delaySignal(signal, stopGraceMs);
+  const { timeoutMs, phases, signal, stopGraceMs: graceMs = stopGraceMs, forceStop } = options;
+  const writeSignal = graceMs === 0 ? () => signal : delaySignal(signal, graceMs, forceStop);
   const sendOnce: Shared['send'] = (request, isFresh) => {
     const until = isRead(request.method) ? signal : writeSignal();
     return transport.send(request, { timeoutMs, signal: until, isFresh, phases });
@@ -214,6 +219,8 @@ class Attempts<T> implements RequestAttempts<T> {
   #isFresh = false;
   /** The last attempt that may have applied the write. */
   #doubt: Omit<Doubt, 'times'> | undefined;
+  /** A later response says that the item to update is missing. */
+  #wasInDoubt = false;
 
   constructor(operation: Operation<T>, shared: Shared) {
     this.#operation = operation;
@@ -350,10 +357,10 @@ class Attempts<T> implements RequestAttempts<T> {
 
   /** Resolves a write in doubt by a later response, or by one read. */
   async #prove(attempt: Attempt, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
-    const { read } = this.#operation;
     const head = attempt.response ?? attempt.head;
     if (!this.isInDoubt || head === undefined) return undefined;
-    if (this.#method === 'DELETE' && wasInDoubt && isNotFound(head)) return { value: read(noContent) };
+    const deleted = wasInDoubt && isNotFound(head) ? this.#settleMissing(attempt) : undefined;
+    if (deleted) return deleted;
     const check = this.#operation.check?.();
     const verifying = check?.findRead(head, this.#shared.transport.address);
     if (!check || !verifying) return undefined;
@@ -370,11 +377,28 @@ class Attempts<T> implements RequestAttempts<T> {
     }
   }
 
+  /** Resolves a write in doubt whose item is missing now: a delete is done, an update has failed (outcomes-4). */
+  #settleMissing({ response }: Attempt): { readonly value: T } | undefined {
+    if (this.#method === 'DELETE') return { value: this.#operation.read(noContent) };
+    if (this.#method === 'PATCH' && response) {
+      this.#doubt = undefined;
+      this.#wasInDoubt = true;
+    }
+    return undefined;
+  }
+
   #failure({ attempt, outcome, unusable }: FailedAttempt, tooLongMs?: number): unknown {
     const { transport, options } = this.#shared;
     const { address, hide } = transport;
     const { errors } = this.#operation;
-    const context = { ...this.#operation.purpose(), address, method: this.#method, hide, errors };
+    const context = {
+      ...this.#operation.purpose(),
+      address,
+      method: this.#method,
+      hide,
+      errors,
+      wasInDoubt: this.#wasInDoubt,
+    };
     const times = this.#number;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
     if (attempt.error?.kind === 'stopped') return options.signal.reason;
@@ -412,8 +436,8 @@ function isFinal(method: Method, response: ServiceResponse): boolean {
   return isHtml(response) || (isRead(method) && (response.unreadable !== undefined || isJson(response)));
 }
 
-/** Returns a function that creates, once, a signal that aborts some time after another one. */
-function delaySignal(signal: AbortSignal, graceMs: number): () => AbortSignal {
+/** Returns a function that creates, once, a signal that aborts some time after another one, or with `forceStop`. */
+function delaySignal(signal: AbortSignal, graceMs: number, forceStop?: () => AbortSignal): () => AbortSignal {
   let delayed: AbortController | undefined;
   return () => {
     if (delayed) return delayed.signal;
@@ -424,6 +448,7 @@ function delaySignal(signal: AbortSignal, graceMs: number): () => AbortSignal {
     };
     if (signal.aborted) wait();
     else signal.addEventListener('abort', wait);
+    forceStop?.().addEventListener('abort', () => controller.abort(signal.reason), { once: true });
     return controller.signal;
   };
 }

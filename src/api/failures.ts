@@ -56,6 +56,8 @@ export interface RequestContext extends Purpose {
   readonly method: Method;
   /** Removes the token from a string. */
   readonly hide: (text: string) => string;
+  /** An earlier attempt had no response. */
+  readonly wasInDoubt?: boolean;
 }
 
 /** codes-1; any other status is `refused`. */
@@ -173,9 +175,10 @@ function transportFailure(context: RequestContext, error: TransportError, outcom
 function refusal(context: RequestContext, response: ServiceResponse, outcome: Outcome, times: number): Failure {
   const kind = context.errors?.kind(response) ?? failureKinds[response.status] ?? 'refused';
   const quoted = `${quoteOf(context, response)}${timesText(times)}`;
+  const doubt = context.wasInDoubt ? '; an earlier attempt, which had no response, may have updated it' : '';
   const message =
     kind === 'not-found' && context.method !== 'POST'
-      ? `${context.target} was not found (${quoted})`
+      ? `${context.target} was not found (${quoted})${doubt}`
       : `cannot ${context.task} (${quoted}${redirectOf(response)})`;
   return createFailure(context, kind, message, {
     hint: context.errors?.hint(response) ?? hintFor(kind, response),

@@ -5,11 +5,13 @@ import {
   type ClientOptions,
   createClient,
   type ItemOperations,
+  stopGraceMs,
 } from '../api/client.ts';
 import { listItemOperations } from '../api/items.ts';
 import { defaultRetries, type RetryPolicy } from '../api/outcome.ts';
-import type { Transport } from '../api/transport.ts';
+import { isRead, type Transport } from '../api/transport.ts';
 import type { ListRef } from '../core/item.ts';
+import { oneLine } from '../core/text.ts';
 import { type Address, addressText, findValue } from '../settings/setting.ts';
 import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
@@ -59,7 +61,8 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
     const transport = await connect(at, findOnce, context, { ...connectOptions(), ...kindOption });
     opened.push(transport);
     const settings = { ...clientOptions(at, transport, kind, options), items: await items() };
-    return guardWrites(createClient(transport, { ...settings, ...overrides }), guard);
+    const shown = kind === 'one' && at.kind === 'http' ? showWaits(transport, options) : transport;
+    return guardWrites(createClient(shown, { ...settings, ...overrides }), guard);
   };
   return {
     client,
@@ -106,10 +109,61 @@ function clientOptions(
     ...retryPolicy(sources, kind),
     honorsKeys: idempotencyOf(sources, address) === 'honored',
     signal: host.signal,
+    forceStop: () => host.forceStop,
     clock: host.clock,
     random: () => host.random(),
     // A bulk run shows its waits in its progress.
     onAttempt: kind === 'many' && typed.verbosity === 0 ? undefined : (report) => watch(report, transport, options),
+  };
+}
+
+/** Says on a terminal what a command waits for: from 2 s on, until the response is there, and when it is stopped. */
+function showWaits(transport: Transport, { context, typed, messages }: ServiceOptions): Transport {
+  const { clock, env, signal, stderr } = context.host;
+  const isShowable = () => stderr.isTTY && !typed.isQuiet && env['TERM'] !== 'dumb' && !isJsonWanted(context);
+  let inFlight = 0;
+  let writes = 0;
+  let sinceMs = 0;
+  let isShown = false;
+  let endTicks = () => {};
+  const erase = () => stderr.write('\r\u001b[K').catch(() => {});
+  const tick = () => {
+    const ms = clock.monotonicMs() - sinceMs;
+    if (ms < silentWaitMs || typed.verbosity > 0 || !isShowable()) return;
+    isShown = true;
+    const line = oneLine(`waiting for ${transport.address} (${Math.round(ms / 1000)} s)`, (stderr.columns || 80) - 1);
+    stderr.write(`\r\u001b[K${line}`).catch(() => {});
+  };
+  const announceStop = async () => {
+    if (writes === 0 || !isShowable()) return;
+    // What the terminal shows for Ctrl-C, too.
+    await erase();
+    await messages.notice(`stopping: waiting up to ${stopGraceMs / 1000} s for the response`);
+  };
+  signal.addEventListener('abort', () => void announceStop(), { once: true });
+  const send: Transport['send'] = async (request, limits) => {
+    const isWrite = !isRead(request.method);
+    if (inFlight === 0) {
+      sinceMs = clock.monotonicMs();
+      endTicks = clock.every(1000, tick);
+    }
+    inFlight += 1;
+    if (isWrite) writes += 1;
+    const attempt = await transport.send(request, limits);
+    inFlight -= 1;
+    if (isWrite) writes -= 1;
+    if (inFlight === 0) endTicks();
+    if (inFlight === 0 && isShown) await erase();
+    if (inFlight === 0) isShown = false;
+    return attempt;
+  };
+  return {
+    address: transport.address,
+    get hide() {
+      return transport.hide;
+    },
+    send,
+    close: () => transport.close(),
   };
 }
 

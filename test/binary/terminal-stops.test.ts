@@ -90,6 +90,21 @@ test('a prompt suspended with Ctrl-Z accepts its answer after fg, without the in
   expect(service.requests.map(({ method }) => method)).toEqual(['DELETE']);
 });
 
+test('Ctrl-C says what a write waits for, and a second one prints the doubt and its key', async () => {
+  await using world = await inShell({ silent: true });
+  const { session, service } = world;
+
+  session.start('listctl items create -f Title=x');
+  await session.terminal.comesTo('the request', () => service.requests.length > 0);
+  session.terminal.type(ctrlC);
+  await session.shows('stopping: waiting up to 2 s for the response');
+  session.terminal.type(ctrlC);
+  const shown = await session.ended();
+
+  expect(shown.replaceAll(/\s+/g, ' ')).toContain('in doubt: cannot confirm the request to create an item');
+  expect(shown).toContain('--idempotency-key ');
+});
+
 describe('while a run shows its bar', () => {
   test('Ctrl-C waits for pending requests, then prints a summary and how to resume, and restores the terminal', async () => {
     let answer = () => {};

@@ -2,9 +2,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
 import { environmentFor, type ScriptedAnswer, scriptedService } from '../support/scripted-service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { run, type World } from '../support/test-host.ts';
+import { run, testHost, type World } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
 const good: ScriptedAnswer = { status: 200, body: milk };
@@ -154,5 +155,45 @@ describe('whom to trust', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('HTTPS_PROXY');
     expect(stderr).not.toContain('secret');
+  });
+});
+
+describe('a command that waits', () => {
+  /** Reads item 17 while the clock ticks at these times, in milliseconds; the response comes after the last. */
+  async function getAt(timesMs: readonly number[], world: World, more: readonly string[] = []) {
+    let respond = () => {};
+    const after = new Promise<void>((resolve) => {
+      respond = resolve;
+    });
+    await using service = await scriptedService({ ...good, after });
+    let nowMs = 0;
+    const host = testHost({ ...world, env: { ...environmentFor(service), NO_COLOR: '1', ...world.env } });
+    const every = (_: number, work: () => void) => {
+      for (const ms of timesMs) {
+        nowMs = ms;
+        work();
+      }
+      respond();
+      return () => {};
+    };
+    const clock = { ...host.clock, every, monotonicMs: () => nowMs };
+    const exitCode = await main(['items', 'get', '17', ...more], { ...host, clock });
+    return { exitCode, stderr: host.printed.stderr, url: service.url };
+  }
+
+  test('says for what from 2 s on, and erases it', async () => {
+    const { exitCode, stderr, url } = await getAt([1000, 2000, 3000], { terminal: 80 });
+
+    const shown = [2, 3].map((s) => `\r\u001b[Kwaiting for ${url} (${s} s)`).join('');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `${shown}\r\u001b[K` });
+  });
+
+  test.each([
+    { world: {} },
+    { world: { terminal: 80, env: { TERM: 'dumb' } } },
+    { world: { terminal: 80 }, more: ['--quiet'] },
+    { world: { terminal: 80 }, more: ['--json'] },
+  ])('says nothing with $world $more', async ({ world, more }) => {
+    expect(await getAt([2000], world, more)).toMatchObject({ exitCode: 0, stderr: '' });
   });
 });

@@ -36,13 +36,38 @@ describe('a delete', () => {
     });
   });
 
-  test('that is then refused for another reason is in doubt, and so is a PATCH that gets 404', async () => {
+  test('that is then refused for another reason is in doubt', async () => {
     const refused = clientWith([lost, answered(403)]).client.send(operation(1, 'DELETE'));
-    const update = clientWith([lost, answered(404)]).client.send(operation(1, 'PATCH'));
 
     await expect(refused).rejects.toMatchObject({ kind: 'in-doubt' });
-    await expect(update).rejects.toMatchObject({ kind: 'in-doubt' });
   });
+});
+
+test.each([
+  [
+    'is not found if the next attempt gets 404',
+    answered(404),
+    'not-found',
+    /; an earlier attempt, which had no response/,
+  ],
+  [
+    'is not found if the next attempt gets 410',
+    answered(410),
+    'not-found',
+    /; an earlier attempt, which had no response/,
+  ],
+  ['is in doubt after a 404 with HTML', answered(404, { 'content-type': 'text/html' }, '<p>'), 'in-doubt', /^in doubt/],
+  ['is in doubt if it is then refused', answered(403), 'in-doubt', /^in doubt/],
+] as const)('an update whose response was lost %s', async (_, next, kind, message) => {
+  const update = clientWith([lost, next]).client.send(operation(1, 'PATCH'));
+
+  await expect(update).rejects.toMatchObject({ kind, message: expect.stringMatching(message) });
+});
+
+test('an update that gets 404 at once had no earlier attempt', async () => {
+  const update = clientWith([answered(404)]).client.send(operation(1, 'PATCH'));
+
+  await expect(update).rejects.toMatchObject({ kind: 'not-found', message: expect.not.stringContaining('earlier') });
 });
 
 describe('a read that verifies a write', () => {
