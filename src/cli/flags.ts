@@ -204,18 +204,18 @@ export function flagTexts(command: Command): FlagTexts {
   return texts;
 }
 
-/** The flags without a value that were typed; `verbosity` is 1 for -v, 2 for -vv, 0 with --quiet. */
+/** The flags without a value that were typed; `verbosity` is 1 for -v, 2 for -vv, which override --quiet. */
 export function switches(command: Command) {
-  const isQuiet = nearest(command, 'quiet') === true;
-  const verbosity = nearest(command, 'verbose');
+  const count = nearest(command, 'verbose');
+  const verbosity = typeof count === 'number' ? count : 0;
   return {
     allowHttp: nearest(command, 'allowHttp') === true,
     isCsvSafe: nearest(command, 'csvSafe') === true,
     isInsecure: nearest(command, 'insecureTls') === true,
-    isQuiet,
+    isQuiet: nearest(command, 'quiet') === true && verbosity === 0,
     isWide: nearest(command, 'wide') === true,
     mayPrompt: nearest(command, 'input') !== false,
-    verbosity: typeof verbosity === 'number' && !isQuiet ? verbosity : 0,
+    verbosity,
   };
 }
 

@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import type { ItemOperations, Operation } from '../api/client.ts';
 import type { ApiRequest } from '../api/transport.ts';
 import { Failure } from '../core/errors.ts';
-import type { Host } from '../core/host.ts';
+import type { Host, Output } from '../core/host.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
-import { listNames } from '../core/text.ts';
+import { listNames, nearestName } from '../core/text.ts';
 import { requestView } from '../output/item.ts';
-import { wholeLines } from '../output/layout.ts';
+import { rowOf, wholeLines } from '../output/layout.ts';
 import { openPrinter, type Printer } from '../output/printer.ts';
 import type { PrintFormat, Screen, View } from '../output/view.ts';
 import { findValue } from '../settings/setting.ts';
@@ -15,7 +15,7 @@ import type { Sources } from '../settings/sources.ts';
 import type { ServiceAccess } from './client.ts';
 import { type Context, commandPath } from './command.ts';
 import { globalFlags, type switches } from './flags.ts';
-import { screenOf } from './report.ts';
+import { type Messages, screenOf } from './report.ts';
 import type { RunSettings } from './run-settings.ts';
 
 export interface CommandOutput {
@@ -46,11 +46,13 @@ export function commandOutput(
     output,
     color,
     typed,
+    messages,
   }: {
     readonly sources: Sources;
     readonly output: PrintFormat | undefined;
     readonly color: Context['errors']['color'];
     readonly typed: ReturnType<typeof switches>;
+    readonly messages: Pick<Messages, 'notice'>;
   },
   host: Host,
   command: Command,
@@ -81,13 +83,65 @@ export function commandOutput(
       const lines = clear && host.stdout.isTTY ? wholeLines(host.stdout, clear) : undefined;
       try {
         const format = toFormat(isSeveral);
-        const printer = await openPrinter(view, { ...options, format }, lines ?? host.stdout);
-        await printResults(printer, view, work, done);
+        const watch = watchResults(view, lines ?? host.stdout, hasQuery ? undefined : columns);
+        const printer = await openPrinter(view, { ...options, format }, watch.output);
+        await printResults(printer, view, (print) => work(watch.before(print)), done);
+        const isEmpty = hasQuery && format !== 'none' && host.stdout.isTTY && !watch.hasPrinted();
+        if (isEmpty) await messages.notice(emptyQueryText(query, format !== 'jsonl' && isSeveral));
+        for (const text of watch.missing()) await messages.notice(text);
       } finally {
         await lines?.flush();
       }
     },
   };
+}
+
+/** Notes whether anything was printed, and the columns that no result has. */
+function watchResults<T>(
+  view: View<T>,
+  output: Pick<Output, 'write' | 'isClosed'>,
+  columns: readonly string[] | undefined,
+) {
+  const missing = new Set(columns);
+  const seen = new Set<string>();
+  let hasPrinted = false;
+  const note = (value: T) => {
+    const names = rowOf(value, view).keys();
+    for (const name of names) {
+      missing.delete(name);
+      if (seen.size < 1000) seen.add(name);
+    }
+  };
+  return {
+    output: {
+      get isClosed() {
+        return output.isClosed;
+      },
+      write: (text: string) => {
+        hasPrinted ||= text !== '';
+        return output.write(text);
+      },
+    },
+    before:
+      (print: Print<T>): Print<T> =>
+      (value) => {
+        if (missing.size > 0) note(value);
+        return print(value);
+      },
+    hasPrinted: () => hasPrinted,
+    missing: () =>
+      seen.size === 0
+        ? []
+        : [...missing].map((name) => {
+            const meant = nearestName(name, seen);
+            return `note: no result has the column "${name}"${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+          }),
+  };
+}
+
+function emptyQueryText(query: string, isArray: boolean): string {
+  const advice = isArray ? `: several results are an array, so try [].${query}` : '';
+  return `note: the query gave nothing${advice}`;
 }
 
 /** Prints one result; returns undefined if there is nothing to wait for. */

@@ -88,6 +88,8 @@ function openSession(
   const sources = openSources(flagTexts(command), host, mayCreateProfile);
   const typed = switches(command);
   const output = findValue(globalFlags.output, isSetup(command) ? { flags: sources.flags, env: sources.env } : sources);
+  // Only a request that is not sent can be printed so.
+  if (output === 'curl') command.setOptionValue('dryRun', true);
   const color = findValue(globalFlags.color, sources) ?? 'auto';
   context.errors.color = color;
   context.errors.asJson = output === 'json' || output === 'jsonl';
@@ -113,7 +115,7 @@ function openSession(
     ...{ host, service, messages },
     prompts: { isUnattended, mayPrompt, confirm: guard.confirm },
     settings: runSettings(sources, typed.allowHttp, address, (list) => service.locate(list)),
-    output: commandOutput({ sources, output, color, typed }, host, command),
+    output: commandOutput({ sources, output, color, typed, messages }, host, command),
     command: {
       words: context.words,
       version: context.version,

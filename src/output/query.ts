@@ -11,6 +11,7 @@ import {
 import { Failure } from '../core/errors.ts';
 import { isSameValue } from '../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom, parseJson, printJson } from '../core/json.ts';
+import { shellWord } from '../core/text.ts';
 import {
   bareLine,
   bareText,
@@ -297,6 +298,12 @@ function checkCall(name: string, values: readonly Node[], text: string): void {
 
 /** @param at in UTF-16 units; undefined for the end */
 function invalid(reason: string, text: string, at: number | undefined): Failure {
+  // jq's expressions begin with a dot.
+  if (/^\s*\.[\w"[]/.test(text)) {
+    return new Failure('usage', 'invalid JMESPath expression: it begins with a dot, as in jq', {
+      hint: `write ${shellWord(text.trim().slice(1))}`,
+    });
+  }
   const place = at === undefined ? 'at its end' : `at character ${[...text.slice(0, at)].length + 1}`;
   return new Failure('usage', `invalid JMESPath expression: ${reason}, ${place}`, {
     hint: "write numbers in backticks and strings in single quotes: [?Count > `5` && Status == 'Done']",

@@ -83,7 +83,8 @@ describe('what is seen of it', () => {
         '',
       ].join('\n'),
     );
-    expect((await get([busy, good], ['-v', '--quiet'])).stderr).toBe('');
+    expect((await get([busy, good], ['-v', '--quiet'])).stderr).toContain('HTTP 429');
+    expect((await get([busy, good], ['--quiet'])).stderr).toBe('');
   });
 
   test.each([{ words: ['-vv'] }, { words: ['-v', '-v'] }, { words: ['--verbose', '--verbose'] }])(

@@ -45,6 +45,27 @@ test.each([
   expect(stdout).toBe((await run(same.split(' '))).stdout);
 });
 
+test.each(['-f Title=x -o curl', '-o curl -f Title=x', '-f Title=x --dry-run -o curl'])(
+  'items create %s sends nothing',
+  async (words) => {
+    await using service = await scriptedService();
+
+    const { exitCode, stdout } = await run(['items', 'create', ...words.split(' ')], { env: environmentFor(service) });
+
+    expect({ exitCode, requests: service.requests.length }).toEqual({ exitCode: 0, requests: 0 });
+    expect(stdout).toMatch(/^curl .*"Title":"x"/s);
+  },
+);
+
+test('a query of jq is answered with the one to write', async () => {
+  const { exitCode, stderr } = await run(['items', 'get', '17', '-q', '.fields.Title'], {
+    env: { LISTCTL_BASE_URL: 'local:', LISTCTL_SITE: 's', LISTCTL_LIST: 'l' },
+  });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('it begins with a dot, as in jq\n  write fields.Title\n');
+});
+
 test('help list says that there is none', async () => {
   expect((await run(['help', 'list'])).stderr).toMatch(/^listctl: cannot list items: /);
 });

@@ -238,8 +238,8 @@ summaries to stderr.
 -o, --output FORMAT, LISTCTL_OUTPUT, or the setting of a profile (not for auth,
 doctor, init and profile):
 ${formatTable(outputFormats.map((format) => [format, formatMeanings[format]]))}
---json is short for -o json, and table is pretty. With --dry-run there is also
-curl: the request as a curl command.
+--json is short for -o json, and table is pretty. curl, which implies
+--dry-run, prints the request as a curl command.
 
 The default on a terminal is pretty. In a pipe, items and api print json for
 one item and jsonl for several; other commands print pretty. Scripts should

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { environmentFor, requestedItem, scriptedService } from '../../support/scripted-service.ts';
+import { environmentFor, requestedItem, type SeenRequest, scriptedService } from '../../support/scripted-service.ts';
 import { run } from '../../support/test-host.ts';
 
 const milk = { id: '17', fields: { Title: 'Buy milk' } };
@@ -26,6 +26,31 @@ test('formats: a table on a terminal, JSON in a pipe, ids and nothing on request
   expect(await printed(80, '-o', 'id')).toBe('17\n');
   expect(await printed(80, '-o', 'none')).toBe('');
   expect(await printed(80, '--json')).toBe(await printed(undefined));
+});
+
+test.each([
+  { more: ['-q', 'fields.Nope'], says: 'note: the query gave nothing\n' },
+  {
+    more: ['18', '-q', 'fields.Title'],
+    says: 'note: the query gave nothing: several results are an array, so try [].fields.Title\n',
+  },
+  { more: ['-q', 'fields.Title'], says: '' },
+  { more: ['18', '-q', 'fields.Nope', '-o', 'none'], says: '' },
+  { more: ['--columns', 'id,Titel'], says: 'note: no result has the column "Titel"; did you mean Title?\n' },
+  { more: ['--columns', 'id,Price', '-o', 'csv'], says: 'note: no result has the column "Price"\n' },
+  { more: ['--columns', 'Title,id'], says: '' },
+])('$more tells a terminal: $says', async ({ more, says }) => {
+  await using service = await scriptedService({
+    status: 200,
+    body: (request: SeenRequest) => ({ ...requestedItem(request), fields: { Title: 'Milk' } }),
+  });
+  const env = { ...environmentFor(service), NO_COLOR: '1' };
+
+  expect(await run(['items', 'get', '17', ...more], { env, terminal: 200 })).toMatchObject({
+    exitCode: 0,
+    stderr: says,
+  });
+  expect(await run(['items', 'get', '17', ...more], { env })).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 test('several are read at once and shown in the order in which they were typed', async () => {
