@@ -181,7 +181,7 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
       ? `${context.target} was not found (${quoted})${doubt}`
       : `cannot ${context.task} (${quoted}${redirectOf(response)})`;
   return createFailure(context, kind, message, {
-    hint: context.errors?.hint(response) ?? hintFor(kind, response),
+    hint: context.errors?.hint(response) ?? hintFor(kind, context, response),
     outcome,
     ...detailsOf(context, response),
   });
@@ -199,15 +199,30 @@ function timesText(times: number): string {
   return times > 1 ? `; tried ${times} times` : '';
 }
 
-function hintFor(kind: FailureKind, { status, headers }: ServiceResponse): string | undefined {
+function hintFor(kind: FailureKind, context: RequestContext, response: ServiceResponse): string | undefined {
+  const { status, headers } = response;
+
   if (status >= 300 && status < 400 && status !== 304)
     return 'redirects are not followed, to protect the token; check --base-url';
   if (status === 401) return 'the service rejected the token; run listctl auth status to see where it comes from';
   if (status === 403) return 'the token is valid but lacks permission';
-  if (kind === 'conflict') return 'read the item again before you retry';
+  if (kind === 'conflict')
+    return context.method === 'POST' ? createConflictHint(status) : 'read the item again before you retry';
+  if (status === 400 && isUnversioned(context.address) && /version/i.test(errorOf(context, response).text ?? '')) {
+    return `add the version path of the service, such as /v1.0, to ${context.address}`;
+  }
   const wait = headers['retry-after'];
   if (kind === 'unavailable') return wait === undefined ? 'retry later' : `retry later (Retry-After: ${wait})`;
   return undefined;
+}
+
+/** There is no item yet that could be read. */
+function createConflictHint(status: number): string {
+  return status === 423 ? 'the list is locked: retry later' : 'check whether the item exists already';
+}
+
+function isUnversioned(address: string): boolean {
+  return !/\/v?\d+(\.\d+)*(\/|$)/i.test(address.replace(/^\w+:\/\/[^/]*/, ''));
 }
 
 function whyUnusable(response: ServiceResponse, reason: string): string {

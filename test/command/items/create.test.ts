@@ -315,3 +315,20 @@ test('a dry run shows the request, and needs no token because nothing is sent', 
     '{"method":"POST","url":"https://lists.example/v1.0/sites/a%2Fb/lists/x,y/items","body":{"fields":{"n":1.10}}}\n',
   );
 });
+
+test.each([
+  { status: 423, url: '/v1.0', hint: 'the list is locked: retry later' },
+  { status: 409, url: '/v1.0', hint: 'check whether the item exists already' },
+  { status: 400, url: '', hint: 'add the version path of the service, such as /v1.0, to http://' },
+  { status: 400, url: '/api', hint: 'add the version path of the service, such as /v1.0, to http://' },
+  { status: 400, url: '/v1.0', hint: '' },
+])('a create that is refused with $status at "$url" has the hint "$hint"', async ({ status, url, hint }) => {
+  await using service = await scriptedService({ status, body: { error: 'Invalid version: sites' } });
+  const env = { ...environmentFor(service), LISTCTL_BASE_URL: service.url.replace('/v1.0', url) };
+
+  const { exitCode, stderr } = await run(['items', 'create', '-f', 'a=b'], { env });
+
+  expect(exitCode).not.toBe(0);
+  expect(stderr.split('\n')[1]).toContain(hint);
+  if (hint === '') expect(stderr.trim().split('\n')).toHaveLength(1);
+});
