@@ -75,13 +75,13 @@ export function addBulkOptions(command: Command, action: RowAction): void {
     .option('--resume', 'resume the last run of this file')
     .option('--restart', 'ignore the previous run and start over')
     .option('--journal <file>', 'journal file, or none to keep no record')
-    .addOption(choiceOption('--in-doubt <how>', 'resumed rows in doubt', doubts))
+    .addOption(choiceOption('--in-doubt <how>', 'in doubt on --resume', doubts))
     .option('--shard <I/N>', 'only shard I of N, for parallel jobs');
-  if (action === 'create') command.option('--idempotency-key-from <source>', 'key source: row, content or a column');
+  if (action === 'create') command.option('--idempotency-key-from <source>', 'derive keys from row, content or column');
   addReadingOptions(command.optionsGroup('Input flags (with --from):'));
   command
-    .option('--id-column <name>', 'column or property of the item id (default "id")')
-    .addOption(choiceOption('--rows <kind>', 'JSON rows', rowKinds, 'auto'));
+    .option('--id-column <name>', 'column that holds the item id (default "id")')
+    .addOption(choiceOption('--rows <kind>', 'JSON rows as', rowKinds, 'auto'));
   if (action === 'create' || action === 'update') addFieldReadingOptions(command);
 }
 

@@ -64,6 +64,7 @@ export function formatPage(command: Command, columns = 100): string {
     ),
     section('Exit codes (all: listctl help exit-codes)', Object.entries(exitCodes)),
     section('Topics (listctl help <topic>)', isRoot ? [[topics.map(({ name }) => name).join(', ')]] : []),
+    isRoot ? 'Get started: listctl init · Without a service: add --local to any command\n' : '',
     `${isGroup ? 'Help for a command: listctl help <command> · ' : ''}Global flags: listctl help flags\n`,
   ];
   return sections.filter((text) => text !== '').join('\n');
