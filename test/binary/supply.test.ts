@@ -28,7 +28,7 @@ const locked = everything.filter(([, entry]) => !isNative(entry));
  * As many as there are. Whoever adds a dependency sees here what comes with it, judges that, and sets the new number
  * in the same commit, with the reason.
  */
-const counts = { bundled: 37, withTheStore: 9, all: 352, unproven: 41 };
+const counts = { bundled: 37, withTheStore: 9, all: 361, unproven: 41 };
 
 describe('the tree of packages has not grown unseen:', () => {
   test('in the bundle, which everybody runs', () => {

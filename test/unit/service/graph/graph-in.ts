@@ -1,9 +1,13 @@
+import type { ColumnDefinition } from '@microsoft/microsoft-graph-types';
 import { parseJson } from '../../../../src/core/json.ts';
 import { parseSchema } from '../../../../src/service/graph/columns.ts';
 import { type GraphOptions, graphService } from '../../../../src/service/graph/service.ts';
 import type { Service, ServiceResponse } from '../../../../src/service/message.ts';
 import { openStore, type Store } from '../../../../src/service/store.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+
+/** An entity of Microsoft's published types, with the annotations of OData and open fields. */
+export type Annotated<Entity> = Entity & { readonly [name: `${string}@odata.${string}`]: unknown };
 
 /** A column of each type that Graph has. */
 export const everyColumn = [
@@ -24,11 +28,11 @@ export const everyColumn = [
   { name: 'Country', term: {} },
   { name: 'Sum', calculated: { formula: '=[Count]*2' }, readOnly: true },
   { name: 'Photo' },
-];
+] satisfies readonly ColumnDefinition[];
 
 export const booksSchema = schemaOf({ Books: everyColumn });
 
-export function schemaOf(lists: Readonly<Record<string, readonly object[]>>) {
+export function schemaOf(lists: Readonly<Record<string, readonly ColumnDefinition[]>>) {
   const all = Object.entries(lists).map(([title, columns]) => ({ title, columns }));
   return parseSchema(parseJson(JSON.stringify({ lists: all })));
 }

@@ -1,7 +1,8 @@
-/** Items as Microsoft Graph has them. */
+/** Items as Microsoft Graph has them; what an answer holds is checked with Microsoft's published types. */
+import type { FieldValueSet, ListItem, PublicErrorResponse } from '@microsoft/microsoft-graph-types';
 import { describe, expect, test } from 'vitest';
 import { listItemService } from '../../../../src/service/handle.ts';
-import { books, booksSchema, graphIn } from './graph-in.ts';
+import { type Annotated, books, booksSchema, graphIn } from './graph-in.ts';
 
 const dune = { Title: 'Dune', Count: 2 };
 const now = '2026-11-22T12:00:51Z';
@@ -42,14 +43,14 @@ const plainItem = {
   lastModifiedBy: identity,
   parentReference: { id: expect.any(String), siteId: expect.stringMatching(/^contoso\.sharepoint\.com,/) },
   contentType: { id: '0x0100', name: 'Item' },
-};
+} satisfies Annotated<ListItem>;
 
 describe('an item', () => {
   test('is created with all its fields, and read without them unless they are expanded', async () => {
     await using graph = await graphIn({ schema: booksSchema });
 
     const created = await graph.send('POST', books, { fields: dune });
-    const fields = { '@odata.etag': tag(1), ...dune, ...systemFields };
+    const fields = { '@odata.etag': tag(1), ...dune, ...systemFields } satisfies Annotated<FieldValueSet>;
 
     expect(created).toMatchObject({ status: 201, json: { ...plainItem, fields } });
     expect(created.json.eTag).toBe(created.json['@odata.etag']);
@@ -189,9 +190,9 @@ describe('an error', () => {
           date: '2026-11-22T12:00:51',
           'request-id': headers['request-id'],
           'client-request-id': clientRequestId,
-        },
+        } as object,
       },
-    });
+    } satisfies PublicErrorResponse);
     expect(headers['client-request-id']).toBe(clientRequestId);
     expect(headers['request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });

@@ -1,5 +1,6 @@
+import type { ColumnDefinition, List, Site } from '@microsoft/microsoft-graph-types';
 import { describe, expect, test } from 'vitest';
-import { books, booksSchema, everyColumn, graphIn, schemaOf } from './graph-in.ts';
+import { type Annotated, books, booksSchema, everyColumn, graphIn, schemaOf } from './graph-in.ts';
 
 const longAgo = '2026-01-01T00:00:00Z';
 
@@ -20,7 +21,7 @@ describe('a site', () => {
       displayName: 'My Site',
       root: {},
       siteCollection: { hostname: 'contoso.sharepoint.com' },
-    });
+    } satisfies Annotated<Site>);
     await graph.restart({});
     for (const path of [
       json.id,
@@ -59,7 +60,7 @@ describe('a list', () => {
       createdBy: { application: expect.anything() },
       parentReference: { siteId: expect.any(String) },
       list: { contentTypesEnabled: false, hidden: false, template: 'genericList' },
-    };
+    } satisfies Annotated<List>;
 
     expect(json.value).toEqual([list, { ...list, name: 'Films', displayName: 'Films', webUrl: expect.any(String) }]);
     for (const name of ['My%20Books', 'my books', json.value[0].id]) {
@@ -102,7 +103,7 @@ describe('a list', () => {
     await using graph = await graphIn({ schema: booksSchema });
 
     const { value } = (await graph.send('GET', '/sites/root/lists/Books/columns')).json as {
-      value: { name: string }[];
+      value: ColumnDefinition[];
     };
     const named = (name: string) => value.find((column) => column.name === name);
 
@@ -118,7 +119,7 @@ describe('a list', () => {
       readOnly: false,
       required: false,
       text: {},
-    });
+    } satisfies ColumnDefinition);
     for (const column of everyColumn) expect(named(column.name)).toMatchObject(column);
     expect(named('Title')).toMatchObject({ required: true, text: { maxLength: 255 } });
     expect(named('LinkTitle')).toMatchObject({ displayName: 'Title', readOnly: true });
