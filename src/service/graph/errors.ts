@@ -33,7 +33,7 @@ const codes: Readonly<Record<number, string>> = {
   500: 'generalException',
   501: 'notSupported',
   503: 'serviceNotAvailable',
-  504: 'generalException',
+  504: 'gatewayTimeout',
   507: 'quotaLimitReached',
 };
 
