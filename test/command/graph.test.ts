@@ -255,6 +255,19 @@ describe('a list by its address in the browser, or by names', () => {
   });
 });
 
+test('doctor says that an address of Graph needs its service', async () => {
+  const words = ['doctor', '--base-url', 'https://graph.microsoft.com/v1.0', '--timeout', '0.1', '-o', 'jsonl'];
+  const { stdout } = await run(words, {});
+  const findings = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(findings.find(({ check }) => check === 'service')).toMatchObject({
+    status: 'warning',
+    hint: expect.stringContaining('--service graph'),
+  });
+});
+
 describe('init with the address of a list', () => {
   const address = 'https://contoso.sharepoint.com/sites/x/Lists/Books/AllItems.aspx?viewid=1';
   const answers = [

@@ -58,20 +58,26 @@ export function parseListAddress(text: string): ListAddress {
   };
 }
 
-/** The address of Microsoft Graph for a host of SharePoint ("National cloud deployments"); undefined for another host. */
+/** The address of Microsoft Graph for each domain of SharePoint ("National cloud deployments"). */
+const clouds: Readonly<Record<string, string>> = {
+  'sharepoint.com': 'https://graph.microsoft.com/v1.0',
+  'sharepoint.us': 'https://graph.microsoft.us/v1.0',
+  'sharepoint-mil.us': 'https://dod-graph.microsoft.us/v1.0',
+  'sharepoint.cn': 'https://microsoftgraph.chinacloudapi.cn/v1.0',
+};
+
+/** The address of Microsoft Graph for a host of SharePoint; undefined for another host. */
 export function graphAddress(host: string): string | undefined {
-  const [, cloud = ''] = /\.sharepoint\.(com|us|cn)$/.exec(host) ?? [];
-  return clouds[cloud];
+  return clouds[host.slice(host.indexOf('.') + 1)];
+}
+
+/** Whether it is a host of Microsoft Graph. */
+export function isGraphHost(host: string): boolean {
+  return Object.values(clouds).some((url) => new URL(url).host === host);
 }
 
 /** For requests about sites and lists. */
 export const placeErrors = graphErrors;
-
-const clouds: Readonly<Record<string, string>> = {
-  com: 'https://graph.microsoft.com/v1.0',
-  us: 'https://graph.microsoft.us/v1.0',
-  cn: 'https://microsoftgraph.chinacloudapi.cn/v1.0',
-};
 
 const guid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const siteId = new RegExp(`^[^,/]+,${guid},${guid}$`, 'i');

@@ -220,10 +220,25 @@ export async function checkAddress(
   return { finding, address };
 }
 
+/** The kind of service is never guessed, but the host of Microsoft Graph says what it should be. */
+function checkService(sources: Sources): Promise<Finding> {
+  return runCheck('service', async () => {
+    const { value = 'list-item', source = 'the default' } = findSetting(globalFlags.service, sources) ?? {};
+    const address = findValue(globalFlags.baseUrl, sources);
+    const { isGraphHost } = await import('../../api/graph/places.ts');
+    if (value === 'graph' || address?.kind !== 'http' || !isGraphHost(address.url.host)) {
+      return { status: 'ok', value, source };
+    }
+    const hint = 'pass --service graph, or run listctl init with the address of the list in the browser';
+    return { status: 'warning', value: `${value}, but the address is that of Microsoft Graph`, source, hint };
+  });
+}
+
 /** Checks the other settings. */
 export function checkSettings(sources: Sources): Promise<readonly Finding[]> {
   const formatSeconds = (ms: number) => `${ms / 1000} s`;
   return Promise.all([
+    checkService(sources),
     checkId('site', globalFlags.site, sources),
     checkId('list', globalFlags.list, sources),
     checkSetting('output', globalFlags.output, 'pretty on a terminal; elsewhere items and api print JSON', sources),
@@ -238,6 +253,9 @@ function checkId(check: 'site' | 'list', definition: Definition<string>, sources
   return runCheck(check, () => {
     const found = findSetting(definition, sources);
     if (found !== undefined) return { status: 'ok', ...found };
+    const list = check === 'site' ? findSetting(globalFlags.list, sources) : undefined;
+    if (list?.value.startsWith('https://'))
+      return { status: 'ok', value: 'in the address of the list', source: list.source };
     const hint = `pass --${check}, or set LISTCTL_${check.toUpperCase()} or a profile`;
     return { status: 'warning', value: 'not set: commands on items need it', hint };
   });
