@@ -66,7 +66,9 @@ export function faultItems({ honorsKeys }: { readonly honorsKeys: boolean }): Fa
 
 function applyToItem(request: WholeRequest, stored: Map<string, StoredItem>): Done {
   const { method, path, headers } = request;
-  const id = decodeURIComponent(path.slice(path.lastIndexOf('/') + 1));
+  // Microsoft Graph reads with ?$expand=fields, and updates the fields alone.
+  const [, segment = '', ofFields] = /\/([^/?]*?)(\/fields)?(\?.*)?$/.exec(path) ?? [];
+  const id = decodeURIComponent(segment);
   const item = stored.get(id);
   if (item === undefined) return refusal(404, 'no such item');
   const wanted = headers['if-match'];
@@ -76,8 +78,10 @@ function applyToItem(request: WholeRequest, stored: Map<string, StoredItem>): Do
     return { status: 200, id, body: { id }, applied: true };
   }
   if (method !== 'PATCH') return itemAnswer(200, id, stored, false);
-  stored.set(id, { fields: { ...item.fields, ...fieldsOf(request) }, version: item.version + 1 });
-  return itemAnswer(200, id, stored, true);
+  const changes = ofFields === undefined ? fieldsOf(request) : JSON.parse(request.body.toString());
+  stored.set(id, { fields: { ...item.fields, ...changes }, version: item.version + 1 });
+  const answer = itemAnswer(200, id, stored, true);
+  return ofFields === undefined ? answer : { ...answer, body: stored.get(id)?.fields ?? {} };
 }
 
 function itemAnswer(status: number, id: string, stored: ReadonlyMap<string, StoredItem>, applied: boolean): Done {
