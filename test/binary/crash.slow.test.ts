@@ -90,7 +90,7 @@ describe('that would be seen', () => {
         return { stateOf: () => (isDone ? 'done' : 'pending'), doneIds, left: isDone ? 0 : 1, causes: new Map() };
       },
     };
-    const place = { job, url: '', list: '', directory: '', concurrency: 1, requests: [] };
+    const place = { job, url: '', kind: 'list-item', list: '', directory: '', concurrency: 1, requests: [] } as const;
     const nobody = { service: {} as ServedDirectory, wire: {} as Wire, time: undefined, killsMax: 0 };
     return { ...nobody, client, place, random: seededRandom(1) };
   }

@@ -11,7 +11,7 @@ import { readJournal } from '../../src/bulk/journal-read.ts';
 import { bootId } from '../../src/bulk/record.ts';
 import { listctl } from '../support/listctl.ts';
 import { type Run, run } from '../support/test-host.ts';
-import { type Client, environmentOf, type RunRecorded, type SessionPlace } from './client.ts';
+import { type Client, environmentOf, paceOf, type RunRecorded, type SessionPlace } from './client.ts';
 import { isSame, type TextFields } from './list-contents.ts';
 import type { InputRow } from './modes.ts';
 
@@ -21,9 +21,9 @@ export const applyClient: Client = {
   recordedIn: recordedByState,
 };
 
-function wordsOf({ job, directory, concurrency }: SessionPlace, format: 'none' | 'pretty'): readonly string[] {
+function wordsOf({ job, kind, directory, concurrency }: SessionPlace, format: 'none' | 'pretty'): readonly string[] {
   const init = existsSync(statePathIn(directory)) ? [] : ['--init'];
-  return [...job.words, ...init, '-o', format, '--concurrency', String(concurrency)];
+  return [...job.words, ...init, ...paceOf(kind), '-o', format, '--concurrency', String(concurrency)];
 }
 
 function statePathIn(directory: string): string {

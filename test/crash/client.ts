@@ -9,6 +9,7 @@ import { execa, type Options } from 'execa';
 import type { RowState } from '../../src/bulk/journal-read.ts';
 import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';
 import { bootId } from '../../src/bulk/record.ts';
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import { listctl, testNode } from '../support/listctl.ts';
 import { token } from '../support/served-directory.ts';
 import type { Job } from './modes.ts';
@@ -19,6 +20,7 @@ export interface SessionPlace {
   readonly job: Job;
   /** The address of the service. */
   readonly url: string;
+  readonly kind: ServiceKind;
   readonly list: string;
   /** A directory of its own, with the input's files in it. */
   readonly directory: string;
@@ -60,10 +62,19 @@ export const listctlClient: Client = listctlWith();
 /** The same with more words on its command line. */
 export function listctlWith(...more: readonly string[]): Client {
   return {
-    start: ({ job, url, list, directory, concurrency }) => {
+    start: ({ job, url, kind, list, directory, concurrency }) => {
       const resumes = hasJournal(directory) ? ['--resume'] : [];
-      const words = [...job.words, '--from', join(directory, 'rows.csv'), ...resumes, '-o', 'jsonl', ...more];
-      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, list, directory }));
+      const words = [
+        ...job.words,
+        '--from',
+        join(directory, 'rows.csv'),
+        ...resumes,
+        ...paceOf(kind),
+        '-o',
+        'jsonl',
+        ...more,
+      ];
+      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, kind, list, directory }));
     },
     recordedIn: recordedByJournal,
   };
@@ -75,11 +86,26 @@ function hasJournal(directory: string): boolean {
   return existsSync(runs) && readdirSync(runs).some((name) => name.endsWith('.journal'));
 }
 
+/** Microsoft Graph is met slowly, unless a rate is given. */
+export function paceOf(kind: ServiceKind): readonly string[] {
+  return kind === 'graph' ? ['--rate', '2000'] : [];
+}
+
+/** The site of all lists: any will do, but Microsoft Graph has names of its own form. */
+export function siteOf(kind: ServiceKind): string {
+  return kind === 'graph' ? 'lists.example:/sites/crash' : 'crash';
+}
+
 /** What a session of listctl finds around it. */
-export function environmentOf({ url, list, directory }: Pick<SessionPlace, 'url' | 'list' | 'directory'>) {
+export function environmentOf({
+  url,
+  kind,
+  list,
+  directory,
+}: Pick<SessionPlace, 'url' | 'kind' | 'list' | 'directory'>) {
   return {
     ...{ HOME: directory, LISTCTL_STATE_DIR: directory, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
-    ...{ LISTCTL_SITE: 'crash', LISTCTL_LIST: list },
+    ...{ LISTCTL_SERVICE: kind, LISTCTL_SITE: siteOf(kind), LISTCTL_LIST: list },
   };
 }
 

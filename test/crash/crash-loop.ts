@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { serveDirectory } from '../support/served-directory.ts';
 import type { Kills } from './act.ts';
@@ -18,6 +19,8 @@ export interface LoopOptions {
   /** How many processes are to be killed, in all modes together. */
   readonly kills: number;
   readonly modes?: readonly ModeName[];
+  /** The kind of service; the ordinary one, unless another is asked for. */
+  readonly service?: ServiceKind;
   /** listctl, unless another one is to be looked at. */
   readonly client?: Client;
   /** The rows of a round: at least, and at most. */
@@ -65,10 +68,10 @@ export async function crashLoop(options: LoopOptions): Promise<readonly LoopEnd[
 const roundsPerKill = 10;
 
 async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions): Promise<LoopEnd> {
-  const { goesOn = false } = options;
+  const { goesOn = false, service: kind = 'list-item' } = options;
   const startedAtMs = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'listctl-crash-'));
-  const service = await serveDirectory(join(directory, 'items'));
+  const service = await serveDirectory(join(directory, 'items'), ['--service', kind]);
   const times = quickestTimes();
   let end: LoopEnd = { ...nothing, mode };
   try {
@@ -78,7 +81,7 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
       const drawn = drawRound(mode, name, options);
       const kills = Math.min(killsMax - killsOf(end), drawn.killsMax);
       const round = await roundOrFault({
-        ...{ ...drawn, service, mode, list: name, directory: join(directory, name), killsMax: kills },
+        ...{ ...drawn, service, kind, mode, list: name, directory: join(directory, name), killsMax: kills },
         ...{ client: options.client, meddle: options.meddle },
         times: (act) => times.of(act, drawn),
       });

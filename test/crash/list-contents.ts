@@ -1,6 +1,7 @@
 /** What a list holds, asked of the service itself, without the faults in between. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import { token } from '../support/served-directory.ts';
 
 /** The fields of an item; all of them are text here. */
@@ -22,7 +23,7 @@ export interface ListContents {
 }
 
 /** Opens it. */
-export function listContents(service: string, path: string): ListContents {
+export function listContents(service: string, path: string, kind: ServiceKind = 'list-item'): ListContents {
   const send = async (agent: Agent, method: string, url: string, body = ''): Promise<Answer> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const sent = request(url, {
@@ -68,10 +69,14 @@ export function listContents(service: string, path: string): ListContents {
       const read = (from: number, count: number) =>
         each(count, async (at, agent) => {
           const id = String(from + at);
-          const { status, body } = await send(agent, 'GET', `${service}${path}/${id}`);
+          const { status, body } = await send(
+            agent,
+            'GET',
+            `${service}${path}/${id}${kind === 'graph' ? '?$expand=fields' : ''}`,
+          );
           if (status === 404) return;
           if (status !== 200) throw new Error(`the service does not give an item: ${status} ${body}`);
-          items.set(id, JSON.parse(body).fields);
+          items.set(id, ownFields(JSON.parse(body).fields));
         });
       await read(1, idMax);
       for (let [from, before] = [idMax + 1, -1]; items.size > before; from += beyond) {
@@ -82,6 +87,13 @@ export function listContents(service: string, path: string): ListContents {
     },
   };
 }
+
+/** Without those that Microsoft Graph adds. */
+function ownFields(fields: TextFields): TextFields {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => ownNames.has(name)));
+}
+
+const ownNames: ReadonlySet<string> = new Set(['Row', 'Title', 'Note', 'Kept', 'Mark']);
 
 interface Answer {
   readonly status: number;

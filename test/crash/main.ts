@@ -2,7 +2,8 @@
  * `npm run test:crash -- --kills 1000 --seed 1`: listctl and its service are killed at random moments, and resumed.
  *
  * It prints what that came to in each mode, and exits with 1 where an invariant does not hold (tests-3). With
- * `--mode NAME`, once or more often, it is for those modes; with `--naive` it shows what becomes of a client that sends
+ * `--mode NAME`, once or more often, it is for those modes; `--service graph` makes it that service, which knows no keys;
+ * with `--naive` it shows what becomes of a client that sends
  * what has no answer again. The same seed draws the same inputs, faults and kills; at which moment of its work a kill
  * meets a process is up to the machine.
  */
@@ -10,7 +11,7 @@ import process, { argv, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { naiveClient } from './client.ts';
 import { crashLoop, type LoopEnd } from './crash-loop.ts';
-import { type ModeName, modeNames } from './modes.ts';
+import { type ModeName, modeNames, modesFor } from './modes.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 
 const { values } = parseArgs({
@@ -19,16 +20,18 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '60' },
     seed: { type: 'string' },
     mode: { type: 'string', multiple: true },
+    service: { type: 'string', default: 'list-item' },
     naive: { type: 'boolean', default: false },
   },
 });
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
-const modes = values.mode?.map(modeNamed) ?? modeNames;
+const service = values.service === 'graph' ? 'graph' : 'list-item';
+const modes = values.mode?.map(modeNamed) ?? modesFor(service);
 const { naive: isNaive } = values;
 stdout.write(`seed ${seed}, ${values.kills} kills, Node ${process.version}\n`);
 const ends = await crashLoop({
-  ...{ seed, kills: Number(values.kills) },
+  ...{ seed, kills: Number(values.kills), service },
   ...(isNaive ? { client: naiveClient, modes: ['create'] as readonly ModeName[], goesOn: true } : { modes }),
   onEnd: (end) => stdout.write(linesOf(end.mode, end)),
 });

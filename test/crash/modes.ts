@@ -1,4 +1,5 @@
 /** What the loop does with rows: each mode is a verb, an input, and what the list must hold in the end. */
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import type { ListContents, TextFields } from './list-contents.ts';
 
 /**
@@ -20,6 +21,11 @@ export const modeNames: readonly ModeName[] = [
   'apply-keyed',
   'service',
 ];
+
+/** The modes for a kind of service: Microsoft Graph knows no keys, and `service` is about the ordinary one. */
+export function modesFor(service: ServiceKind): readonly ModeName[] {
+  return service === 'graph' ? ['create', 'update', 'delete', 'apply'] : modeNames;
+}
 
 /** One row of the input. */
 export interface InputRow {

@@ -1,12 +1,13 @@
 /** One round of the loop: a list of its own, the runs that write to it, and what they come to. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedDirectory } from '../support/served-directory.ts';
 import { type Kills, runAct } from './act.ts';
 import { applyClient, settleManifest } from './apply-client.ts';
 import { makeFirstManifest, makeSecondManifest } from './apply-jobs.ts';
-import { type Client, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
+import { type Client, listctlClient, type RunRecorded, type SessionPlace, siteOf } from './client.ts';
 import { faultProxy } from './fault-proxy.ts';
 import { type Judgment, judge, type RoundFacts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
@@ -22,6 +23,7 @@ export interface RoundOptions {
   /** Undefined for listctl itself. */
   readonly client: Client | undefined;
   readonly service: ServedDirectory;
+  readonly kind: ServiceKind;
   /** A directory of its own. */
   readonly directory: string;
   /** The name of its list. */
@@ -63,10 +65,10 @@ interface Stage extends RoundOptions {
 
 /** Runs one. */
 export async function runRound(options: RoundOptions): Promise<RoundEnd> {
-  const { service, directory, list, mode, rows, throttles, random } = options;
+  const { service, kind, directory, list, mode, rows, throttles, random } = options;
   await mkdir(directory, { recursive: true });
-  const path = `/sites/crash/lists/${list}/items`;
-  const contents = listContents(service.url, path);
+  const path = `/sites/${kind === 'graph' ? `${siteOf(kind)}:` : siteOf(kind)}/lists/${list}/items`;
+  const contents = listContents(service.url, path, kind);
   const writers = mode === 'service' ? startWriters(service, path, random) : undefined;
   const faults = { throttles, ignoresKeys: holdsDoubt(mode) };
   const wire = writers ?? (await faultProxy(service.url, random.branch('faults'), faults));
@@ -96,10 +98,10 @@ interface EndedJob {
 }
 
 async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Promise<EndedJob> {
-  const { wire, directory, list, concurrency, contents, mode } = stage;
+  const { wire, directory, list, concurrency, contents, mode, kind } = stage;
   const client = stage.client ?? (isApplyMode(mode) ? applyClient : listctlClient);
   for (const [name, text] of Object.entries(job.files)) await writeFile(join(directory, name), text);
-  const place: SessionPlace = { job, url: wire.url, list, directory, concurrency, requests: wire.requests };
+  const place: SessionPlace = { job, url: wire.url, kind, list, directory, concurrency, requests: wire.requests };
   const sent = wire.requests.length;
   const random = stage.random.branch('act', act);
   const told = await runAct({ ...stage, ...{ client, place, killsMax, random, time: stage.times(act) } });
