@@ -1,6 +1,6 @@
 /** Plans as JSON, for `apply -o json` and `--out`. docs/apply.md documents the format. */
 import { Failure } from '../core/errors.ts';
-import { isSameValue } from '../core/item.ts';
+import { isSameField, isSameValue } from '../core/item.ts';
 import { type JsonObject, printJson, withoutUndefined } from '../core/json.ts';
 import {
   type Extent,
@@ -12,6 +12,8 @@ import {
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
+import { listNames } from '../core/text.ts';
+import { jsonText } from '../output/layout.ts';
 import type { Conflict, Plan, PlanCounts } from './plan.ts';
 import {
   type CreateInDoubt,
@@ -262,7 +264,7 @@ function readCounts(text: string, { start }: Extent, steps: readonly Step[]): Pl
 export function checkPlanIsCurrent(
   plan: PlanFile,
   state: State,
-  replanned: Pick<PlanFile, 'manifest' | 'key' | 'steps'>,
+  replanned: Pick<PlanFile, 'manifest' | 'key' | 'steps' | 'conflicts'>,
 ): void {
   const nothingSent = { hint: 'nothing was sent' };
   const { origin, site, list } = plan.target;
@@ -279,13 +281,44 @@ export function checkPlanIsCurrent(
   if (plan.manifest.sha256 !== replanned.manifest.sha256 || plan.key !== replanned.key) {
     throw stale('the manifest changed');
   }
-  const count = Math.max(plan.steps.length, replanned.steps.length);
-  for (let at = 0; at < count; at += 1) {
-    const [then, now] = [plan.steps[at], replanned.steps[at]];
-    if (then !== undefined && now !== undefined && isSameValue(stepObject(then), stepObject(now))) continue;
-    const { key = '' } = then ?? now ?? {};
-    throw stale(`the step for "${shorten(key)}" would be different now`);
+  const changes = findChanges(plan.steps, replanned, state);
+  if (changes.length > 0) throw stale(listNames(changes, 1));
+  if (plan.steps.some(({ key }, at) => key !== replanned.steps[at]?.key)) throw stale('its steps would be reordered');
+}
+
+/** Compares steps by key: one more or one less moves the number of every later step. */
+function findChanges(
+  steps: PlanFile['steps'],
+  { steps: replanned, conflicts }: Pick<PlanFile, 'steps' | 'conflicts'>,
+  { items }: State,
+): readonly string[] {
+  const [before, now] = [steps, replanned].map((each) => new Map(each.map((step) => [step.key, step])));
+  const changes: string[] = [];
+  for (const key of new Set([...replanned, ...steps].map((step) => step.key))) {
+    const [then, current] = [before?.get(key), now?.get(key)];
+    if (then !== undefined && current !== undefined && isSameStep(then, current)) continue;
+    const id = items.get(key)?.id;
+    const isConflict = conflicts.some((conflict) => conflict.key === key);
+    const isGone = current === undefined ? then?.action === 'delete' && !isConflict : current.why === 'gone';
+    const isOfItem = id !== undefined && !isSameItem(then, current);
+    const name = jsonText(shorten(key));
+    changes.push(
+      isOfItem
+        ? `${name} (item ${id}) was ${isGone ? 'deleted' : 'changed'}`
+        : `the step for ${name} would be different now`,
+    );
   }
+  return changes;
+}
+
+function isSameStep(one: Step, other: Step): boolean {
+  return isSameValue(stepObject({ ...one, number: 0 }), stepObject({ ...other, number: 0 }));
+}
+
+/** Whether two steps are about the same version of an item, so that only what is sent differs. */
+function isSameItem(one: Step | undefined, other: Step | undefined): boolean {
+  if (one?.action !== other?.action || one?.etag !== other?.etag) return false;
+  return isSameField(one?.before, other?.before);
 }
 
 function stale(what: string): Failure {

@@ -71,18 +71,34 @@ describe('a saved plan', () => {
 });
 
 describe('is refused where anything moved: 5, nothing sent', () => {
-  test.each<[string, (service: ItemService, world: ApplyWorld) => unknown]>([
-    ['the manifest', (_, world) => world.manifest({ ...a, Note: 'another' }, b, { Title: 'd' })],
+  test.each<[string, (service: ItemService, world: ApplyWorld) => unknown, string]>([
+    [
+      'the manifest',
+      (_, world) => world.manifest({ ...a, Note: 'another' }, b, { Title: 'd' }),
+      'the manifest changed',
+    ],
     [
       'a byte of the manifest that says the same',
       (_, world) => world.file('manifest.yaml', `${world.text('manifest.yaml')}\n`),
+      'the manifest changed',
     ],
-    ['an item that is updated', (service) => service.change('1', { Note: 'of somebody' })],
-    ['an item that is deleted', (service) => service.change('3', { Other: 'worth keeping' })],
-    ['an item that was unchanged', (service) => service.change('2', { Note: 'of somebody' })],
-    ['an item that is gone', (service) => service.remove('1')],
-    ['the state', (_, world) => world.apply('--yes')],
-  ])('%s', async (_, move) => {
+    ['an item that is updated', (service) => service.change('1', { Note: 'of somebody' }), '"a" (item 1) was changed'],
+    ['an updated item, as planned', (service) => service.change('1', { Note: 'new' }), '"a" (item 1) was changed'],
+    ['an item that is deleted', (service) => service.change('3', { Other: 'kept' }), '"c" (item 3) was changed'],
+    ['an item that was unchanged', (service) => service.change('2', { Note: 'of x' }), '"b" (item 2) was changed'],
+    ['an item that is gone', (service) => service.remove('1'), '"a" (item 1) was deleted'],
+    ['an item that was to be deleted', (service) => service.remove('3'), '"c" (item 3) was deleted'],
+    ['an item that is another now', (service) => service.change('3', { Title: 'x' }), '"c" (item 3) was changed'],
+    [
+      'two items',
+      async (service) => {
+        await service.remove('3');
+        await service.change('2', { Note: 'of somebody' });
+      },
+      '"b" (item 2) was changed and 1 more\n',
+    ],
+    ['the state', (_, world) => world.apply('--yes'), 'the state is at version 4, the plan was made at version 2'],
+  ])('%s', async (_, move, message) => {
     await using service = await itemService();
     await using world = await applyWorld(service);
     await plan(service, world);
@@ -92,7 +108,7 @@ describe('is refused where anything moved: 5, nothing sent', () => {
     const { exitCode, stderr } = await world.run(['apply', 'plan.json', '--yes']);
 
     expect([exitCode, service.writes().length, world.text('manifest.yaml.state.json')]).toEqual([5, sent, state]);
-    expect(stderr).toContain('the plan is stale');
+    expect(stderr).toContain(`the plan is stale: ${message}`);
   });
 
   test("what is not the manifest's may move", async ({ service, world }) => {
