@@ -57,5 +57,5 @@ export const listItemOperations: ItemOperations = {
 function parseNewItem(response: ServiceResponse, given: GivenIds | undefined): Item {
   const item = parseItem(response);
   if (given === undefined || given.add(item.id)) return item;
-  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which another item of this run has`);
+  throw new ForeignResponse(`the response has the id "${item.id.slice(0, 100)}", which belongs to another item`);
 }

@@ -16,7 +16,7 @@ test('a create whose id the run was given before is in doubt, and ends the run',
   expect(jsonLines(stdout)).toMatchObject([
     { row: 1, status: 'done', id: '1' },
     { row: 2, status: 'done', id: '2' },
-    { row: 3, status: 'in-doubt', error: { message: expect.stringContaining('which another item of this run has') } },
+    { row: 3, status: 'in-doubt', error: { message: expect.stringContaining('which belongs to another item') } },
   ]);
   expect(stderr).toContain('the run stopped');
   expect(service.requests).toHaveLength(3);
