@@ -15,7 +15,7 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 import { countOf, countText } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 import { jsonView } from '../output/layout.ts';
-import { applyQuestion, planLines } from '../output/plan.ts';
+import { planLines, stepsText } from '../output/plan.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
 import {
@@ -43,6 +43,8 @@ export interface ApplyFlags extends ManifestFlags {
 }
 
 interface ApplyOptions {
+  /** The manifest or the saved plan, as typed. */
+  readonly name: string;
   readonly opened: OpenManifest;
   readonly flags: ApplyFlags;
   readonly pace: RunLimits;
@@ -85,7 +87,7 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
   const rejectsFile = isOnlyShown ? undefined : await openRejectsOutput(rejects, false, session);
   const outFile = out === undefined ? undefined : await openOutput(out, '--out', session.host);
-  const options = { opened, flags, pace, maxDelete, summary, saved, rejects: rejectsFile, out: outFile };
+  const options = { name, opened, flags, pace, maxDelete, summary, saved, rejects: rejectsFile, out: outFile };
   try {
     // A plan that is only shown needs no lock, so that it works on a read-only disk.
     if (flags.dryRun && out === undefined) {
@@ -141,7 +143,7 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
-  const { opened, flags, pace, maxDelete, saved, rejects, out, summary } = options;
+  const { opened, flags, pace, maxDelete, saved, rejects, summary } = options;
   const state = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
   const { plan, present } = await planChanges(state, options, session);
@@ -154,16 +156,12 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
       const advice = `pass --max-delete ${deletes.count} to apply it, or confirm on a terminal`;
       await session.messages.say(`the plan deletes ${deletesText(deletes)}: ${advice}`);
     }
-    await out?.write(printPlan(plan));
+    await savePlan(plan, options, session);
     if (flags.detailedExitcode) endDetailed(plan, opened, session);
     return;
   }
-  if (plan.steps.length > 0) {
-    if (isGuarded) await confirmDeletes(plan, deletes, session);
-    else if (saved === undefined && !flags.yes) await confirmChanges(plan, session);
-    const { site, list } = opened.target;
-    await session.service.confirmWrites(`list "${list}" of site "${site}"`);
-  }
+  if (saved !== undefined) await session.messages.say(announcement(plan, options.name));
+  if (plan.steps.length > 0) await confirmPlan(plan, isGuarded ? deletes : undefined, options, session);
   await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
 }
 
@@ -173,6 +171,23 @@ function endDetailed({ inDoubt, steps, conflicts }: Plan, opened: OpenManifest, 
   const failure = findRunFailure(totals, undefined, 'applied', [resolveHint(opened)], inDoubt);
   if (failure !== undefined) throw failure;
   if (steps.length + conflicts.length > 0) command.endWithChanges();
+}
+
+/** Says what a saved plan does, since it is not shown again. */
+function announcement(plan: PlanFile, name: string): string {
+  return plan.steps.length === 0 ? `nothing to do: ${name} has no changes` : `applying ${name}: ${stepsOf(plan)}`;
+}
+
+async function savePlan(
+  plan: PlanFile,
+  { out, opened, flags: { out: typed = '' } }: ApplyOptions,
+  session: Session,
+): Promise<void> {
+  if (out === undefined) return;
+  await out.write(printPlan(plan));
+  if (descriptorNamed(typed, session.host) !== undefined) return;
+  const next = plan.steps.length === 0 ? '' : `; to apply it, run: listctl apply ${opened.wordsFor(typed)}`;
+  await session.messages.say(`saved the plan to ${typed}${next}`);
 }
 
 /** A new state, if --init is given, or if the plan that shows it is confirmed at a prompt. */
@@ -279,7 +294,8 @@ function* withNewlines(lines: Iterable<string>): Generator<string> {
 async function printPlanFile(plan: PlanFile, { output, host }: Session): Promise<void> {
   const format = output.format(false);
   if (format === 'none') return;
-  if (format === 'json' && !output.hasQuery) {
+  // On a terminal it is indented, as all JSON is.
+  if (format === 'json' && !output.hasQuery && !host.stdout.isTTY) {
     await writeAll(printPlan(plan), host.stdout);
     return;
   }
@@ -325,6 +341,19 @@ function deletesText({ count, managed }: Deletes): string {
   return `${countText(count)} of ${countOf(managed, 'managed item')}`;
 }
 
+/** @param deletes if they need to be confirmed by their number */
+async function confirmPlan(
+  plan: PlanFile,
+  deletes: Deletes | undefined,
+  { saved, flags }: ApplyOptions,
+  session: Session,
+): Promise<void> {
+  if (deletes !== undefined) await confirmDeletes(plan, deletes, session);
+  else if (saved === undefined && !flags.yes) await confirmChanges(plan, session);
+  const { site, list } = plan.target;
+  await session.service.confirmWrites(`list "${list}" of site "${site}"`);
+}
+
 async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session): Promise<void> {
   const { list } = plan.target;
   const typed = { words: [String(deletes.count), list], purpose: `delete ${deletesText(deletes)}` };
@@ -341,6 +370,11 @@ async function confirmChanges(plan: PlanFile, session: Session): Promise<void> {
   });
 }
 
-function questionAbout({ target: { site, list, origin }, counts }: PlanFile): string {
-  return applyQuestion(counts, `list ${list} (site ${site}, ${origin})`);
+function questionAbout(plan: PlanFile): string {
+  const text = stepsOf(plan);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
+}
+
+function stepsOf({ target: { site, list, origin }, counts }: PlanFile): string {
+  return stepsText(counts, `list ${list} (site ${site}, ${origin})`);
 }

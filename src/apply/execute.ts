@@ -59,7 +59,7 @@ interface ExecuteOptions {
   readonly opened: OpenManifest;
   /** As on disk, or of serial 0. */
   readonly state: State;
-  readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'inDoubt' | 'learned'>;
+  readonly plan: Pick<Plan, 'steps' | 'conflicts' | 'counts' | 'inDoubt' | 'learned'>;
   /** The present time, for the age of keys in doubt. */
   readonly present: (() => PresentMoment) | undefined;
   readonly pace: RunLimits;
@@ -143,6 +143,7 @@ function rowsPlan(
   return {
     ...({ action: 'apply', done: 'applied', isRead: false, prints: 'steps', openRecord, pace, nextSeq: 1 } as const),
     known: knownResults(plan, opened),
+    unchanged: plan.counts.unchanged,
     summary,
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),

@@ -37,6 +37,8 @@ export interface OpenManifest {
   readonly name: string;
   /** The manifest and its flags for the command lines of hints. */
   readonly words: string;
+  /** The same with a saved plan instead of the manifest. */
+  wordsFor(plan: string): string;
   readonly manifest: Manifest;
   readonly target: Target;
   /** The absolute path of the state with links resolved, so that its lock is the same for each name. */
@@ -71,7 +73,8 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
     const statePath = resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host));
-    return { name, words: wordsFor(name, flags, session), manifest, target, statePath };
+    const toWords = (file: string) => wordsFor(file, flags, session);
+    return { name, words: toWords(name), wordsFor: toWords, manifest, target, statePath };
   } finally {
     await reportBadRows(nameOf(name), ...problems, session);
     input.close();

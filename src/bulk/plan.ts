@@ -28,6 +28,8 @@ export interface RunPlan<R extends PlannedRow> {
   readonly nextSeq: number;
   readonly tasks: AsyncIterator<readonly Task<R>[]>;
   readonly createSender: (client: Client) => Sender<R, SentResult>;
+  /** For steps of a plan: the number of items that need none. */
+  readonly unchanged?: number;
   readonly pace: RunLimits;
   readonly rejects?: RejectsFile<R> | undefined;
   readonly summary: Summary;

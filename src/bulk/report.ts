@@ -39,6 +39,8 @@ function itemIn({ item, id = '' }: Printed): Item {
 
 /** Reports the results of a run: done rows to stdout, failures to stderr or, with a machine format, to stdout. */
 export class RowReport<R extends PlannedRow> {
+  /** The steps of a plan that are done. */
+  readonly applied = { created: 0, updated: 0, deleted: 0 };
   /** The first ten names of rows in doubt, if rows have names. */
   readonly inDoubtNames: string[] = [];
   readonly #plan: RunPlan<R>;
@@ -59,7 +61,7 @@ export class RowReport<R extends PlannedRow> {
     const format = session.output.format(true);
     const isResult = plan.prints !== 'items' && (format !== 'pretty' || session.output.hasQuery);
     this.#reportsFailures = !isResult;
-    this.#isSilent = !isResult && plan.prints !== 'items';
+    this.#isSilent = !isResult && plan.prints === 'results';
   }
 
   async print(work: () => Promise<void>): Promise<void> {
@@ -80,6 +82,9 @@ export class RowReport<R extends PlannedRow> {
     }
     const { number, id, name: key, action = this.#plan.action } = row;
     if (status === 'done') {
+      if (action === 'create') this.applied.created += 1;
+      else if (action === 'update') this.applied.updated += 1;
+      else if (action === 'delete') this.applied.deleted += 1;
       if (this.#isSilent) return undefined;
       const { value } = result;
       const item = 'members' in value ? value : undefined;

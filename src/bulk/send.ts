@@ -44,7 +44,9 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   const failure = endingOf(plan, { totals, stoppedBy }, next, report);
   const notes = failure === undefined || failure instanceof Failure ? [] : next;
   const { run: name, journal } = recorded ?? {};
-  plan.summary.ended({ run: name, journal: journal?.path, totals, settled, groups: report.groups(), notes });
+  const applied = plan.unchanged === undefined ? undefined : { ...report.applied, unchanged: plan.unchanged };
+  const groups = report.groups();
+  plan.summary.ended({ run: name, journal: journal?.path, totals, settled, applied, groups, notes });
   if (failure !== undefined) throw failure;
 }
 

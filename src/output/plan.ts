@@ -190,18 +190,16 @@ export function* planLines(
 }
 
 /**
- * The confirmation prompt: `Create 3, update 2 and DELETE 1 in …?`. It always has the number of deletes.
+ * The steps of a plan, for the confirmation prompt: `create 3, update 2 and DELETE 1 in …`. Zeros are omitted.
  *
  * @param place the list: `list tasks (site home, https://…)`
  */
-export function applyQuestion(counts: Pick<PlanCounts, Step['action']>, place: string): string {
-  const others = (['create', 'update'] as const)
+export function stepsText(counts: Pick<PlanCounts, Step['action']>, place: string): string {
+  const parts = (['create', 'update', 'delete'] as const)
     .filter((action) => counts[action] > 0)
-    .map((action) => `${action} ${countText(counts[action])}`)
-    .join(', ');
-  const deletes = `${counts.delete === 0 ? 'delete' : 'DELETE'} ${countText(counts.delete)}`;
-  const text = `${others === '' ? '' : `${others} and `}${deletes}`;
-  return printable(`${text.charAt(0).toUpperCase()}${text.slice(1)} in ${place}?`);
+    .map((action) => `${action === 'delete' ? 'DELETE' : action} ${countText(counts[action])}`);
+  const last = parts.pop() ?? '';
+  return printable(`${parts.length === 0 ? last : `${parts.join(', ')} and ${last}`} in ${place}`);
 }
 
 /** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` Zeros are omitted. */

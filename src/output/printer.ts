@@ -14,7 +14,7 @@ import {
   silentLayout,
   wholeLayout,
 } from './layout.ts';
-import type { View } from './view.ts';
+import type { Screen, View } from './view.ts';
 
 export interface Printer<T> {
   /**
@@ -77,6 +77,7 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
       return csvLayout(view, options);
     case 'pretty':
       if (columns !== undefined) return columnsLayout(view, columns, options);
+      if (view.line !== undefined) return textLayout(view.line, screen);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
   }
 }
@@ -89,6 +90,10 @@ async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promi
     add: (value) => paint(layout.add(value)),
     end: (write) => layout.end((text) => write(paint(text))),
   };
+}
+
+function textLayout<T>(line: NonNullable<View<T>['line']>, screen: Screen): Layout<T> {
+  return { add: (value) => `${line(value, screen)}\n`, end: async () => {} };
 }
 
 function curlLayout<T>({ curl }: View<T>): Layout<T> {

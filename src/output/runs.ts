@@ -5,6 +5,7 @@ import { Failure, Stopped } from '../core/errors.ts';
 import { type JsonObject, type JsonValue, withoutUndefined } from '../core/json.ts';
 import { countOf, countText, oneLine, printable, rateText, timeText } from '../core/text.ts';
 import { type FailureGroup, failureGroupLines, failureObject } from './failure.ts';
+import { jsonText } from './layout.ts';
 import type { Row, Screen, View } from './view.ts';
 
 const levels = '▁▂▃▄▅▆▇█';
@@ -275,7 +276,15 @@ export const stepResultView: View<RowResultShown> = {
   id: rowResultView.id,
   row: (step) => new Map(Object.entries({ id: null, ...stepObject(step), error: step.failure?.message ?? null })),
   columns: ['key', 'action', 'status', 'id', 'error'],
+  line: stepLine,
 };
+
+/** A step that is done: `created "Buy milk": id 17`. */
+function stepLine({ key = '', action, id }: RowResultShown, { style }: Screen): string {
+  const paint = { create: style.green, update: style.yellow, delete: style.red }[action] ?? style.bold;
+  const name = oneLine(jsonText(key), limits.message);
+  return `${paint(pastTense(action))} ${name}${id === undefined ? '' : `: id ${oneLine(id, limits.id)}`}`;
+}
 
 function stepObject({ key = '', action, status, id, failure }: RowResultShown): JsonObject {
   const known = id === undefined ? { key, action, status } : { key, action, status, id };
@@ -321,10 +330,15 @@ export interface RunResults {
   readonly totals: RunTotals;
   /** The counts of this session. */
   readonly settled: Readonly<SettledRows>;
+  /** Of `apply`. */
+  readonly applied?: AppliedCounts | undefined;
   readonly groups: readonly FailureGroup[];
   /** Lines below the summary. */
   readonly notes: readonly string[];
 }
+
+/** The steps of a plan that are done, and the items that needed none. */
+export type AppliedCounts = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', number>>;
 
 /** The error that a command ends with, and its exit code. */
 export interface CommandEnd {
@@ -343,12 +357,13 @@ export function summaryObject(
   { error, exit }: CommandEnd,
 ): JsonObject {
   const { action, service, profile, site, list, shard } = of;
-  const { run, journal, groups } = results ?? {};
+  const { run, journal, groups, applied } = results ?? {};
   return withoutUndefined({
     ...{ run, journal, action, service, profile, site, list, shard, exit },
     signal: error instanceof Stopped ? error.signal : undefined,
     error: error instanceof Failure ? failureObject(error, exit) : undefined,
     ...(results && countsObject(results)),
+    applied: applied && { ...applied },
     failures: groups?.map(groupObject),
   });
 }
@@ -383,26 +398,36 @@ function groupObject({ count, kind, status, serviceCode, row, name: key, message
  */
 export function runSummary(
   { action, shard, target }: Pick<SummarizedRun, 'action' | 'shard'> & { readonly target: string },
-  { totals, settled, groups }: Pick<RunResults, 'totals' | 'settled' | 'groups'>,
+  { totals, settled, groups, applied }: Pick<RunResults, 'totals' | 'settled' | 'groups' | 'applied'>,
   screen: Screen,
 ): readonly string[] {
   const rows = rowsOf(totals);
-  const noun = action === 'apply' ? 'step' : 'row';
-  const counts = rows === 0 ? '' : `: ${countsOf(action, totals, settled, screen).join(', ')}`;
-  const speed = rows === 0 ? [] : speedOf(totals, noun);
   const ofShard = shard === null ? '' : ` of shard ${shard}`;
-  const first = `${countOf(rows, noun)}${ofShard}${counts}; ${[...speed, `on ${printable(target)}`].join(', ')}`;
-  return [first, ...failureGroupLines(groups, screen)];
+  const head = applied === undefined ? `${countOf(rows, 'row')}${ofShard}` : '';
+  const done = applied === undefined ? doneTexts(action, totals, settled) : appliedTexts(applied);
+  const counts = rows === 0 ? '' : [...done, ...undoneTexts(totals, screen)].join(', ');
+  const speed = rows === 0 ? [] : speedOf(totals, applied === undefined ? 'rows' : 'steps');
+  const parts = [head, counts].filter((part) => part !== '').join(': ');
+  return [`${parts}; ${[...speed, `on ${printable(target)}`].join(', ')}`, ...failureGroupLines(groups, screen)];
 }
 
-function countsOf(action: string, totals: RunTotals, session: Readonly<SettledRows>, { style }: Screen): string[] {
-  const { inDoubt, skipped, left } = totals;
+function doneTexts(action: string, totals: RunTotals, session: Readonly<SettledRows>): readonly string[] {
   const done = session.settled - session.failed - session.inDoubt;
   const before = totals.done - done;
-  const failed = totals.failed + totals.invalid;
   return [
     `${countText(done)} ${pastTense(action)}`,
     ...(before <= 0 ? [] : [`${countText(before)} before`]),
+  ];
+}
+
+function appliedTexts(applied: AppliedCounts): readonly string[] {
+  return (['created', 'updated', 'deleted', 'unchanged'] as const).map((name) => `${countText(applied[name])} ${name}`);
+}
+
+function undoneTexts(totals: RunTotals, { style }: Screen): readonly string[] {
+  const { inDoubt, skipped, left } = totals;
+  const failed = totals.failed + totals.invalid;
+  return [
     ...(failed === 0 ? [] : [style.red(`${countText(failed)} failed`)]),
     ...(inDoubt === 0 ? [] : [style.yellow(`${countText(inDoubt)} in doubt`)]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),

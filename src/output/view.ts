@@ -60,6 +60,8 @@ export type Row = ReadonlyMap<string, JsonValue>;
 export interface View<T> {
   /** Text for a person, printable, without a final newline. */
   readonly pretty: (values: readonly T[], screen: Screen) => Promise<string> | string;
+  /** The same for one value, if values need not wait for the last one. */
+  readonly line?: (value: T, screen: Screen) => string;
   /** Whether no values are an empty list in `json`, `yaml` and queries, and not no output. */
   readonly printsNone?: boolean;
   /** The value in `json`, `jsonl`, `yaml` and queries. */

@@ -21,7 +21,7 @@ describe('apply', () => {
     const { items, run } = world.known();
     expect(items).toMatchObject({ a: { fields: a, etag: expect.stringMatching(/^"/) }, b: { fields: b } });
     expect([run, service.items().get(items['a']?.id ?? '')]).toEqual([undefined, a]);
-    expect(stderr).toContain('2 steps: 2 applied');
+    expect(stderr).toContain('2 created, 0 updated, 0 deleted, 0 unchanged; ');
   });
 
   test('twice changes nothing the second time: it reads, sends nothing and leaves the state as it is', async ({

@@ -22,9 +22,12 @@ describe('a saved plan', () => {
   test('is carried out without a prompt, exactly as saved', async ({ service, world }) => {
     await plan(service, world);
 
-    const { exitCode, stdout } = await world.run(['apply', 'plan.json', '--concurrency', '1']);
+    const { exitCode, stdout, stderr } = await world.run(['apply', 'plan.json', '--concurrency', '1']);
 
-    expect([exitCode, stdout]).toEqual([0, '']);
+    expect([exitCode, stdout]).toEqual([0, 'updated "a": id 1\ncreated "d": id 4\ndeleted "c": id 3\n']);
+    expect(stderr).toContain(
+      `applying plan.json: create 1, update 1 and DELETE 1 in list tasks (site home, ${service.url})`,
+    );
     expect(service.writes().slice(3)).toEqual(['PATCH 1', 'POST d', 'DELETE 3']);
     expect([...service.items().values()]).toEqual([{ ...a, Note: 'new' }, b, { Title: 'd' }]);
     expect((await world.apply('--dry-run', '--detailed-exitcode')).exitCode).toBe(0);
@@ -44,8 +47,26 @@ describe('a saved plan', () => {
     world.manifest(a, b);
 
     const { stdout } = await world.apply('--out', 'plan.json', '-o', 'json');
+    const onTerminal = await world.run(['apply', 'plan.json', '--dry-run', '-o', 'json'], { terminal: 80 });
 
     expect(world.text('plan.json')).toBe(stdout);
+    expect(onTerminal.stdout).toBe(`${JSON.stringify(JSON.parse(stdout), undefined, 2)}\n`);
+  });
+
+  test('says where it is, and how to apply it with the same flags', async ({ world }) => {
+    world.file('plan of a.yaml', JSON.stringify({ items: [a] }));
+
+    const words = ['plan of a.yaml', '--key', 'Title', '--state', 's.json'];
+    const made = await world.run(['apply', ...words, '--init', '--out', 'to do.json']);
+    await world.run(['apply', ...words, '--init', '--yes']);
+    const none = await world.run(['apply', ...words, '--out', 'none.json']);
+    const applied = await world.run(['apply', 'none.json', '--state', 's.json']);
+
+    expect(made.stderr).toContain(
+      "saved the plan to to do.json; to apply it, run: listctl apply 'to do.json' --key Title --state s.json\n",
+    );
+    expect(none.stderr).toBe('saved the plan to none.json\n');
+    expect([applied.exitCode, applied.stderr]).toEqual([0, 'nothing to do: none.json has no changes\n']);
   });
 
   test('--dry-run shows it', async ({ service, world }) => {

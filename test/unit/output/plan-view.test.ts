@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlanCounts } from '../../../src/apply/plan.ts';
 import type { PlanFile } from '../../../src/apply/plan-file.ts';
 import type { State } from '../../../src/apply/state.ts';
-import { applyQuestion, planLines } from '../../../src/output/plan.ts';
+import { planLines, stepsText } from '../../../src/output/plan.ts';
 import type { Screen } from '../../../src/output/view.ts';
 import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
@@ -171,19 +171,20 @@ describe('the summary', () => {
   });
 });
 
-describe('applyQuestion', () => {
+describe('stepsText', () => {
   const place = 'list tasks (site home, https://lists.example)';
 
   test.each([
-    [some, 'Create 3, update 2 and DELETE 1'],
-    [{ ...nothing, create: 12_000 }, 'Create 12,000 and delete 0'],
-    [{ ...nothing, update: 1, delete: 4 }, 'Update 1 and DELETE 4'],
+    [some, 'create 3, update 2 and DELETE 1'],
+    [{ ...nothing, create: 12_000 }, 'create 12,000'],
+    [{ ...nothing, create: 2, update: 1 }, 'create 2 and update 1'],
+    [{ ...nothing, update: 1, delete: 4 }, 'update 1 and DELETE 4'],
     [{ ...nothing, delete: 4 }, 'DELETE 4'],
-  ])('always shows the number of deletes: %#', (counts, said) => {
-    expect(applyQuestion(counts, place)).toBe(`${said} in ${place}?`);
+  ])('shows what is not zero: %#', (counts, said) => {
+    expect(stepsText(counts, place)).toBe(`${said} in ${place}`);
   });
 
   test.each(hostileTexts)('O01, O02, O04: %s in a place stays visible on the one line', (_name, text) => {
-    expect(applyQuestion(some, text)).not.toMatch(forbidden);
+    expect(stepsText(some, text)).not.toMatch(forbidden);
   });
 });

@@ -56,6 +56,15 @@ test('what is zero is not worth a word, but for what was done', () => {
   ]);
 });
 
+test('apply counts what it did to items, zeros too', () => {
+  const applied = { created: 3, updated: 1, deleted: 0, unchanged: 1200 };
+  const totals = { ...nothing, done: 4, failed: 1, left: 2, ms: 1000, sent: 5 };
+
+  expect(runSummary('apply', { totals, applied, groups: [] }, pipe)).toEqual([
+    '3 created, 1 updated, 0 deleted, 1,200 unchanged, 1 failed, 2 remaining; 1.0 s, 5 steps/s',
+  ]);
+});
+
 test('I09: an empty file is 0 rows', () => {
   expect(summary({ ms: 12 })).toEqual(['0 rows']);
 });
