@@ -256,6 +256,8 @@ export interface ManifestOptions {
   /** The flags of `--from`. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
   readonly key?: string | undefined;
+  /** The key field of an earlier run, if it is given neither as an option nor in the file. */
+  readonly stateKey?: (() => string | undefined) | undefined;
   /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
@@ -326,8 +328,8 @@ async function firstCharacter(input: Input, rows: RowsOptions): Promise<string |
   return undefined;
 }
 
-/** The name of the key field, in the file or in --key. */
-function keyName(inFile: string | undefined, { key }: ManifestOptions, input: Input): string {
+/** The name of the key field: in the file, in --key or in the state. */
+function keyName(inFile: string | undefined, { key, stateKey }: ManifestOptions, input: Input): string {
   if (inFile !== undefined && key !== undefined && inFile !== key) {
     throw new Failure(
       'usage',
@@ -335,7 +337,7 @@ function keyName(inFile: string | undefined, { key }: ManifestOptions, input: In
       { hint: 'leave out --key, or change the file; nothing was sent' },
     );
   }
-  const name = key ?? inFile ?? '';
+  const name = key ?? inFile ?? stateKey?.() ?? '';
   if (name !== '') return name;
   throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
     hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',

@@ -8,7 +8,7 @@ import { removeRun } from '../bulk/runs.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
-import { untilStopped } from '../core/host.ts';
+import { type Host, untilStopped } from '../core/host.ts';
 import { refuseHardLinks, takeLock } from '../core/lock.ts';
 import { countOf, shellWord } from '../core/text.ts';
 import { nameOf, openInput } from '../rows/input.ts';
@@ -48,12 +48,18 @@ export interface OpenManifest {
 /** Sizes from which reading takes long enough for a notice. */
 const longBytes = { yaml: 100_000, other: 2_000_000 } as const;
 
+/** The absolute path of a state with links resolved. */
+export function statePathOf(manifest: string, { state }: Pick<ManifestFlags, 'state'>, host: Host): string {
+  if (state === '') throw new Failure('usage', 'invalid --state "": expected a file');
+  return resolveLinks(absolutePath(state ?? `${manifest}.state.json`, host));
+}
+
 /** @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput` */
 export async function openManifest(name: string, flags: ManifestFlags, session: Session): Promise<OpenManifest> {
   const { host } = session;
-  if (flags.state === '') throw new Failure('usage', 'invalid --state "": expected a file');
   const reading = parseReadingFlags(flags);
   const isYaml = (reading.format ?? findFormat(name)) === 'yaml';
+  const statePath = statePathOf(name, flags, host);
   let problems: Parameters<NonNullable<ManifestOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
   try {
@@ -62,6 +68,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
         readManifest(input, {
           rows: { ...reading, common: {} },
           key: flags.key,
+          stateKey: () => readState(statePath)?.key,
           onProblems: (...found) => {
             problems = found;
           },
@@ -72,7 +79,6 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
-    const statePath = resolveLinks(absolutePath(flags.state ?? `${name}.state.json`, host));
     const toWords = (file: string) => wordsFor(file, flags, session);
     return { name, words: toWords(name), wordsFor: toWords, manifest, target, statePath };
   } finally {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { payloadHash } from '../bulk/keys.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type Fields, type ListRef } from '../core/item.ts';
+import { nearestName } from '../core/text.ts';
 
 /** One change of a plan. A plan has at most one for each key. */
 export type Step = CreateStep | ItemStep;
@@ -158,33 +159,51 @@ export function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
+/** The keys of the items, by id. */
+export function idOwners(state: State): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const [key, { id }] of settledItems(state)) if (id !== undefined) owners.set(id, key);
+  return owners;
+}
+
 /**
- * Adds an existing item, or updates a managed one.
+ * Checks that a key may get an existing item, or has it.
  *
- * @param fields the item's values of the fields in the manifest
  * @throws {Failure} usage, if the key has another item, or another key has this item
  */
-export function importItem(
-  state: State,
-  key: string,
-  { id, etag }: Pick<KnownItem, 'id' | 'etag'>,
-  fields: Fields,
-  nowMs: number,
-): State {
+export function checkImport(state: State, owners: ReadonlyMap<string, string>, key: string, id: string): void {
   const known = settledItems(state).get(key);
-  if (known?.inDoubt !== undefined) throw refused(`the create of "${shorten(key)}" is in doubt`, resolveHint(key));
+  if (known?.inDoubt !== undefined) throw inDoubt(key);
   if (known !== undefined && known.id !== id) {
     throw refused(`"${shorten(key)}" is already item "${known.id}"`, 'run "listctl state forget" first');
   }
-  checkOwner(state, key, id);
-  return withItems(state, new Map([[key, knownItem({ id, etag }, fields)]]), nowMs);
+  checkOwner(owners, key, id);
+}
+
+/**
+ * Gives a managed item another key: its fields stay as they were last applied.
+ *
+ * @throws {Failure} usage, if the old key is unknown or in doubt, or the new one is in use
+ */
+export function moveItem(state: State, from: string, to: string, nowMs: number): State {
+  const known = settledItems(state).get(from);
+  if (known === undefined) throw unknownKey(from, state);
+  if (known.inDoubt !== undefined) throw inDoubt(from);
+  const other = state.items.get(to);
+  if (other?.inDoubt !== undefined) throw inDoubt(to);
+  if (other !== undefined) throw refused(`"${shorten(to)}" is already item "${other.id}"`);
+  const changes = new Map([
+    [from, undefined],
+    [to, known],
+  ]);
+  return withItems(state, changes, nowMs);
 }
 
 /** @throws {Failure} usage, if the key is unknown, or its create is in doubt */
 export function forgetItem(state: State, key: string, nowMs: number): State {
   const known = settledItems(state).get(key);
-  if (known === undefined) throw unknownKey(key);
-  if (known.inDoubt !== undefined) throw refused(`the create of "${shorten(key)}" is in doubt`, resolveHint(key));
+  if (known === undefined) throw unknownKey(key, state);
+  if (known.inDoubt !== undefined) throw inDoubt(key);
   return withItems(state, new Map([[key, undefined]]), nowMs);
 }
 
@@ -201,9 +220,9 @@ export function resolveItem(
   nowMs: number,
 ): State {
   const known = settledItems(state).get(key);
-  if (known === undefined) throw unknownKey(key);
+  if (known === undefined) throw unknownKey(key, state);
   if (known.inDoubt === undefined) throw refused(`"${shorten(key)}" is not in doubt: it is item "${known.id}"`);
-  if (found !== null) checkOwner(state, key, found.id);
+  if (found !== null) checkOwner(idOwners(state), key, found.id);
   return withItems(state, new Map([[key, found === null ? undefined : knownItem(found, known.fields)]]), nowMs);
 }
 
@@ -213,32 +232,31 @@ function settledItems({ run, items }: State): State['items'] {
 }
 
 /** Refuses an item of another key: two keys would overwrite it in turn. */
-function checkOwner({ items }: State, key: string, id: string): void {
-  checkId(id, 'item');
-  for (const [other, item] of items) {
-    if (other !== key && item.id === id) {
-      throw refused(
-        `item "${id}" already belongs to "${shorten(other)}"`,
-        'run "listctl state forget" for that key first',
-      );
-    }
-  }
+function checkOwner(owners: ReadonlyMap<string, string>, key: string, id: string): void {
+  const other = owners.get(checkId(id, 'item'));
+  if (other === undefined || other === key) return;
+  const advice = 'run "listctl state forget" for that key first';
+  throw refused(`item "${id}" already belongs to "${shorten(other)}"`, advice);
 }
 
 function knownItem({ id, etag }: Pick<KnownItem, 'id' | 'etag'>, fields: Fields): KnownItem {
   return etag === undefined ? { id, fields } : { id, fields, etag };
 }
 
-function unknownKey(key: string): Failure {
-  return refused(`the state has no item with the key "${shorten(key)}"`);
+export function unknownKey(key: string, { items }: Pick<State, 'items'>): Failure {
+  const nearest = nearestName(key, items.keys());
+  const advice = nearest === undefined ? undefined : `did you mean ${JSON.stringify(shorten(nearest))}?`;
+  return refused(`the state has no item with the key "${shorten(key)}"`, advice);
+}
+
+function inDoubt(key: string): Failure {
+  const name = shorten(key);
+  const advice = `check whether the item exists, then run: listctl state resolve MANIFEST ${name}=ID, or ${name}=none`;
+  return refused(`the create of "${name}" is in doubt`, advice);
 }
 
 function refused(message: string, advice?: string): Failure {
   return new Failure('usage', message, {
     hint: advice === undefined ? 'nothing was changed' : `${advice}; nothing was changed`,
   });
-}
-
-function resolveHint(key: string): string {
-  return `check whether the item exists, then run: listctl state resolve MANIFEST ${shorten(key)}=ID, or ${shorten(key)}=none`;
 }

@@ -1,28 +1,47 @@
 import type { Command } from 'commander';
+import { importItems, notInManifest, parseKeyedId, readKeyedIds } from '../apply/import-items.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
   openManifest,
   readUnlockedState,
+  statePathOf,
   withLockedState,
 } from '../apply/open.ts';
 import { type CurrentItem, hasKey } from '../apply/plan.ts';
+import { doubtObject } from '../apply/plan-file.ts';
 import { refreshItems } from '../apply/refresh.ts';
-import { checkTarget, forgetItem, importItem, newState, resolveItem, type State } from '../apply/state.ts';
+import {
+  checkTarget,
+  forgetItem,
+  moveItem,
+  newState,
+  resolveItem,
+  type State,
+  type StateItem,
+  unknownKey,
+} from '../apply/state.ts';
 import { writeState } from '../apply/state-file.ts';
 import { parsePaceFlags } from '../bulk/flags.ts';
+import { payloadHash } from '../bulk/keys.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
-import { type JsonValue, objectFrom } from '../core/json.ts';
+import { checkId, holdsFields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
+import { type JsonObject, objectFrom, withoutUndefined } from '../core/json.ts';
+import { countOf } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
+import type { Row, View } from '../output/view.ts';
 import { yamlDocument } from '../output/yaml.ts';
+import { nameOf } from '../rows/input.ts';
 import { addManifestOptions } from './apply.ts';
 
 /** `listctl state`: the state that `apply` keeps. */
 export const setUpState: SetUp = (command, context) => {
-  addCommands(command, context, [importCommand, forgetCommand, resolveCommand, exportCommand]);
+  addCommands(command, context, [
+    ...[listCommand, showCommand, importCommand, moveCommand],
+    ...[forgetCommand, resolveCommand, exportCommand],
+  ]);
 };
 
 function addManifestArgument(command: Command): void {
@@ -59,18 +78,9 @@ async function editState(
   });
 }
 
-function noState({ statePath }: OpenManifest): Failure {
+function noState({ statePath }: Pick<OpenManifest, 'statePath'>): Failure {
   return new Failure('usage', `no state file at ${statePath}`, {
     hint: 'run listctl apply MANIFEST --init to create one, or listctl state import to import existing items; nothing was changed',
-  });
-}
-
-/** Parses `KEY=ID`; the last `=` divides, since keys may contain it. */
-function parseKeyAndId(text: string): { readonly key: string; readonly id: string } {
-  const at = text.lastIndexOf('=');
-  if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };
-  throw new Failure('usage', `invalid argument "${text}": expected KEY=ID`, {
-    hint: 'pass a key and an id, such as "Buy milk=17"; nothing was changed',
   });
 }
 
@@ -80,52 +90,183 @@ async function readItem({ site, list }: ListRef, id: string, session: Session): 
   return { ...item, etag: strongTag(item.etag) };
 }
 
-const importCommand: CommandSpec = {
-  name: 'import',
-  summary: 'import an existing item',
+/** A managed item, or one whose create is in doubt. */
+type ManagedItem = readonly [key: string, item: StateItem];
+
+/** The view of `state list`; the fingerprint is that of the fields. */
+const managedItemView: View<ManagedItem> = {
+  pretty: async (items, screen) => {
+    const { drawRows } = await import('../output/table.ts');
+    return drawRows(items.map(toRow), screen, undefined, true);
+  },
+  printsNone: true,
+  json: ([key, item]) => withoutUndefined(managedMembers(key, item)),
+  id: ([, { id }]) => id,
+  columns: ['key', 'id', 'status', 'fingerprint'],
+  row: toRow,
+};
+
+function managedMembers(key: string, { id, fields, inDoubt }: StateItem) {
+  const status = inDoubt === undefined ? 'managed' : 'in-doubt';
+  return { key, id, status, fingerprint: payloadHash(undefined, fields) };
+}
+
+function toRow([key, item]: ManagedItem): Row {
+  const members = managedMembers(key, item);
+  return new Map(Object.entries({ ...members, id: members.id ?? null }));
+}
+
+/** The view of `state show`. */
+const managedDetailView: View<ManagedItem> = {
+  ...managedItemView,
+  pretty: async (items, screen) => {
+    const { drawRows } = await import('../output/table.ts');
+    return items.map((item) => drawRows([new Map(Object.entries(detailOf(item)))], screen, undefined)).join('\n\n');
+  },
+  json: detailOf,
+};
+
+function detailOf([key, item]: ManagedItem): JsonObject {
+  const etag = item.inDoubt === undefined ? item.etag : undefined;
+  const doubt = item.inDoubt && doubtObject(item.inDoubt);
+  return withoutUndefined({ ...managedMembers(key, item), etag, inDoubt: doubt, fields: item.fields });
+}
+
+function addStateArgument(command: Command): void {
+  command.argument('<manifest>', 'manifest file').option('--state <file>', 'state file (default MANIFEST.state.json)');
+}
+
+/** Reads the state of a manifest alone: its file may be missing, and no service is needed. */
+async function readStateOf(manifest: string, flags: Pick<ManifestFlags, 'state'>, session: Session): Promise<State> {
+  const statePath = statePathOf(manifest, flags, session.host);
+  const state = await readUnlockedState(statePath, session);
+  if (state === undefined) throw noState({ statePath });
+  return state;
+}
+
+const listCommand: CommandSpec = {
+  name: 'list',
+  aliases: ['ls'],
+  summary: 'list the managed items',
   setUp: (command, context) => {
-    addManifestArgument(command);
-    addLockOptions(command);
-    command
-      .argument('<key=id>', 'key in the manifest, and the id of the existing item')
-      .action(
-        inSession(context, async (session, manifest: string, text: string, flags: ManifestFlags) =>
-          importExisting(manifest, text, flags, session),
-        ),
-      );
+    addStateArgument(command);
+    command.action(
+      inSession(context, async (session, manifest: string, flags: ManifestFlags) => {
+        const { items } = await readStateOf(manifest, flags, session);
+        await session.output.printing(managedItemView, true, async (print) => {
+          for (const item of items) await print(item);
+        });
+      }),
+    );
     addHelpNotes(command, {
-      examples: ['listctl state import manifest.yaml "Buy milk=17"'],
-      globalFlags: ['site', 'list', 'output'],
-      exits: [3, 4, 11],
+      examples: ['listctl state list manifest.yaml', 'listctl state list manifest.yaml -o csv > ids.csv'],
     });
   },
 };
 
-function importExisting(name: string, text: string, flags: ManifestFlags, session: Session): Promise<void> {
-  const { key, id } = parseKeyAndId(text);
-  const edit = async (state: State, { manifest, target }: OpenManifest) => {
-    const wanted = manifest.items.find((item) => item.key === key);
-    if (wanted === undefined) {
-      throw new Failure('usage', `the manifest has no item with ${manifest.key} "${key}"`, {
-        hint: 'add it to the manifest first; nothing was changed',
-      });
-    }
-    const item = await readItem(target, id, session);
-    const imported = importItem(state, key, item, pickFields(item.fields, wanted.fields), session.host.clock.now());
-    await session.messages.say(`imported item ${item.id} as "${key}"`);
-    return imported;
-  };
-  return editState(name, flags, session, edit, true);
+const showCommand: CommandSpec = {
+  name: 'show',
+  summary: 'show what the state knows of an item',
+  setUp: (command, context) => {
+    addStateArgument(command);
+    command.argument('<key>', 'key of a managed item').action(
+      inSession(context, async (session, manifest: string, key: string, flags: ManifestFlags) => {
+        const state = await readStateOf(manifest, flags, session);
+        const item = state.items.get(key);
+        if (item === undefined) throw unknownKey(key, state);
+        await session.output.printing(managedDetailView, false, async (print) => print([key, item]));
+      }),
+    );
+    addHelpNotes(command, { examples: ['listctl state show manifest.yaml "Buy milk"'] });
+  },
+};
+
+interface ImportFlags extends ManifestFlags {
+  readonly from?: string;
+  readonly force?: boolean;
 }
 
-/** The fields of an item that the manifest names, as far as it has them. */
-function pickFields(fields: Fields, wanted: Fields): Fields {
-  const members = Object.keys(wanted).map((name) => [name, ownField(fields, name)] as const);
-  return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
+const importCommand: CommandSpec = {
+  name: 'import',
+  summary: 'import existing items',
+  setUp: (command, context) => {
+    command
+      .option('--from <file>', 'CSV or JSON file with the columns key and id')
+      .option('--force', 'with --from: also import items with another value in the key field');
+    addManifestArgument(command);
+    addLockOptions(command);
+    command
+      .argument('[key=id...]', 'keys in the manifest, each with the id of its item')
+      .action(
+        inSession(context, async (session, manifest: string, texts: readonly string[], flags: ImportFlags) =>
+          importExisting(manifest, texts, flags, session),
+        ),
+      );
+    addHelpNotes(command, {
+      examples: [
+        'listctl state import manifest.yaml "Buy milk=17"',
+        'listctl state import manifest.yaml --from ids.csv',
+      ],
+      globalFlags: ['site', 'list'],
+      exits: [3, 4, 5, 6, 7, 11],
+    });
+  },
+};
+
+async function importExisting(
+  manifest: string,
+  texts: readonly string[],
+  { from, force = false, ...flags }: ImportFlags,
+  session: Session,
+): Promise<void> {
+  if ((from === undefined) === (texts.length === 0)) {
+    const message = from === undefined ? 'KEY=ID or --from is required' : '--from cannot be used with KEY=ID';
+    throw new Failure('usage', message, { hint: 'nothing was changed' });
+  }
+  const pace = parsePaceFlags(flags);
+  const typed = texts.map(parseKeyedId);
+  const edit = async (state: State, opened: OpenManifest) => {
+    const items = from === undefined ? typed : await readKeyedIds(from, session);
+    const options = { opened, pace, name: from === undefined ? 'the command line' : nameOf(from), force };
+    const imported = await importItems(state, items, options, session);
+    if (from !== undefined) await session.messages.say(`imported ${countOf(items.length, 'item')}`);
+    else for (const { key, id } of items) await session.messages.say(`imported item ${id} as "${key}"`);
+    return imported;
+  };
+  await editState(manifest, flags, session, edit, true);
 }
+
+const moveCommand: CommandSpec = {
+  name: 'move',
+  aliases: ['mv'],
+  summary: 'give a managed item another key',
+  setUp: (command, context) => {
+    addManifestArgument(command);
+    addLockOptions(command);
+    command
+      .argument('<old>', 'key of a managed item')
+      .argument('<new>', 'its new key, as in the manifest')
+      .action(
+        inSession(context, (session, name: string, from: string, to: string, flags: ManifestFlags) =>
+          editState(name, flags, session, async (state, { manifest }) => {
+            const moved = moveItem(state, from, to, session.host.clock.now());
+            if (!manifest.items.some(({ key }) => key === to)) throw notInManifest(to, manifest.key);
+            await session.messages.say(`"${to}" is item ${state.items.get(from)?.id}, which was "${from}"`);
+            return moved;
+          }),
+        ),
+      );
+    addHelpNotes(command, {
+      examples: ['listctl state move manifest.yaml "Buy milk" "Buy oat milk"'],
+      globalFlags: ['site', 'list'],
+      exits: [11],
+    });
+  },
+};
 
 const forgetCommand: CommandSpec = {
   name: 'forget',
+  aliases: ['rm'],
   summary: 'stop managing an item without deleting it',
   setUp: (command, context) => {
     addManifestArgument(command);
@@ -141,7 +282,7 @@ const forgetCommand: CommandSpec = {
     );
     addHelpNotes(command, {
       examples: ['listctl state forget manifest.yaml "Buy milk"'],
-      globalFlags: ['site', 'list', 'output'],
+      globalFlags: ['site', 'list'],
       exits: [11],
     });
   },
@@ -170,14 +311,14 @@ const resolveCommand: CommandSpec = {
         'listctl state resolve manifest.yaml "Buy milk=17"',
         'listctl state resolve manifest.yaml "Buy milk=none"',
       ],
-      globalFlags: ['site', 'list', 'output'],
+      globalFlags: ['site', 'list'],
       exits: [3, 4, 11],
     });
   },
 };
 
 function resolve(name: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
-  const { key, id } = parseKeyAndId(text);
+  const { key, id } = parseKeyedId(text);
   return editState(name, flags, session, async (state, { target }) => {
     const known = state.items.get(key);
     const nowMs = session.host.clock.now();

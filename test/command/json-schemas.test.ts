@@ -134,6 +134,9 @@ test('apply: plans, states, steps', async () => {
     checkRun('step', await apply('--init', '--yes', '--summary-json', 's.json'));
     check('summary', JSON.parse(world.text('s.json')));
     check('state', JSON.parse(world.text('manifest.csv.state.json')));
+    checkRun('managed-item', await world.run(['state', 'list', 'manifest.csv', ...json]));
+    checkRun('managed-item', await world.run(['state', 'show', 'manifest.csv', 'a', ...json]));
+    checkRun('managed-item', await world.run(['state', 'show', 'manifest.csv', 'lost', ...json]));
     world.file('manifest.csv', 'Title,Count:number\na,5\nc,2\n');
     checkRun('plan', await apply('--prune', '--out', 'plan.json'));
     check('plan', JSON.parse(world.text('plan.json')));

@@ -184,7 +184,7 @@ In CI:
   $ listctl apply plan.json --dry-run                        # show the plan
   $ listctl apply plan.json                                  # execute it
 
-listctl state imports existing items, forgets items, resolves items in doubt
+listctl state lists, imports, moves and forgets items, resolves items in doubt,
 and exports the managed items as a manifest, or their ids with -o id.
 
 All flags: listctl apply --help

@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest';
-import { forgetItem, importItem, resolveItem } from '../../../src/apply/state.ts';
+import {
+  checkImport,
+  forgetItem,
+  idOwners,
+  type KnownItem,
+  moveItem,
+  resolveItem,
+  type State,
+  withItems,
+} from '../../../src/apply/state.ts';
+import type { Fields } from '../../../src/core/item.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fieldsOf, sampleDoubt, sampleState } from './samples.ts';
 
@@ -13,6 +23,11 @@ function messageOf(work: () => unknown): string {
   const { kind, message } = failureOf(work);
   expect(kind).toBe('usage');
   return message;
+}
+
+function importItem(into: State, key: string, item: Pick<KnownItem, 'id' | 'etag'>, of: Fields, nowMs: number): State {
+  checkImport(into, idOwners(into), key, item.id);
+  return withItems(into, new Map([[key, { ...item, fields: of }]]), nowMs);
 }
 
 test('an existing item is imported, and a known one is refreshed', () => {
@@ -40,6 +55,23 @@ test('forgets an item, but not one in doubt', () => {
   expect(messageOf(() => forgetItem(state, 'c', 0))).toBe('the state has no item with the key "c"');
 });
 
+test('a key is renamed, and its old name retired: a create with it must not return the same item', () => {
+  const moved = moveItem(state, 'a', 'z', 0);
+
+  expect([...moved.items.keys()]).toEqual(['b', 'z']);
+  expect(moved.items.get('z')).toEqual(state.items.get('a'));
+  expect([...(moved.retired ?? [])]).toEqual([['a', { follows: '1', at: 0 }]]);
+});
+
+test.each([
+  ['c', 'd', 'the state has no item with the key "c"'],
+  ['b', 'd', 'the create of "b" is in doubt'],
+  ['a', 'b', 'the create of "b" is in doubt'],
+  ['a', 'a', '"a" is already item "1"'],
+])('%s cannot be renamed to %s: %s', (from, to, message) => {
+  expect(messageOf(() => moveItem(state, from, to, 0))).toBe(message);
+});
+
 test('a create in doubt is settled, by the item that it made or by none', () => {
   expect(resolveItem(state, 'b', { id: '2' }, 0).items.get('b')).toEqual({ id: '2', fields: { Title: 'b' } });
   expect(resolveItem(state, 'b', null, 0).items.has('b')).toBe(false);
@@ -55,6 +87,7 @@ test('nothing is edited while a run is not folded in', () => {
     () => importItem(running, 'c', { id: '3' }, fields, 0),
     () => forgetItem(running, 'a', 0),
     () => resolveItem(running, 'b', null, 0),
+    () => moveItem(running, 'a', 'z', 0),
   ]) {
     expect(edit).toThrow(/recovered/);
   }

@@ -1,0 +1,188 @@
+/** Imports existing items into a state: `listctl state import`. All are checked before the state is changed. */
+import { reportBadRows } from '../bulk/check-input.ts';
+import type { RunLimits } from '../bulk/flags.ts';
+import type { Session } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { type Fields, type ListRef, ownField } from '../core/item.ts';
+import { type JsonValue, objectFrom } from '../core/json.ts';
+import { jsonText } from '../output/layout.ts';
+import { badRowFailure } from '../rows/check.ts';
+import { nameOf, openInput } from '../rows/input.ts';
+import { openRows, type RowsFile } from '../rows/read.ts';
+import type { BadRow, Row } from '../rows/types.ts';
+import { findRunsDirectory } from '../settings/directories.ts';
+import { keyText } from './manifest.ts';
+import type { OpenManifest } from './open.ts';
+import { refreshItems } from './refresh.ts';
+import { checkImport, idOwners, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
+
+/** A key and the id of its item. */
+export interface KeyedId {
+  readonly key: string;
+  readonly id: string;
+  /** In a file. */
+  readonly line?: number;
+}
+
+/** Parses `KEY=ID`; the last `=` divides, since keys may contain it. */
+export function parseKeyedId(text: string): KeyedId {
+  const at = text.lastIndexOf('=');
+  if (at > 0 && at < text.length - 1) return { key: text.slice(0, at), id: text.slice(at + 1) };
+  throw new Failure('usage', `invalid argument "${text}": expected KEY=ID`, {
+    hint: 'pass a key and an id, such as "Buy milk=17"; nothing was changed',
+  });
+}
+
+/**
+ * Reads a CSV, TSV, JSON or JSONL file with the columns `key` and `id`; other columns are ignored.
+ *
+ * @throws {Failure} usage, also for invalid rows; local-file
+ */
+export async function readKeyedIds(from: string, session: Session): Promise<readonly KeyedId[]> {
+  const { host } = session;
+  const input = await openInput(from, { host, spoolDirectory: findRunsDirectory(host) });
+  try {
+    // Not sent: with a common field, a row whose only other cell is empty lacks a key, not fields.
+    const none = { rename: new Map(), types: new Map(), common: { '': null } } as const;
+    const reading = { ...none, action: 'update', empty: 'omit', idColumn: 'id', rows: 'auto' } as const;
+    const file = await openRows(input, reading);
+    const found: KeyedId[] = [];
+    const problems = new Problems(nameOf(from));
+    for await (const block of file.blocks()) {
+      for (const row of block) {
+        const item = toKeyedId(row, file);
+        if (item instanceof Failure) problems.add(item);
+        else found.push(item);
+      }
+    }
+    const total = found.length + problems.count;
+    if (total === 0) throw new Failure('usage', `${nameOf(from)} has no rows`, { hint: 'nothing was changed' });
+    await problems.end(total, session);
+    return found;
+  } finally {
+    input.close();
+  }
+}
+
+function toKeyedId(row: Row | BadRow, file: RowsFile): KeyedId | Failure {
+  if (row.problem !== undefined) return badRowFailure(row, file);
+  const { fields, id = '', line } = row;
+  const key = keyText(ownField(fields, 'key') ?? null);
+  return key ? { key, id, line } : badRowFailure({ ...row, problem: 'no key', column: undefined }, file);
+}
+
+/** Collects what is wrong with items of a file or of the command line. */
+class Problems {
+  count = 0;
+  readonly #name: string;
+  readonly #failures: Failure[] = [];
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  add(failure: Failure): void {
+    this.count += 1;
+    if (this.#failures.length < 1000) this.#failures.push(failure);
+  }
+
+  /** @throws {Failure} if there are any; several are reported one by one */
+  async end(total: number, session: Session): Promise<void> {
+    const [first] = this.#failures;
+    if (first === undefined) return;
+    if (total === 1) throw first;
+    await reportBadRows(this.#name, this.#failures, this.count, session);
+    const { hint = 'nothing was changed' } = first.details;
+    const message = `${this.#name}: ${this.count} of ${total} items cannot be imported: ${first.message}`;
+    throw new Failure(first.kind, message, { ...first.details, hint });
+  }
+}
+
+/**
+ * Reads existing items and takes them into a state.
+ *
+ * @param name of the file, for messages
+ * @param options with `force`, items of a file are imported whose key field is not their key
+ * @throws {Failure} usage, if the manifest lacks a key, or a key or an id is used twice; not-found; conflict; as
+ *   `refreshItems`
+ * @throws {Stopped}
+ */
+export async function importItems(
+  state: State,
+  items: readonly KeyedId[],
+  { opened, pace, name, force }: { opened: OpenManifest; pace: RunLimits; name: string; force: boolean },
+  session: Session,
+): Promise<State> {
+  const { manifest, target } = opened;
+  const wanted = new Map(manifest.items.map(({ key, fields }) => [key, fields]));
+  const owners = idOwners(state);
+  const asRead = new Map<string, KnownItem>();
+  await checkEach(items, name, session, ({ key, id }) => {
+    if (!wanted.has(key)) throw notInManifest(key, manifest.key);
+    if (asRead.has(key)) throw new Failure('usage', `${jsonText(shorten(key))} is given twice`);
+    checkImport(state, owners, key, id);
+    owners.set(id, key);
+    asRead.set(key, { id, fields: {} });
+  });
+  const current = await refreshItems({ ...newState(target, manifest.key), items: asRead }, pace, session);
+  const found = new Map<string, KnownItem>();
+  await checkEach(items, name, session, ({ key, id, line }) => {
+    const item = current.get(key);
+    if (item?.kind !== 'there') throw missing(id, target);
+    if (line !== undefined && !force) checkKeyField(item.fields, manifest.key, { key, id });
+    const { fields, etag } = item;
+    const known = { id, fields: pickFields(fields, wanted.get(key) ?? {}) };
+    found.set(key, etag === undefined ? known : { ...known, etag });
+  });
+  return withItems(state, found, session.host.clock.now());
+}
+
+/** Checks all items before any failure is thrown. */
+async function checkEach(
+  items: readonly KeyedId[],
+  name: string,
+  session: Session,
+  check: (item: KeyedId) => void,
+): Promise<void> {
+  const problems = new Problems(name);
+  for (const item of items) {
+    try {
+      check(item);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const { key, id, line } = item;
+      problems.add(
+        error.about({ key, id, line }, line === undefined ? error.message : `line ${line}: ${error.message}`),
+      );
+    }
+  }
+  await problems.end(items.length, session);
+}
+
+export function notInManifest(key: string, keyField: string): Failure {
+  return new Failure('usage', `the manifest has no item with ${keyField} "${shorten(key)}"`, {
+    hint: 'add it to the manifest first; nothing was changed',
+  });
+}
+
+function missing(id: string, { site, list }: ListRef): Failure {
+  return new Failure('not-found', `list "${list}" of site "${site}" has no item "${id}"`, {
+    hint: 'check the id; nothing was changed',
+  });
+}
+
+/** A column of ids that is shifted by a row would make the next apply overwrite every item with another one. */
+function checkKeyField(fields: Fields, name: string, { key, id }: KeyedId): void {
+  const value = ownField(fields, name);
+  if (value !== undefined && keyText(value) === key) return;
+  const found = value === undefined || value === null ? `has no ${name}` : `has the ${name} ${jsonText(value)}`;
+  throw new Failure('conflict', `item "${id}" ${found}, not ${jsonText(key)}`, {
+    hint: 'pass --force if these are the right items; nothing was changed',
+  });
+}
+
+/** The fields of an item that the manifest names, as far as it has them. */
+function pickFields(fields: Fields, wanted: Fields): Fields {
+  const members = Object.keys(wanted).map((name) => [name, ownField(fields, name)] as const);
+  return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
+}
