@@ -160,7 +160,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
     if (flags.detailedExitcode) endDetailed(plan, opened, session);
     return;
   }
-  if (saved !== undefined) await session.messages.say(announcement(plan, options.name));
+  if (saved !== undefined) await session.messages.say(announcement(plan, options.name, session));
   if (plan.steps.length > 0) await confirmPlan(plan, isGuarded ? deletes : undefined, options, session);
   await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
 }
@@ -174,8 +174,10 @@ function endDetailed({ inDoubt, steps, conflicts }: Plan, opened: OpenManifest, 
 }
 
 /** Says what a saved plan does, since it is not shown again. */
-function announcement(plan: PlanFile, name: string): string {
-  return plan.steps.length === 0 ? `nothing to do: ${name} has no changes` : `applying ${name}: ${stepsOf(plan)}`;
+function announcement(plan: PlanFile, name: string, session: Session): string {
+  return plan.steps.length === 0
+    ? `nothing to do: ${name} has no changes`
+    : `applying ${name}: ${stepsOf(plan, session)}`;
 }
 
 async function savePlan(
@@ -357,24 +359,24 @@ async function confirmPlan(
 async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session): Promise<void> {
   const { list } = plan.target;
   const typed = { words: [String(deletes.count), list], purpose: `delete ${deletesText(deletes)}` };
-  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan), typed))) return;
+  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan, session), typed))) return;
   throw new Failure('usage', `cannot delete ${deletesText(deletes)}: --max-delete is required`, {
     hint: `check that the manifest is complete, then pass --max-delete ${deletes.count}; nothing was sent`,
   });
 }
 
 async function confirmChanges(plan: PlanFile, session: Session): Promise<void> {
-  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan)))) return;
+  if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan, session)))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', {
     hint: 'pass --yes to skip the confirmation prompt',
   });
 }
 
-function questionAbout(plan: PlanFile): string {
-  const text = stepsOf(plan);
+function questionAbout(plan: PlanFile, session: Session): string {
+  const text = stepsOf(plan, session);
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
 }
 
-function stepsOf({ target: { site, list, origin }, counts }: PlanFile): string {
-  return stepsText(counts, `list ${list} (site ${site}, ${origin})`);
+function stepsOf({ target: { site, list }, counts }: PlanFile, { settings }: Session): string {
+  return stepsText(counts, `list "${list}" of site "${site}" on ${settings.target()}`);
 }

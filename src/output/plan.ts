@@ -192,7 +192,7 @@ export function* planLines(
 /**
  * The steps of a plan, for the confirmation prompt: `create 3, update 2 and DELETE 1 in …`. Zeros are omitted.
  *
- * @param place the list: `list tasks (site home, https://…)`
+ * @param place the list: `list "tasks" of site "home" on prod (https://…)`
  */
 export function stepsText(counts: Pick<PlanCounts, Step['action']>, place: string): string {
   const parts = (['create', 'update', 'delete'] as const)

@@ -43,7 +43,7 @@ describe('a plan with changes', () => {
       );
 
       expect([exitCode, service.writes().slice(2)]).toEqual([exit, sent]);
-      expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list tasks (site home,');
+      expect(stderr.replaceAll(/\s+/g, ' ')).toContain('Create 1 and DELETE 1 in list "tasks" of site "home" on ');
     },
   );
 

@@ -36,7 +36,7 @@ describe('without a state file', () => {
     expect(stdout.indexOf('No state file at')).toBeGreaterThan(-1);
     expect(stdout.indexOf('No state file at')).toBeLessThan(stdout.indexOf('key "a"'));
     expect(stdout).toContain(world.statePath);
-    expect(stderr).toContain('Create 2 in list tasks');
+    expect(stderr).toContain('Create 2 in list "tasks"');
   });
 
   test.for(['none', 'json'])(

@@ -1,4 +1,5 @@
 /** `--out plan.json`, and `apply plan.json`: exactly that, or nothing. */
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect } from 'vitest';
 import { type ApplyWorld, applyWorld } from './apply-world.ts';
 import { test } from './fixtures.ts';
@@ -26,7 +27,7 @@ describe('a saved plan', () => {
 
     expect([exitCode, stdout]).toEqual([0, 'updated "a": id 1\ncreated "d": id 4\ndeleted "c": id 3\n']);
     expect(stderr).toContain(
-      `applying plan.json: create 1, update 1 and DELETE 1 in list tasks (site home, ${service.url})`,
+      `applying plan.json: create 1, update 1 and DELETE 1 in list "tasks" of site "home" on ${new URL(service.url).origin}\n`,
     );
     expect(service.writes().slice(3)).toEqual(['PATCH 1', 'POST d', 'DELETE 3']);
     expect([...service.items().values()]).toEqual([{ ...a, Note: 'new' }, b, { Title: 'd' }]);
@@ -50,7 +51,7 @@ describe('a saved plan', () => {
     const onTerminal = await world.run(['apply', 'plan.json', '--dry-run', '-o', 'json'], { terminal: 80 });
 
     expect(world.text('plan.json')).toBe(stdout);
-    expect(onTerminal.stdout).toBe(`${JSON.stringify(JSON.parse(stdout), undefined, 2)}\n`);
+    expect(stripVTControlCharacters(onTerminal.stdout)).toBe(`${JSON.stringify(JSON.parse(stdout), undefined, 2)}\n`);
   });
 
   test('says where it is, and how to apply it with the same flags', async ({ world }) => {

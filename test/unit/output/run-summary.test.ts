@@ -60,8 +60,8 @@ test('apply counts what it did to items, zeros too', () => {
   const applied = { created: 3, updated: 1, deleted: 0, unchanged: 1200 };
   const totals = { ...nothing, done: 4, failed: 1, left: 2, ms: 1000, sent: 5 };
 
-  expect(runSummary('apply', { totals, applied, groups: [] }, pipe)).toEqual([
-    '3 created, 1 updated, 0 deleted, 1,200 unchanged, 1 failed, 2 remaining; 1.0 s, 5 steps/s',
+  expect(runSummary({ ...place, action: 'apply' }, { totals, applied, groups: [] }, pipe)).toEqual([
+    '3 created, 1 updated, 0 deleted, 1,200 unchanged, 1 failed, 2 remaining; 1.0 s, 5 steps/s, on prod (https://lists.example)',
   ]);
 });
 
