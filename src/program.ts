@@ -82,6 +82,10 @@ const commands: readonly CommandSpec[] = [
     aliases: ['item'],
   },
   lazy('apply', 'make a list match a manifest file', async () => (await import('./commands/apply.ts')).setUpApply),
+  {
+    ...lazy('plan', 'show what apply would change', async () => (await import('./commands/apply.ts')).setUpPlan),
+    aliases: ['diff'],
+  },
   lazy(
     'state',
     'inspect and edit the state that apply keeps',

@@ -12,9 +12,9 @@ import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
 import type { Output } from '../core/host.ts';
 import { type JsonValue, parseJson } from '../core/json.ts';
-import { countOf, countText } from '../core/text.ts';
+import { countOf, countText, listNames } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
-import { jsonView } from '../output/layout.ts';
+import { jsonText, jsonView } from '../output/layout.ts';
 import { planLines, stepsText } from '../output/plan.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
@@ -26,10 +26,10 @@ import {
   stateFilePaths,
   withLockedState,
 } from './open.ts';
-import { createPlan, type Plan } from './plan.ts';
+import { createPlan, limitTo, type Plan } from './plan.ts';
 import { checkPlanIsCurrent, inPieces, looksLikePlan, type PlanFile, printPlan, readPlan } from './plan-file.ts';
 import { refreshItems } from './refresh.ts';
-import { checkTarget, newState, type State } from './state.ts';
+import { checkTarget, newState, type State, shorten } from './state.ts';
 
 export interface ApplyFlags extends ManifestFlags {
   readonly init?: boolean;
@@ -40,6 +40,7 @@ export interface ApplyFlags extends ManifestFlags {
   readonly refresh?: boolean;
   readonly detailedExitcode?: boolean;
   readonly out?: string;
+  readonly target?: readonly string[];
 }
 
 interface ApplyOptions {
@@ -68,6 +69,7 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   const maxDelete = readMaxDelete(flags);
   checkFlags(flags, session);
   const saved = readSavedPlan(name, session);
+  if (saved !== undefined) refusePlanFlags(flags);
   const opened = await openManifest(
     saved?.manifest.file ?? name,
     saved === undefined ? flags : { ...flags, key: saved.key },
@@ -118,6 +120,15 @@ function checkFlags(flags: ApplyFlags, { output }: Session): void {
     });
   }
   refuseSummary(flags.summaryJson);
+}
+
+/** A saved plan is executed as it is: a flag that would change it cannot be honored. */
+function refusePlanFlags({ prune, target, refresh }: ApplyFlags): void {
+  const flag = (prune && '--prune') || (target && '--target') || (refresh === false && '--no-refresh');
+  if (!flag) return;
+  throw new Failure('usage', `${flag} cannot be used with a saved plan`, {
+    hint: 'pass it when the plan is made; nothing was sent',
+  });
 }
 
 /** An empty file is not an empty list: the command that wrote it may have failed, and --prune would delete all items. */
@@ -219,14 +230,16 @@ async function planChanges(
   session: Session,
 ): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
   const { manifest, target, name } = opened;
+  const targets = saved === undefined ? flags.target : saved.targets;
+  const limited = targets === undefined ? { manifest, state } : limitTo(targets, manifest, state);
   const prune = saved?.prune ?? flags.prune === true;
   const refresh = saved?.refresh ?? flags.refresh !== false;
-  const current = refresh ? await refreshItems(state, pace, session) : new Map();
-  const hasKeys = [...state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
+  const current = refresh ? await refreshItems(limited.state, pace, session) : new Map();
+  const hasKeys = [...limited.state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
   const isComparable = hasKeys && session.settings.idempotency === 'honored';
   const present = isComparable ? await presentMoment(target, session) : undefined;
   const plan = createPlan({
-    ...{ manifest, state, current, prune },
+    ...{ ...limited, current, prune },
     canResend: (doubt) => {
       if (doubt.idempotencyKey === null || present === undefined) return false;
       const ageMs = keyAgeMs(doubt, present());
@@ -240,7 +253,7 @@ async function planChanges(
     key: manifest.key,
     manifest: { file: name, sha256: manifest.sha256 },
   };
-  return { plan: { ...plan, ...source, prune, refresh }, present };
+  return { plan: { ...plan, ...source, prune, refresh, ...(targets && { targets }) }, present };
 }
 
 /** Shows a plan that is not executed in the requested format; another one to a person who is asked about it. */
@@ -254,6 +267,7 @@ async function showPlan(
   const { host, output, messages } = session;
   const notes = isNew ? [`No state file at ${opened.statePath}: every item of the manifest is new.`] : [];
   if (isNew && !flags.init && !isShownOnTerminal(session)) for (const note of notes) await messages.say(note);
+  if (plan.targets !== undefined) notes.push(`Only these keys are planned: ${namesText(plan.targets)}`);
   const isOnlyShown = isOnlyPlanned(flags);
   // A saved plan was shown when it was made.
   if (!isOnlyShown && saved !== undefined) return;
@@ -269,6 +283,13 @@ async function showPlan(
 /** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */
 function isSeen(session: Session): boolean {
   return session.prompts.mayPrompt() && (isShownOnTerminal(session) || session.host.stderr.isTTY);
+}
+
+function namesText(keys: readonly string[]): string {
+  return listNames(
+    keys.map((key) => jsonText(shorten(key))),
+    10,
+  );
 }
 
 /** Whether a person reads the plan; else notes about it go to stderr. */

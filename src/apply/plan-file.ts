@@ -38,6 +38,8 @@ export interface PlanFile extends Omit<Plan, 'learned'> {
   readonly prune: boolean;
   /** False for --no-refresh. */
   readonly refresh: boolean;
+  /** The only keys that are planned; undefined for all. */
+  readonly targets?: readonly string[] | undefined;
 }
 
 /** Whether a file starts as a plan, and not as a manifest. */
@@ -47,7 +49,7 @@ export function looksLikePlan(start: string): boolean {
 
 /** Prints a plan in pieces, a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
-  const { target, state, key, manifest, prune, refresh, counts, steps, conflicts, inDoubt, orphaned } = plan;
+  const { target, state, key, manifest, prune, refresh, targets, counts, steps, conflicts, inDoubt, orphaned } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
   const { file, sha256 } = manifest;
@@ -60,6 +62,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
     seed: { file, sha256 },
     prune,
     refresh,
+    ...(targets && { targets }),
     counts: { ...counts },
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     inDoubt,
@@ -115,7 +118,7 @@ const countNames = [
 ] as const satisfies readonly (keyof PlanCounts)[];
 
 const memberNames = [
-  ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh'],
+  ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh', 'targets'],
   ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'steps'],
 ];
 
@@ -160,6 +163,7 @@ function parsePlan(text: string, path: string): PlanFile {
     manifest: { file: manifest.text('file'), sha256: manifest.text('sha256') },
     prune: read.flag('prune'),
     refresh: read.flag('refresh'),
+    ...(read.has('targets') && { targets: readKeys(text, read.extent('targets')) }),
     steps: readSteps(text, read.extent('steps')),
     conflicts: readConflicts(text, read.extent('conflicts')),
     inDoubt: readKeys(text, read.extent('inDoubt')),

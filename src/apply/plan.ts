@@ -1,9 +1,21 @@
 /** Plans the changes that make a list match a manifest, without any input or output. */
 import { payloadHash } from '../bulk/keys.ts';
+import { Failure } from '../core/errors.ts';
 import { type Fields, holdsFields, isSameField, isSameValue, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
+import { nearestName } from '../core/text.ts';
+import { jsonText } from '../output/layout.ts';
 import { keyText, type Manifest, type ManifestItem } from './manifest.ts';
-import type { CreateInDoubt, CreateStep, ItemStep, KnownItem, State, StateItem, Step } from './state.ts';
+import {
+  type CreateInDoubt,
+  type CreateStep,
+  type ItemStep,
+  type KnownItem,
+  type State,
+  type StateItem,
+  type Step,
+  shorten,
+} from './state.ts';
 
 /** A managed item as it was read. */
 export type CurrentItem =
@@ -75,6 +87,33 @@ export function createPlan(input: PlanInput): Plan {
   }
   for (const [key, known] of state.items) if (!named.has(key)) planner.addUnnamed(key, known, prune);
   return planner.end();
+}
+
+/**
+ * Limits a manifest and its state to some keys, so that nothing is planned or read for others.
+ *
+ * @throws {Failure} usage, for a key that is in neither
+ */
+export function limitTo(
+  targets: readonly string[],
+  manifest: Pick<Manifest, 'items'>,
+  state: State,
+): Pick<PlanInput, 'manifest' | 'state'> {
+  const wanted = new Set(targets);
+  const named = new Set(manifest.items.map(({ key }) => key));
+  for (const key of wanted) {
+    if (named.has(key) || state.items.has(key)) continue;
+    const nearest = nearestName(key, [...named, ...state.items.keys()]);
+    const hint = nearest === undefined ? '' : `did you mean ${jsonText(shorten(nearest))}?; `;
+    throw new Failure('usage', `--target ${jsonText(shorten(key))} is in neither the manifest nor the state`, {
+      hint: `${hint}nothing was sent`,
+    });
+  }
+  const items = new Map([...state.items].filter(([key]) => wanted.has(key)));
+  return {
+    manifest: { items: manifest.items.filter(({ key }) => wanted.has(key)) },
+    state: { ...state, items },
+  };
 }
 
 class Planner {

@@ -106,13 +106,23 @@ export function addFieldReadingOptions(command: Command): void {
 
 /** Declares the flags for limits, outputs and locks. */
 export function addPaceOptions(command: Command): void {
+  addRateOptions(command);
   command
-    .option('--concurrency <n>', 'maximum concurrent requests (default 32)')
-    .option('--rate <n/s>', 'maximum request rate, e.g. 10/s or 600/m')
     .option('--max-errors <n>', 'stop after this many failed rows')
     .option('--fail-fast', 'stop after the first failed row')
     .option('--rejects <file>', 'file for failed rows and their errors')
-    .option('--summary-json <file>', 'file for a JSON summary ("-" = stdout)')
+    .option('--summary-json <file>', 'file for a JSON summary ("-" = stdout)');
+  addLockOptions(command);
+}
+
+export function addRateOptions(command: Command): void {
+  command
+    .option('--concurrency <n>', 'maximum concurrent requests (default 32)')
+    .option('--rate <n/s>', 'maximum request rate, e.g. 10/s or 600/m');
+}
+
+export function addLockOptions(command: Command): void {
+  command
     .option('--lock-timeout <time>', 'wait for a lock, e.g. 30s (default 0)')
     .option('--break-lock', 'break a stale lock left by another host');
 }

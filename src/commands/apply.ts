@@ -1,23 +1,24 @@
 import type { Command } from 'commander';
 import type { ApplyFlags } from '../apply/apply.ts';
-import { addFieldReadingOptions, addPaceOptions, addReadingOptions } from '../bulk/flags.ts';
+import {
+  addFieldReadingOptions,
+  addLockOptions,
+  addPaceOptions,
+  addRateOptions,
+  addReadingOptions,
+} from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
+import { collect } from '../cli/field-flags.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { inSession } from '../cli/session.ts';
 
 /** `listctl apply MANIFEST`: makes a list match a manifest. */
 export const setUpApply: SetUp = (command, context) => {
   command.argument('<manifest>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
-  command
-    .option('--init', 'create the state file (first run)')
-    .option('--prune', 'delete items that were removed from the manifest');
-  addMaxDeleteOption(command);
+  addPlanOptions(command);
   command
     .option('-y, --yes', 'skip the confirmation prompt')
-    .option('--dry-run', 'show what would be sent without sending it')
-    .option('--detailed-exitcode', 'with --dry-run or --out: exit with 12 if there are changes')
-    .option('--out <file>', 'save the plan; "listctl apply FILE" executes it')
-    .option('--no-refresh', 'plan from the state file without reading the items');
+    .option('--dry-run', 'show what would be sent without sending it');
   addManifestOptions(command);
   addPaceOptions(command.optionsGroup('Bulk flags:'));
   command.action(
@@ -42,6 +43,47 @@ export const setUpApply: SetUp = (command, context) => {
     exits: [...serviceExits, 11],
   });
 };
+
+/** `listctl plan MANIFEST` and `listctl diff MANIFEST`: the same as `apply --dry-run`. */
+export const setUpPlan: SetUp = (command, context) => {
+  command.argument('<manifest>', 'YAML, CSV, TSV, JSON or JSONL file, or a plan saved with --out');
+  addPlanOptions(command);
+  addManifestOptions(command);
+  addRateOptions(command.optionsGroup('Bulk flags:'));
+  addLockOptions(command);
+  command.action(
+    inSession(context, async (session, manifest: string, flags: ApplyFlags) =>
+      (await import('../apply/apply.ts')).applyManifest(manifest, { ...flags, dryRun: true }, session),
+    ),
+  );
+  addHelpNotes(command, {
+    examples: [
+      'listctl plan manifest.yaml',
+      'listctl diff manifest.yaml --detailed-exitcode',
+      'listctl plan manifest.yaml -o markdown > comment.md',
+    ],
+    globalFlags: ['site', 'list', 'output'],
+    exitCodes: {
+      0: 'also if there are changes: --detailed-exitcode tells',
+      2: 'invalid usage, an empty manifest or no state',
+      5: 'the saved plan is out of date',
+      12: '--detailed-exitcode: there are changes',
+    },
+    exits: [...serviceExits, 11],
+  });
+};
+
+function addPlanOptions(command: Command): void {
+  command
+    .option('--init', 'create the state file (first run)')
+    .option('--prune', 'delete items that were removed from the manifest');
+  addMaxDeleteOption(command);
+  command
+    .option('--target <key>', 'plan only the item with this key; repeatable', collect)
+    .option('--detailed-exitcode', 'with --dry-run or --out: exit with 12 if there are changes')
+    .option('--out <file>', 'save the plan; "listctl apply FILE" executes it')
+    .option('--no-refresh', 'plan from the state file without reading the items');
+}
 
 /** Declares the flags by which a manifest is read, and its state found. */
 export function addManifestOptions(command: Command): void {

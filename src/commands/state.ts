@@ -22,7 +22,7 @@ import {
   unknownKey,
 } from '../apply/state.ts';
 import { writeState } from '../apply/state-file.ts';
-import { parsePaceFlags } from '../bulk/flags.ts';
+import { addLockOptions, parsePaceFlags } from '../bulk/flags.ts';
 import { payloadHash } from '../bulk/keys.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { inSession, type Session } from '../cli/session.ts';
@@ -47,12 +47,6 @@ export const setUpState: SetUp = (command, context) => {
 function addManifestArgument(command: Command): void {
   command.argument('<manifest>', 'manifest file');
   addManifestOptions(command);
-}
-
-function addLockOptions(command: Command): void {
-  command
-    .option('--lock-timeout <time>', 'wait for a lock, e.g. 30s (default 0)')
-    .option('--break-lock', 'break a stale lock left by another host');
 }
 
 /**

@@ -19,6 +19,7 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'items delete': ['17'],
   'items edit': ['17'],
   apply: ['manifest.json', '--key', 'Title'],
+  plan: ['manifest.json', '--key', 'Title'],
   'state list': ['manifest.json'],
   'state show': ['manifest.json', 'a'],
   'state import': ['manifest.json', 'b=17', '--key', 'Title'],

@@ -158,7 +158,7 @@ the list matches. Running it again changes nothing.
     - { Title: Call Zoë, Note: null }
   $ listctl apply tasks.yaml --init       # first run
   $ listctl apply tasks.yaml              # later runs
-  $ listctl apply tasks.yaml --dry-run    # plan only
+  $ listctl plan tasks.yaml               # show the plan only
 
 The key is the field that uniquely identifies an item. Only the fields in the
 manifest are managed; null clears a field.

@@ -50,7 +50,13 @@ test('what is printed is read back, digits, hostile keys and half characters too
   const keys = fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 });
   fc.assert(
     fc.property(anySteps, keys, fc.boolean(), (steps, others, is) => {
-      const written = planWith(steps, { inDoubt: others, orphaned: others, prune: is, refresh: !is });
+      const written = planWith(steps, {
+        inDoubt: others,
+        orphaned: others,
+        prune: is,
+        refresh: !is,
+        ...(is && { targets: others }),
+      });
 
       const text = textOf(written);
 
