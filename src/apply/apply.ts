@@ -15,7 +15,8 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 import { countOf, countText, listNames } from '../core/text.ts';
 import { descriptorNamed, type OutputFile, openOutput } from '../core/write-file.ts';
 import { jsonText, jsonView } from '../output/layout.ts';
-import { planLines, stepsText } from '../output/plan.ts';
+import { planLines, planMarkdown, stepsText } from '../output/plan.ts';
+import { notAPlan } from '../output/printer.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
 import {
@@ -109,6 +110,7 @@ function isOnlyPlanned({ dryRun, out }: ApplyFlags): boolean {
 
 function checkFlags(flags: ApplyFlags, { output }: Session): void {
   const isOnlyShown = isOnlyPlanned(flags);
+  if (output.format(false) === 'markdown' && !isOnlyShown) throw notAPlan();
   if (flags.detailedExitcode && !isOnlyShown) {
     throw new Failure('usage', '--detailed-exitcode requires --dry-run or --out', { hint: 'nothing was sent' });
   }
@@ -274,7 +276,7 @@ async function showPlan(
   if (output.format(!isOnlyShown) === 'pretty' && !output.hasQuery) {
     await drawPlan(plan, state, notes, host.stdout, session);
   } else if (isOnlyShown) {
-    await printPlanFile(plan, session);
+    await printPlanFile(plan, state, notes, session);
   } else if (plan.steps.length > 0 && !flags.yes && isSeen(session)) {
     await drawPlan(plan, state, notes, host.stderr, session);
   }
@@ -304,19 +306,28 @@ async function drawPlan(
   output: Output,
   session: Session,
 ): Promise<void> {
-  const { site, list } = plan.target;
   const screen = output === session.host.stdout ? await session.output.screen() : await session.messages.errorScreen();
-  const place = `list "${list}" of site "${site}" at ${session.settings.address()}`;
+  const place = placeOf(plan, session);
   await writeAll(withNewlines(planLines(plan, state.items, { place, notes }, screen)), output);
+}
+
+function placeOf({ target: { site, list } }: PlanFile, { settings }: Session): string {
+  return `list "${list}" of site "${site}" at ${settings.address()}`;
 }
 
 function* withNewlines(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield `${line}\n`;
 }
 
-async function printPlanFile(plan: PlanFile, { output, host }: Session): Promise<void> {
+async function printPlanFile(plan: PlanFile, state: State, notes: readonly string[], session: Session): Promise<void> {
+  const { output, host } = session;
   const format = output.format(false);
   if (format === 'none') return;
+  if (format === 'markdown' && !output.hasQuery) {
+    const head = { place: placeOf(plan, session), notes };
+    await host.stdout.write(planMarkdown(plan, state.items, head));
+    return;
+  }
   // On a terminal it is indented, as all JSON is.
   if (format === 'json' && !output.hasQuery && !host.stdout.isTTY) {
     await writeAll(printPlan(plan), host.stdout);

@@ -103,7 +103,7 @@ const output = {
     choices: outputFormats,
     variable: 'LISTCTL_OUTPUT',
     parse: parseFormat(outputFormats),
-    // Only a dry run can be printed as curl: as a setting, it would fail every other command.
+    // Only a dry run can be printed as curl or markdown: as a setting, it would fail every other command.
     parseTyped: parseFormat(dryRunFormats),
   }),
   json: define('--json', 'same as --output json', {}),

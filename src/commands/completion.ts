@@ -250,7 +250,11 @@ function withoutDescription(words: readonly string[]): readonly Candidate[] {
 }
 
 function formats(isDryRun: boolean): readonly Candidate[] {
-  const meanings: Readonly<Record<string, string>> = { ...formatMeanings, curl: 'with --dry-run: a command of curl' };
+  const meanings: Readonly<Record<string, string>> = {
+    ...formatMeanings,
+    curl: 'with --dry-run: a command of curl',
+    markdown: 'of a plan: for the comment of a pull request',
+  };
   const names = isDryRun ? dryRunFormats : outputFormats;
   return names.map((value) => ({ value, description: meanings[value] ?? '' }));
 }

@@ -5,7 +5,7 @@ import { ownField } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { countOf, countText, isAtMost, printable, widthAtMost } from '../core/text.ts';
 import { jsonText } from './layout.ts';
-import type { Screen, Style } from './view.ts';
+import { plainStyle, type Screen, type Style } from './view.ts';
 import { type Part, splitWords, truncateBoth, truncateMiddle, wrap } from './wrap.ts';
 
 /** Strings that look like JSON, like a word of the plan, or like two values. */
@@ -157,36 +157,88 @@ function formatBoth({ before, after }: FieldChange, isExact = false): readonly [
   return old === before && fresh === after ? [old, fresh] : [jsonText(before), jsonText(after)];
 }
 
+/** What is shown above a plan: its list, as `list "tasks" of site "home" at https://…`, and sentences. */
+interface PlanHead {
+  readonly place: string;
+  readonly notes: readonly string[];
+}
+
 /**
  * The plan as lines without newlines, with its summary at the end. They fit the terminal, or 80 columns without one.
  *
  * @param items those of the state, for the ids of orphaned items
- * @param place the list: `list "tasks" of site "home" at https://…`
- * @param notes sentences above the plan
  */
 export function* planLines(
-  { steps, counts, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>,
+  plan: Omit<Plan, 'learned'>,
   items: State['items'],
-  { place, notes }: { readonly place: string; readonly notes: readonly string[] },
+  { place, notes }: PlanHead,
   screen: Screen,
 ): Generator<string> {
   const { style } = screen;
   const width = widthOf(screen);
   yield* wrap(splitWords(printable(place), { paint: style.bold }), width, 2);
   for (const note of notes) yield* wrap(splitWords(printable(note)), width, 2);
-  if (steps.length + conflicts.length + inDoubt.length + orphaned.length > 0) yield '';
-  for (const step of steps) yield* stepLines(step, screen);
-  for (const conflict of conflicts) yield* conflictLines(conflict, screen);
-  for (const key of inDoubt)
-    yield* headLines({ sign: '?', key, reason: 'in doubt: skipped', paint: style.yellow }, screen);
-  for (const key of orphaned) {
-    yield* headLines(
-      { sign: '=', key, id: items.get(key)?.id, reason: 'no longer in the manifest: unchanged' },
-      screen,
-    );
-  }
+  if (changeCount(plan) > 0) yield '';
+  for (const lines of changes(plan, items, screen)) yield* lines;
   yield '';
-  yield* wrap(summaryParts(counts, steps, style), width, 2);
+  yield* wrap(summaryParts(plan.counts, plan.steps, style), width, 2);
+}
+
+function changeCount({ steps, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>): number {
+  return steps.length + conflicts.length + inDoubt.length + orphaned.length;
+}
+
+/** The lines of each step, and of each key that has none; the first one begins with a sign, the others with a blank. */
+function* changes(
+  { steps, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>,
+  items: State['items'],
+  screen: Screen,
+): Generator<readonly string[]> {
+  for (const step of steps) yield stepLines(step, screen);
+  for (const conflict of conflicts) yield conflictLines(conflict, screen);
+  for (const key of inDoubt)
+    yield headLines({ sign: '?', key, reason: 'in doubt: skipped', paint: screen.style.yellow }, screen);
+  for (const key of orphaned) {
+    const reason = 'no longer in the manifest: unchanged';
+    yield headLines({ sign: '=', key, id: items.get(key)?.id, reason }, screen);
+  }
+}
+
+/** GitHub accepts 65,536 characters in a comment: this leaves some for a text around the plan. */
+const markdownMax = 64_000;
+
+/** Longer values are cut. */
+const markdownColumns = 1000;
+
+/** The signs that are colored in a diff. */
+const diffSigns: Readonly<Record<string, string>> = { '~': '!', '?': '!', '=': '#' };
+
+/**
+ * The plan as Markdown for the comment of a pull request: its summary and a diff, of at most 64,000 characters. Nothing
+ * from the service or a file is outside the diff, or begins a line of it.
+ *
+ * @param items as for `planLines`
+ */
+export function planMarkdown(plan: Omit<Plan, 'learned'>, items: State['items'], { place, notes }: PlanHead): string {
+  const screen = { columns: markdownColumns, style: plainStyle };
+  const [summary = ''] = wrap(summaryParts(plan.counts, plan.steps, plainStyle), markdownColumns, 2);
+  const body = [place, ...notes].map((text) => `# ${truncateMiddle(printable(text), markdownColumns)}`);
+  let length = body.join('\n').length + summary.length;
+  let left = changeCount(plan);
+  for (const lines of changes(plan, items, screen)) {
+    const text = lines.map((line, _, [first = '']) => diffLine(line, first.charAt(0))).join('\n');
+    length += text.length + 1;
+    if (length > markdownMax - 200) break;
+    body.push(text);
+    left -= 1;
+  }
+  if (left > 0) body.push(`# ${countOf(left, 'more change')} not shown: the comment would be too long`);
+  // No line of the diff begins with a backtick, so none can close the block.
+  return `**${summary}**\n\n\`\`\`diff\n${body.join('\n')}\n\`\`\`\n`;
+}
+
+function diffLine(line: string, sign: string): string {
+  return `${diffSigns[sign] ?? sign}${line.slice(1)}`;
 }
 
 /**

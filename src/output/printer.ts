@@ -64,6 +64,8 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
       return silentLayout;
     case 'curl':
       return curlLayout(view);
+    case 'markdown':
+      throw notAPlan();
     case 'json':
       return highlighted(jsonLayout(view, isSeveral), options);
     case 'jsonl':
@@ -103,8 +105,18 @@ function curlLayout<T>({ curl }: View<T>): Layout<T> {
   });
 }
 
+/** The failure of `--output markdown` for anything but a plan, which has a page of its own. */
+export function notAPlan(): Failure {
+  return new Failure('usage', 'only a plan can be printed as markdown', {
+    hint: 'use listctl plan, or pass another --output',
+  });
+}
+
 async function queryLayout<T>(view: View<T>, query: string, options: PrinterOptions): Promise<Layout<T>> {
-  if (options.format === 'curl') throw new Failure('usage', '--query cannot be used with --output curl');
+  const { format } = options;
+  if (format === 'curl' || format === 'markdown') {
+    throw new Failure('usage', `--query cannot be used with --output ${format}`);
+  }
   const { createQueryLayout } = await import('./query.ts');
   return createQueryLayout(view, query, options);
 }

@@ -4,8 +4,8 @@ import type { JsonValue } from '../core/json.ts';
 /** The values of `--output`. */
 export const outputFormats = ['pretty', 'json', 'jsonl', 'yaml', 'csv', 'tsv', 'id', 'none'] as const;
 
-/** The values of `--output` with `--dry-run`. */
-export const dryRunFormats = [...outputFormats, 'curl'] as const;
+/** The values of `--output` with `--dry-run`: requests as curl, and a plan as markdown. */
+export const dryRunFormats = [...outputFormats, 'curl', 'markdown'] as const;
 export type PrintFormat = (typeof dryRunFormats)[number];
 
 export const formatMeanings: Readonly<Record<(typeof outputFormats)[number], string>> = {

@@ -239,7 +239,8 @@ summaries to stderr.
 doctor, init and profile):
 ${formatTable(outputFormats.map((format) => [format, formatMeanings[format]]))}
 --json is short for -o json, and table is pretty. curl, which implies
---dry-run, prints the request as a curl command.
+--dry-run, prints the request as a curl command; markdown prints a plan for the
+comment of a pull request.
 
 The default on a terminal is pretty. In a pipe, items and api print json for
 one item and jsonl for several; other commands print pretty. Scripts should

@@ -25,6 +25,24 @@ Plan: 1 to create, 1 to update, 1 to delete, 1 unchanged
 `);
   });
 
+  test('-o markdown is for the comment of a pull request, and only for a plan', async () => {
+    await using changed = await changedWorld();
+    const { world, service, writesSince } = changed;
+
+    const { exitCode, stdout } = await world.run(['plan', 'manifest.yaml', '-o', 'markdown']);
+    const refused = await world.apply('--yes', '-o', 'markdown');
+    const other = await world.run(['items', 'get', '1', '-o', 'markdown']);
+
+    expect([exitCode, stdout.replace(service.url, 'URL')]).toEqual([
+      0,
+      expect.stringMatching(
+        /^\*\*Plan: .*\*\*\n\n```diff\n# list "tasks" of site "home" at URL\n! key "a", id 1\n.*\n```\n$/s,
+      ),
+    ]);
+    expect([refused.exitCode, other.exitCode, writesSince()]).toEqual([2, 2, 0]);
+    expect(refused.stderr).toContain('only a plan can be printed as markdown');
+  });
+
   test('-o json is the plan for machines, in its documented form', async () => {
     await using changed = await changedWorld();
     const { world, service } = changed;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { PlanCounts } from '../../../src/apply/plan.ts';
 import type { PlanFile } from '../../../src/apply/plan-file.ts';
 import type { State } from '../../../src/apply/state.ts';
-import { planLines, stepsText } from '../../../src/output/plan.ts';
+import { planLines, planMarkdown, stepsText } from '../../../src/output/plan.ts';
 import type { Screen } from '../../../src/output/view.ts';
 import { loadStyle, plainStyle } from '../../../src/output/view.ts';
 import { forbidden, hostileTexts } from './hostile-text.ts';
@@ -169,6 +169,80 @@ describe('the summary', () => {
       'Plan: \x1b[32m3 to create\x1b[39m, \x1b[33m2 to update\x1b[39m (1 changed outside apply), \x1b[31m1 to delete\x1b[39m, 94 unchanged, \x1b[33m1 in doubt\x1b[39m',
     );
   });
+});
+
+describe('planMarkdown', () => {
+  const head = { place: 'list "tasks" of site "home"', notes: ['Only these keys are planned: "a"'] };
+  const counts = { ...nothing, create: 1, update: 1, delete: 1, inDoubt: 1, conflict: 1, orphaned: 1 };
+
+  test('is a summary, and a diff whose signs GitHub colors', () => {
+    const plan = {
+      steps: [
+        milk,
+        step({ action: 'update', key: 'Tea', id: '3', changes: [{ field: 'Count', before: 1, after: 2 }] }),
+        step({ action: 'delete', key: 'Old', id: '17', changes: [{ field: 'Title', before: 'Old' }] }),
+      ],
+      conflicts: [{ key: 'Wall', id: '9', action: 'update', found: 'payroll' } as const],
+      ...{ inDoubt: ['Paint'], orphaned: ['Ring'], counts },
+    };
+
+    expect(
+      planMarkdown(plan, items, head),
+    ).toBe(`**Plan: 1 to create, 1 to update, 1 to delete, 1 in doubt, 1 in conflict, 1 no longer in the manifest**
+
+\`\`\`diff
+# list "tasks" of site "home"
+# Only these keys are planned: "a"
++ key "Buy milk"
++   Title: Buy milk
+! key "Tea", id 3
+!   Count: 1 → 2
+- key "Old", id 17
+-   Title: Old
+! key "Wall", id 9 now belongs to another item: key "payroll"
+! key "Paint", in doubt: skipped
+# key "Ring", id 8, no longer in the manifest: unchanged
+\`\`\`
+`);
+    expect(planMarkdown({ ...empty, counts: { ...nothing, unchanged: 2 } }, items, { ...head, notes: [] })).toBe(
+      '**No changes: 2 items match the manifest.**\n\n```diff\n# list "tasks" of site "home"\n```\n',
+    );
+  });
+
+  test.each<readonly [string, string]>([
+    ...hostileTexts,
+    ['a fence', '\n```\n**x**'],
+    ['a long one', '`'.repeat(70_000)],
+  ])('%s does not leave the diff, nor begin a line of it', (_name, text) => {
+    const change = { field: text, before: text, after: `${text}!` };
+    const steps = [step({ action: 'update', key: text, id: '3', changes: [change] })];
+    const plan = { ...empty, steps, conflicts: [{ key: text, id: text, action: 'delete' as const, found: text }] };
+    const [summaryLine, blank, open, ...rest] = planMarkdown({ ...plan, inDoubt: [text], orphaned: [text] }, items, {
+      place: text,
+      notes: [text],
+    }).split('\n');
+
+    expect([summaryLine, blank, open, rest.slice(-2)]).toEqual([expect.any(String), '', '```diff', ['```', '']]);
+    expect(rest.slice(0, -2).filter((line) => !/^[-+!#] /.test(line))).toEqual([]);
+    expect(rest.join('').replaceAll('⏎', '')).not.toMatch(forbidden);
+  });
+
+  test.each([1, 100_000])(
+    'fits a comment of GitHub, and says how much is left out: values of %i characters',
+    (length) => {
+      const Note = '"x'.repeat(length);
+      const steps = Array.from({ length: 5000 }, (_, at) =>
+        step({ action: 'create', key: `k${at}`, changes: [{ field: 'Note', after: Note }] }),
+      );
+
+      const text = planMarkdown({ ...empty, steps, counts: { ...nothing, create: 5000 } }, items, head);
+      const shown = text.match(/^\+ key/gm)?.length ?? 0;
+
+      expect(text.length).toBeLessThanOrEqual(64_000);
+      expect(shown).toBeGreaterThan(50);
+      expect(text).toMatch(new RegExp(`^# ${(5000 - shown).toLocaleString('en')} more changes not shown: `, 'm'));
+    },
+  );
 });
 
 describe('stepsText', () => {

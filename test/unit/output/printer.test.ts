@@ -162,10 +162,13 @@ test('once the reader has closed the pipe, values are not evaluated', async () =
   expect(stdout.texts).toEqual([]);
 });
 
-test('curl is a form of requests alone', async () => {
-  expect(dryRunFormats).toEqual([...outputFormats, 'curl']);
-  await expect(printed(view, one, { format: 'curl' })).rejects.toMatchObject({
-    kind: 'usage',
-    message: 'only a request that is not sent can be printed as curl',
-  });
+test('curl is a form of requests alone, and markdown of plans', async () => {
+  expect(dryRunFormats).toEqual([...outputFormats, 'curl', 'markdown']);
+  for (const [format, what] of [
+    ['curl', 'a request that is not sent'],
+    ['markdown', 'a plan'],
+  ] as const) {
+    const message = `only ${what} can be printed as ${format}`;
+    await expect(printed(view, one, { format })).rejects.toMatchObject({ kind: 'usage', message });
+  }
 });
