@@ -1,6 +1,7 @@
 /** `listctl apply`: reads the manifest, compares, shows the plan, asks, and executes it. */
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
+import { type FailureReport, openFailureReport, reportFiles } from '../bulk/failure-report.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
 import { noSummary, openRejectsOutput, openSummary, refuseSummary, type Summary } from '../bulk/outputs.ts';
@@ -25,6 +26,7 @@ import {
   openManifest,
   readUnlockedState,
   stateFilePaths,
+  statePathOf,
   withLockedState,
 } from './open.ts';
 import { createPlan, limitTo, type Plan } from './plan.ts';
@@ -52,6 +54,7 @@ interface ApplyOptions {
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
   readonly summary: Summary;
+  readonly report: FailureReport;
   /** The saved plan that is executed or shown. */
   readonly saved: PlanFile | undefined;
   readonly rejects: OutputFile | undefined;
@@ -71,17 +74,20 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   checkFlags(flags, session);
   const saved = readSavedPlan(name, session);
   if (saved !== undefined) refusePlanFlags(flags);
+  const file = saved?.manifest.file ?? name;
+  const { rejects, out, summaryJson } = flags;
+  const records = { 'the state': stateFilePaths(statePathOf(file, flags, session.host)) };
+  const inputs = { 'the manifest': file === '-' ? undefined : file, 'the plan': saved && name };
+  const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson, ...reportFiles(pace.reports) };
+  refuseSameFile({ inputs, records, outputs: paths }, session.host);
+  const report = await openFailureReport(pace.reports, { command: 'apply', file }, session);
   const opened = await openManifest(
-    saved?.manifest.file ?? name,
+    file,
     saved === undefined ? flags : { ...flags, key: saved.key },
     session,
+    (failure) => report.add(failure),
   );
   if (opened.manifest.isBlank) throw blankManifest(opened);
-  const { rejects, out, summaryJson } = flags;
-  const records = { 'the state': stateFilePaths(opened.statePath) };
-  const inputs = { 'the manifest': opened.name === '-' ? undefined : opened.name, 'the plan': saved && name };
-  const paths = { '--rejects': rejects, '--out': out, '--summary-json': summaryJson };
-  refuseSameFile({ inputs, records, outputs: paths }, session.host);
   const { origin: service, site, list } = opened.target;
   const of = { action: 'apply', service, site, list, shard: null };
   const isOnlyShown = isOnlyPlanned(flags);
@@ -90,7 +96,8 @@ export async function applyManifest(name: string, flags: ApplyFlags, session: Se
   if (out !== undefined && descriptorNamed(out, session.host) === 1) session.output.claimStdout('--out', false);
   const rejectsFile = isOnlyShown ? undefined : await openRejectsOutput(rejects, false, session);
   const outFile = out === undefined ? undefined : await openOutput(out, '--out', session.host);
-  const options = { name, opened, flags, pace, maxDelete, summary, saved, rejects: rejectsFile, out: outFile };
+  const outputs = { summary, report, rejects: rejectsFile, out: outFile };
+  const options = { name, opened, flags, pace, maxDelete, saved, ...outputs };
   try {
     // A plan that is only shown needs no lock, so that it works on a read-only disk.
     if (flags.dryRun && out === undefined) {
@@ -156,7 +163,7 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 }
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
-  const { opened, flags, pace, maxDelete, saved, rejects, summary } = options;
+  const { opened, flags, pace, maxDelete, saved, rejects, summary, report } = options;
   const state = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
   const { plan, present } = await planChanges(state, options, session);
@@ -175,7 +182,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   }
   if (saved !== undefined) await session.messages.say(announcement(plan, options.name, session));
   if (plan.steps.length > 0) await confirmPlan(plan, isGuarded ? deletes : undefined, options, session);
-  await executePlan({ opened, state, plan, present, pace, rejects, summary }, session);
+  await executePlan({ opened, state, plan, present, pace, rejects, summary, report }, session);
 }
 
 /** @throws {Failure} in-doubt, if a key is: applying the plan would end so too */

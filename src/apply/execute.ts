@@ -1,5 +1,6 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
 import type { Client } from '../api/client.ts';
+import type { FailureReport } from '../bulk/failure-report.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
 import { derivedKey, IdSet, keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
@@ -64,6 +65,7 @@ interface ExecuteOptions {
   readonly present: (() => PresentMoment) | undefined;
   readonly pace: RunLimits;
   readonly summary: Summary;
+  readonly report: FailureReport;
   readonly rejects: OutputFile | undefined;
 }
 
@@ -131,7 +133,7 @@ function beginJournal(run: string, begun: State, { opened, plan, pace }: Execute
 }
 
 function rowsPlan(
-  { opened, state, plan, present, pace, rejects, summary }: ExecuteOptions,
+  { opened, state, plan, present, pace, rejects, summary, report }: ExecuteOptions,
   openRecord: () => RunRecording | undefined,
   session: Session,
 ): RunPlan<StepRow> {
@@ -145,6 +147,7 @@ function rowsPlan(
     known: knownResults(plan, opened),
     unchanged: plan.counts.unchanged,
     summary,
+    report: withLines(report, opened),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
     createSender: (client) => stepSender(state, steps, client, sendsKeys),
@@ -153,6 +156,15 @@ function rowsPlan(
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
       ...(inDoubt === 0 || failed + left > 0 ? [`run again: ${again}`] : []),
     ],
+  };
+}
+
+/** Adds the line of the manifest to failures of steps. */
+function withLines(report: FailureReport, { manifest }: OpenManifest): FailureReport {
+  const lines = new Map(manifest.items.map(({ key, line }) => [key, line]));
+  return {
+    add: (failure) => report.add(failure.about({ line: lines.get(failure.details.about?.key ?? '') })),
+    ended: (counts) => report.ended(counts),
   };
 }
 

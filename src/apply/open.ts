@@ -54,8 +54,16 @@ export function statePathOf(manifest: string, { state }: Pick<ManifestFlags, 'st
   return resolveLinks(absolutePath(state ?? `${manifest}.state.json`, host));
 }
 
-/** @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput` */
-export async function openManifest(name: string, flags: ManifestFlags, session: Session): Promise<OpenManifest> {
+/**
+ * @param onProblem receives the first 1,000 invalid items
+ * @throws {Failure} usage, if it is invalid or a flag conflicts with it; as `openInput`
+ */
+export async function openManifest(
+  name: string,
+  flags: ManifestFlags,
+  session: Session,
+  onProblem: (failure: Failure) => void = () => {},
+): Promise<OpenManifest> {
   const { host } = session;
   const reading = parseReadingFlags(flags);
   const isYaml = (reading.format ?? findFormat(name)) === 'yaml';
@@ -82,6 +90,7 @@ export async function openManifest(name: string, flags: ManifestFlags, session: 
     const toWords = (file: string) => wordsFor(file, flags, session);
     return { name, words: toWords(name), wordsFor: toWords, manifest, target, statePath };
   } finally {
+    for (const failure of problems[0]) onProblem(failure);
     await reportBadRows(nameOf(name), ...problems, session);
     input.close();
   }

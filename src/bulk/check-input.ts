@@ -6,6 +6,7 @@ import { badRowFailure, badRowsFailure, type Check, checkRows } from '../rows/ch
 import { type Input, nameOf, openInput } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
+import type { FailureReport } from './failure-report.ts';
 import { rowsMax } from './journal-format.ts';
 import { whileShown } from './report.ts';
 
@@ -27,7 +28,12 @@ export function openShown(from: string, session: Session): Promise<Input> {
  *
  * @throws {Failure} usage, for invalid rows without `skipInvalid`
  */
-export async function checkFile(file: RowsFile, skipInvalid: boolean, session: Session): Promise<Check> {
+export async function checkFile(
+  file: RowsFile,
+  skipInvalid: boolean,
+  report: FailureReport,
+  session: Session,
+): Promise<Check> {
   const check = await checkShown(file, session);
   if (check.rows > rowsMax) {
     throw new Failure('usage', `${nameOf(file.input.name)} has ${check.rows} rows, more than ${rowsMax}`, {
@@ -38,6 +44,7 @@ export async function checkFile(file: RowsFile, skipInvalid: boolean, session: S
   if (check.badCount === 0 || skipInvalid) return check;
   const name = nameOf(file.input.name);
   const failures = check.bad.map((row) => badRowFailure(row, file));
+  for (const failure of failures) report.add(failure);
   await reportBadRows(name, failures, check.badCount, session);
   throw badRowsFailure(check, file);
 }

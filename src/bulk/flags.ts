@@ -28,6 +28,7 @@ export interface BulkFlags {
   readonly failFast?: boolean;
   readonly rejects?: string;
   readonly summaryJson?: string;
+  readonly report?: readonly string[];
   readonly skipInvalid?: boolean;
   readonly resume?: boolean;
   readonly restart?: boolean;
@@ -47,6 +48,7 @@ export interface RunLimits {
   readonly rejects: string | undefined;
   /** `-` is stdout. */
   readonly summaryJson: string | undefined;
+  readonly reports: readonly ReportTarget[];
   readonly lockWaitMs: number;
   readonly breakLock: boolean;
 }
@@ -71,6 +73,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
   command.optionsGroup('Bulk flags (with --from):').option('--skip-invalid', 'skip invalid rows and send the rest');
   if (action === 'delete') addMaxDeleteOption(command);
   addPaceOptions(command);
+  addReportOption(command);
   command
     .option('--resume', 'resume the last run of this file')
     .option('--restart', 'ignore the previous run and start over')
@@ -113,6 +116,10 @@ export function addPaceOptions(command: Command): void {
     .option('--rejects <file>', 'file for failed rows and their errors')
     .option('--summary-json <file>', 'file for a JSON summary ("-" = stdout)');
   addLockOptions(command);
+}
+
+export function addReportOption(command: Command): void {
+  command.option('--report <format[=file]>', 'report failures: github, junit=FILE', collect);
 }
 
 export function addRateOptions(command: Command): void {
@@ -182,16 +189,47 @@ export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
 
 /** Parses limits and outputs, as `parseBulkFlags`. */
 export function parsePaceFlags(flags: BulkFlags): RunLimits {
-  const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson } = flags;
+  const { concurrency, rate, maxErrors, lockTimeout, rejects, summaryJson, report } = flags;
   const errorsMax = maxErrors === undefined ? Number.POSITIVE_INFINITY : whole('--max-errors', maxErrors, 1e9);
   return {
     concurrency: concurrency === undefined ? 32 : whole('--concurrency', concurrency, 1024),
     ratePerSecond: rate === undefined ? undefined : parseRate(rate),
     maxErrors: flags.failFast ? 1 : errorsMax,
-    ...{ rejects, summaryJson },
+    ...{ rejects, summaryJson, reports: parseReports(report) },
     lockWaitMs: lockTimeout === undefined ? 0 : parseFlag('--lock-timeout', lockTimeout, parseLockTimeout),
     breakLock: flags.breakLock === true,
   };
+}
+
+const reportFormats = ['github', 'junit'] as const;
+
+/** Where to report; without a file, to stderr. */
+export interface ReportTarget {
+  readonly format: (typeof reportFormats)[number];
+  readonly file: string | undefined;
+}
+
+/**
+ * Parses the values of `--report`: `github`, `github=FILE` or `junit=FILE`.
+ *
+ * @throws {Failure} usage
+ */
+function parseReports(texts: readonly string[] = []): readonly ReportTarget[] {
+  const targets = texts.map((text): ReportTarget => {
+    const [name = '', ...rest] = text.split('=');
+    const format = reportFormats.find((each) => each === name);
+    const file = rest.length === 0 ? undefined : rest.join('=');
+    if (format !== undefined && (file ?? format) !== '' && (file !== undefined || format === 'github')) {
+      return { format, file };
+    }
+    throw new Failure('usage', `invalid --report "${text}": expected github, github=FILE or junit=FILE`);
+  });
+  for (const format of reportFormats) {
+    if (targets.filter((each) => each.format === format).length > 1) {
+      throw new Failure('usage', `invalid --report: ${format} is given twice`);
+    }
+  }
+  return targets;
 }
 
 function oneOf<T extends string>(flag: string, values: readonly T[], text: string | undefined): T | undefined {

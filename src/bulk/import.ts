@@ -22,6 +22,7 @@ import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
+import { type FailureReport, openFailureReport, reportFiles } from './failure-report.ts';
 import { type BulkOptions, formatKeySource } from './flags.ts';
 import type { Replay } from './journal-read.ts';
 import { IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
@@ -126,6 +127,7 @@ interface FileRun {
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
   readonly rejects: OutputFile | undefined;
+  readonly report: FailureReport;
 }
 
 /**
@@ -143,11 +145,12 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
   if (from === '-') takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
   refuseSameFile(filesOf(from, options), host);
+  const report = await openFailureReport(options.reports, { command: `items ${action}`, file: from }, session);
   const of = { action, service: runOrigin(session), ...session.settings.list(), shard: shardText(options) };
   const summary = command.isDryRun ? noSummary : await openSummary(options.summaryJson, of, session);
   const rejects = command.isDryRun ? undefined : await openRejectsOutput(options.rejects, action === 'get', session);
   try {
-    await runInput(command, options, { summary, rejects }, session);
+    await runInput(command, options, { summary, rejects, report }, session);
   } finally {
     await rejects?.close();
   }
@@ -156,7 +159,7 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
 async function runInput(
   command: ImportCommand,
   options: BulkOptions,
-  outputs: Pick<FileRun, 'summary' | 'rejects'>,
+  outputs: Pick<FileRun, 'summary' | 'rejects' | 'report'>,
   session: Session,
 ): Promise<void> {
   const { action, common, from } = command;
@@ -165,7 +168,7 @@ async function runInput(
     const file = await openRows(input, { ...options, action, common });
     const keyOf = keyOfRows(file, options, session);
     const checked = keyOf && options.keysFrom ? refuseDuplicateKeys(file, options.keysFrom, keyOf) : file;
-    const check = await checkFile(checked, options.skipInvalid, session);
+    const check = await checkFile(checked, options.skipInvalid, outputs.report, session);
     const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume;
@@ -202,11 +205,11 @@ function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session):
 const noRecordNotice =
   'warning: without a journal this run cannot be resumed or undone, and its results are not recorded';
 
-function filesOf(from: string, { rejects, journal, summaryJson }: BulkOptions): CommandFiles {
+function filesOf(from: string, { rejects, journal, summaryJson, reports }: BulkOptions): CommandFiles {
   return {
     inputs: { '--from': from === '-' ? undefined : from },
     records: { '--journal': journal === undefined ? undefined : journalFiles(journal) },
-    outputs: { '--rejects': rejects, '--summary-json': summaryJson },
+    outputs: { '--rejects': rejects, '--summary-json': summaryJson, ...reportFiles(reports) },
   };
 }
 
@@ -383,7 +386,7 @@ async function planOf(
   record: RunRecord | undefined,
   session: Session,
 ): Promise<RunPlan<Row | BadRow>> {
-  const { command, options, file, check, summary, keyOf, rejects } = run;
+  const { command, options, file, check, summary, report, keyOf, rejects } = run;
   const { action, done, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { idempotency, sendsKeys, list } = session.settings;
@@ -393,7 +396,7 @@ async function planOf(
   const present = await presentFor(run, before, session);
   const resume = resumeCommand(session.command.words);
   return {
-    ...{ action, done, counts, isRead: action === 'get', pace: options, summary },
+    ...{ action, done, counts, isRead: action === 'get', pace: options, summary, report },
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
       const recorded = openRunRecord(run, decision, record, session);

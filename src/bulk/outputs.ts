@@ -64,7 +64,8 @@ export function openRejectsFile<R>(
   };
 }
 
-function* batched(lines: Iterable<string>): Generator<string> {
+/** Joins lines, so that each piece is worth a system call. */
+export function* batched(lines: Iterable<string>): Generator<string> {
   let batch = '';
   for (const line of lines) {
     batch += line;

@@ -4,6 +4,7 @@ import { Failure } from '../core/errors.ts';
 import type { Item, ItemRef, ListRef } from '../core/item.ts';
 import type { FailureGroup } from '../output/failure.ts';
 import type { Row, RowAction } from '../rows/types.ts';
+import type { FailureReport } from './failure-report.ts';
 import type { RunLimits } from './flags.ts';
 import type { RowCounts } from './journal-format.ts';
 import { type IdSet, payloadHash, rowKeys } from './keys.ts';
@@ -33,6 +34,7 @@ export interface RunPlan<R extends PlannedRow> {
   readonly pace: RunLimits;
   readonly rejects?: RejectsFile<R> | undefined;
   readonly summary: Summary;
+  readonly report?: FailureReport;
   /** Hints for a run that did not complete, at most two lines. `word` is the run on a command line. */
   readonly nextSteps: (word: string, counts: RowCounts, failures: readonly FailureGroup[]) => readonly string[];
 }

@@ -112,6 +112,7 @@ export class RowReport<R extends PlannedRow> {
 
   #notDone(row: R, shown: Printed, failure: Failure): Promise<void> | undefined {
     this.#groups.add(row.number, failure, row.name);
+    this.#plan.report?.add(failure);
     if (shown.status === 'failed') this.#plan.rejects?.add(row, failure.message);
     else if (row.name !== undefined && this.inDoubtNames.length < 10) this.inDoubtNames.push(row.name);
     if (!this.#reportsFailures) return this.#print(shown);

@@ -44,6 +44,7 @@ export async function sendRows<R extends PlannedRow>(plan: RunPlan<R>, session: 
   const failure = endingOf(plan, { totals, stoppedBy }, next, report);
   const notes = failure === undefined || failure instanceof Failure ? [] : next;
   const { run: name, journal } = recorded ?? {};
+  plan.report?.ended({ done: settled.settled - settled.failed - settled.inDoubt, left: totals.left });
   const applied = plan.unchanged === undefined ? undefined : { ...report.applied, unchanged: plan.unchanged };
   const groups = report.groups();
   plan.summary.ended({ run: name, journal: journal?.path, totals, settled, applied, groups, notes });

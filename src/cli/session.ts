@@ -65,8 +65,16 @@ export async function withSession(
   const opened: Transport[] = [];
   const endWork: EndWork[] = [];
   const end = async (error: unknown) => {
-    const exit = error === undefined ? exitCodes[context.ending.is] : exitCodeOf(error, context.host.signal);
-    for (const each of endWork) await each(error, exit);
+    let failure = error;
+    for (const each of endWork) {
+      const exit = failure === undefined ? exitCodes[context.ending.is] : exitCodeOf(failure, context.host.signal);
+      try {
+        await each(failure, exit);
+      } catch (thrown) {
+        failure ??= thrown;
+      }
+    }
+    if (failure !== undefined) throw failure;
   };
   try {
     await work(openSession(context, command, { opened, endWork, mayCreateProfile }));

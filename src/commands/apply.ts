@@ -6,6 +6,7 @@ import {
   addPaceOptions,
   addRateOptions,
   addReadingOptions,
+  addReportOption,
 } from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
 import { collect } from '../cli/field-flags.ts';
@@ -21,6 +22,7 @@ export const setUpApply: SetUp = (command, context) => {
     .option('--dry-run', 'show what would be sent without sending it');
   addManifestOptions(command);
   addPaceOptions(command.optionsGroup('Bulk flags:'));
+  addReportOption(command);
   command.action(
     inSession(context, async (session, manifest: string, flags: ApplyFlags) =>
       (await import('../apply/apply.ts')).applyManifest(manifest, flags, session),
@@ -50,6 +52,7 @@ export const setUpPlan: SetUp = (command, context) => {
   addPlanOptions(command);
   addManifestOptions(command);
   addRateOptions(command.optionsGroup('Bulk flags:'));
+  addReportOption(command);
   addLockOptions(command);
   command.action(
     inSession(context, async (session, manifest: string, flags: ApplyFlags) =>

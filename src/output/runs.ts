@@ -414,10 +414,7 @@ export function runSummary(
 function doneTexts(action: string, totals: RunTotals, session: Readonly<SettledRows>): readonly string[] {
   const done = session.settled - session.failed - session.inDoubt;
   const before = totals.done - done;
-  return [
-    `${countText(done)} ${pastTense(action)}`,
-    ...(before <= 0 ? [] : [`${countText(before)} before`]),
-  ];
+  return [`${countText(done)} ${pastTense(action)}`, ...(before <= 0 ? [] : [`${countText(before)} before`])];
 }
 
 function appliedTexts(applied: AppliedCounts): readonly string[] {

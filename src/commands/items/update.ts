@@ -39,7 +39,6 @@ export const updateCommand: CommandSpec = {
     addHelpNotes(command, {
       examples: [
         'listctl items update -s home -l tasks 17 18 -f Count:=3 --unset Note',
-        'listctl items update -s home -l tasks --from changes.jsonl',
         'listctl items update -s home -l tasks --from ids.txt -f Status=Done',
       ],
       globalFlags: ['site', 'list', 'output'],

@@ -9,7 +9,7 @@ test('without a flag everything has its default', () => {
     ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
     ...{ lockWaitMs: 0, breakLock: false, resume: false, restart: false, journal: undefined },
     ...{ inDoubt: undefined, shard: undefined, hasJournal: true, keysFrom: undefined },
-    ...{ maxDelete: undefined, summaryJson: undefined },
+    ...{ maxDelete: undefined, summaryJson: undefined, reports: [] },
   });
 });
 

@@ -58,9 +58,9 @@ test('what is zero is not worth a word, but for what was done', () => {
 
 test('apply counts what it did to items, zeros too', () => {
   const applied = { created: 3, updated: 1, deleted: 0, unchanged: 1200 };
-  const totals = { ...nothing, done: 4, failed: 1, left: 2, ms: 1000, sent: 5 };
+  const of = { ...results({ done: 4, failed: 1, left: 2, ms: 1000, sent: 5 }), applied };
 
-  expect(runSummary({ ...place, action: 'apply' }, { totals, applied, groups: [] }, pipe)).toEqual([
+  expect(runSummary({ ...place, action: 'apply' }, of, pipe)).toEqual([
     '3 created, 1 updated, 0 deleted, 1,200 unchanged, 1 failed, 2 remaining; 1.0 s, 5 steps/s, on prod (https://lists.example)',
   ]);
 });
