@@ -406,7 +406,7 @@ export function runSummary(
   const head = applied === undefined ? `${countOf(rows, 'row')}${ofShard}` : '';
   const done = applied === undefined ? doneTexts(action, totals, settled) : appliedTexts(applied);
   const counts = rows === 0 ? '' : [...done, ...undoneTexts(totals, screen)].join(', ');
-  const speed = rows === 0 ? [] : speedOf(totals, applied === undefined ? 'rows' : 'steps');
+  const speed = rows === 0 ? [] : speedOf(totals, applied === undefined ? 'row' : 'step');
   const parts = [head, counts].filter((part) => part !== '').join(': ');
   return [`${parts}; ${[...speed, `on ${printable(target)}`].join(', ')}`, ...failureGroupLines(groups, screen)];
 }

@@ -46,7 +46,6 @@ export const createCommand: CommandSpec = {
         'listctl items create -s home -l tasks --fields item.yaml -f Body@=note.txt --dry-run',
         'listctl items create -s home -l tasks --from tasks.csv --type Count=number',
         'listctl items create -s home -l tasks --from tasks.csv --resume',
-        'listctl items create --from tasks.csv --idempotency-key-from row',
       ],
       globalFlags: ['site', 'list', 'output'],
       exitCodes: { 8: 'in doubt: the item may have been created', 9: 'some rows were not created' },
