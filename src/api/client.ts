@@ -389,15 +389,11 @@ class Attempts<T> implements RequestAttempts<T> {
 
   #failure({ attempt, outcome, unusable }: FailedAttempt, tooLongMs?: number): unknown {
     const { transport, options } = this.#shared;
-    const { address, hide } = transport;
+    const { address, hide, tokenHint } = transport;
     const { errors } = this.#operation;
     const context = {
       ...this.#operation.purpose(),
-      address,
-      method: this.#method,
-      hide,
-      errors,
-      wasInDoubt: this.#wasInDoubt,
+      ...{ address, method: this.#method, hide, tokenHint, errors, wasInDoubt: this.#wasInDoubt },
     };
     const times = this.#number;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });

@@ -58,6 +58,8 @@ export interface RequestContext extends Purpose {
   readonly hide: (text: string) => string;
   /** An earlier attempt had no response. */
   readonly wasInDoubt?: boolean;
+  /** What to do if the token is rejected. */
+  readonly tokenHint?: (() => string | undefined) | undefined;
 }
 
 /** codes-1; any other status is `refused`. */
@@ -204,7 +206,8 @@ function hintFor(kind: FailureKind, context: RequestContext, response: ServiceRe
 
   if (status >= 300 && status < 400 && status !== 304)
     return 'redirects are not followed, to protect the token; check --base-url';
-  if (status === 401) return 'the service rejected the token; run listctl auth status to see where it comes from';
+  if (status === 401)
+    return context.tokenHint?.() ?? 'the service rejected the token; run listctl auth status to see its source';
   if (status === 403) return 'the token is valid but lacks permission';
   if (kind === 'conflict')
     return context.method === 'POST' ? createConflictHint(status) : 'read the item again before you retry';

@@ -81,6 +81,8 @@ export interface Transport {
   send(request: ApiRequest, limits: AttemptLimits): Promise<Attempt>;
   /** Removes the token, which a response may have repeated, from a string. */
   readonly hide: (text: string) => string;
+  /** What to do about the token, after a response with 401. */
+  readonly tokenHint?: () => string | undefined;
   /** Closes sockets and files; requests in flight are cut off. */
   close(): Promise<void>;
 }

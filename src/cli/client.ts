@@ -162,6 +162,7 @@ function showWaits(transport: Transport, { context, typed, messages }: ServiceOp
     get hide() {
       return transport.hide;
     },
+    tokenHint: () => transport.tokenHint?.(),
     send,
     close: () => transport.close(),
   };

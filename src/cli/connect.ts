@@ -44,13 +44,15 @@ export async function connect(
   const isLocal = isLoopback(base) && ((!isSecure && !options.allowHttp) || Boolean(mayHaveProxy));
   const token = await findToken();
   if (token === undefined) throw noToken(options.profile);
-  const open = async ({ value }: Token) => {
+  const open = async (used: Token) => {
     const { monotonicMs } = host.clock;
     const headers = { 'user-agent': userAgent(options, version) };
-    const connection = { base, proxy, trust, isLocal, token: value, headers, monotonicMs };
-    return (options.kind ?? transport) === 'many' && hasWebAssembly()
-      ? (await import('../api/undici.ts')).undiciTransport(connection)
-      : (await import('../api/http.ts')).httpTransport(connection);
+    const connection = { base, proxy, trust, isLocal, token: used.value, headers, monotonicMs };
+    const plain =
+      (options.kind ?? transport) === 'many' && hasWebAssembly()
+        ? (await import('../api/undici.ts')).undiciTransport(connection)
+        : (await import('../api/http.ts')).httpTransport(connection);
+    return withTokenHint(await plain, used, host);
   };
   const opened = await open(token);
   if (token.renew === undefined) return opened;
@@ -60,6 +62,22 @@ export async function connect(
 /** Microsoft asks for this form ("How to avoid getting throttled", "decorate your traffic"). */
 function userAgent({ service, company = 'listctl' }: ConnectOptions, version: string): string {
   return service === 'graph' ? `NONISV|${company}|listctl/${version}` : `listctl/${version}`;
+}
+
+/** Makes a rejected token known by where it comes from. */
+function withTokenHint(transport: Transport, token: Token, { clock }: Host): Transport {
+  let tokenHint: string | undefined;
+  return {
+    ...transport,
+    tokenHint: () => tokenHint,
+    send: async (...args) => {
+      const attempt = await transport.send(...args);
+      if (attempt.response?.status === 401) {
+        tokenHint = (await import('./token-expiry.ts')).rejectedTokenHint(token, clock.now());
+      }
+      return attempt;
+    },
+  };
 }
 
 /** Whether undici's parser can run: not with `--jitless`, nor with little address space, of which it reserves gigabytes. */

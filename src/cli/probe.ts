@@ -69,9 +69,9 @@ async function probe(
   if (isReached && isJsonObject(response)) return undefined;
   const isKnown = list.site !== undefined && list.list !== undefined;
   const task = isKnown ? `read from list "${list.list}" of site "${list.site}"` : 'read from the service';
-  const { address, hide } = transport;
+  const { address, hide, tokenHint } = transport;
   const target = isKnown ? `list "${list.list}"` : 'the list service';
-  const context = { task, target, address, hide, method: 'GET', errors: graph?.placeErrors } as const;
+  const context = { task, target, address, hide, tokenHint, method: 'GET', errors: graph?.placeErrors } as const;
   if (isReached) {
     return unusableResponse(context, response, 'the response is not a JSON object');
   }

@@ -1,10 +1,21 @@
 import { statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
+import type { Host } from '../core/host.ts';
 import { countOf } from '../core/text.ts';
 import { addressSetting, findValue } from '../settings/setting.ts';
+import type { Sources } from '../settings/sources.ts';
 import { findToken, type Token } from '../settings/token.ts';
-import type { Session } from './session.ts';
 import { parseTokenExpiry } from './token-renewal.ts';
+
+/** Says of a rejected token when it expired, if that is known, and how to replace it. */
+export function rejectedTokenHint({ value, source, remedy }: Token, nowMs: number): string {
+  const expiresAtMs = parseTokenExpiry(value);
+  const expired =
+    expiresAtMs !== undefined && expiresAtMs <= nowMs
+      ? [`the token expired at ${formatExpiry(expiresAtMs, nowMs)}`]
+      : [];
+  return [...expired, remedy ?? `check the token; it comes from ${source}`].join('\n');
+}
 
 /** `2026-11-20 12:00 UTC (2 hours ago)` */
 export function formatExpiry(ms: number, nowMs: number): string {
@@ -20,9 +31,16 @@ function formatDuration(ms: number): string {
   return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
 }
 
+/** The part of a session that a warning needs. */
+interface Warned {
+  readonly settings: { readonly sources: Sources };
+  readonly host: Pick<Host, 'clock'>;
+  readonly messages: { say(text: string): Promise<void> };
+}
+
 /** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
-export async function warnOfExpiry(session: Session): Promise<void> {
-  const token = await findKnownToken(session);
+export async function warnOfExpiry(session: Warned): Promise<void> {
+  const token = await findKnownToken(session.settings.sources);
   const expiresAtMs = token && parseTokenExpiry(token.value);
   const nowMs = session.host.clock.now();
   if (token === undefined || expiresAtMs === undefined || expiresAtMs > nowMs) return;
@@ -31,7 +49,7 @@ export async function warnOfExpiry(session: Session): Promise<void> {
   );
 }
 
-async function findKnownToken({ settings: { sources } }: Session): Promise<Token | undefined> {
+async function findKnownToken(sources: Sources): Promise<Token | undefined> {
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file } = sources.env;
   if (!token && file && statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
   try {

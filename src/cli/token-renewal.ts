@@ -82,14 +82,14 @@ export function renewingTransport(
     const attempt = await used.transport.send(request, limits);
     used.inFlight -= 1;
     await closeIdle(used);
-    const status = attempt.response?.status;
-    if (status !== undefined && status !== 401) used.mayExpire = true;
+    if (![undefined, 401].includes(attempt.response?.status)) used.mayExpire = true;
     return attempt;
   };
 
   return {
     address: first.address,
     hide: (text) => hide(text),
+    tokenHint: () => newest.transport.tokenHint?.(),
     send: async (request, limits): Promise<Attempt> => {
       const used = newest;
       if (clock.now() >= used.renewAtMs && clock.monotonicMs() >= lastReadMs + renewalIntervalMs) {

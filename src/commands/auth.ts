@@ -1,12 +1,16 @@
-import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
-import { noToken, tokenCommandRunner } from '../cli/connect.ts';
+import { addCommands, addHelpNotes, type CommandSpec, type Context, type SetUp } from '../cli/command.ts';
+import { connect, noToken, tokenCommandRunner } from '../cli/connect.ts';
 import { readTextFile } from '../cli/file-args.ts';
+import { globalFlags } from '../cli/flags.ts';
+import { tryService } from '../cli/probe.ts';
 import { askSecret } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
+import { formatExpiry } from '../cli/token-expiry.ts';
+import { parseTokenExpiry } from '../cli/token-renewal.ts';
 import { Failure } from '../core/errors.ts';
-import { objectFrom } from '../core/json.ts';
+import { withoutUndefined } from '../core/json.ts';
 import { printable } from '../core/text.ts';
-import type { View } from '../output/view.ts';
+import type { Style, View } from '../output/view.ts';
 import { checkProfileName, type ProfileValues } from '../settings/read-settings.ts';
 import {
   type Address,
@@ -15,6 +19,7 @@ import {
   findSetting,
   findValue,
   originOf,
+  parseAddress,
   refuseOpenHttp,
 } from '../settings/setting.ts';
 import { checkToken, endOf, findToken, problemWithToken, type Token } from '../settings/token.ts';
@@ -74,12 +79,9 @@ const loginCommand: CommandSpec = {
   setUp: (command, context) => {
     command
       .option('--with-token', 'read the token from stdin instead of prompting')
+      .option('--no-check', 'save the token without trying it')
       .action(
-        inSession(
-          context,
-          (session, { withToken = false }: { readonly withToken?: boolean }) => login(withToken, session),
-          { mayCreateProfile: true },
-        ),
+        inSession(context, (session, flags: LoginFlags) => login(flags, session, context), { mayCreateProfile: true }),
       );
     addHelpNotes(command, {
       examples: [
@@ -87,10 +89,16 @@ const loginCommand: CommandSpec = {
         'listctl auth login -p prod --with-token < token.txt',
       ],
       globalFlags: ['profile', 'baseUrl', 'output'],
+      exitCodes: { 3: 'the service rejected the token; it was not saved' },
       exits: [11],
     });
   },
 };
+
+interface LoginFlags {
+  readonly withToken?: boolean;
+  readonly check: boolean;
+}
 
 const loginView: View<{ readonly profile: string; readonly origin: string; readonly file: string | undefined }> = {
   pretty: (logins) =>
@@ -99,16 +107,59 @@ const loginView: View<{ readonly profile: string; readonly origin: string; reado
   id: ({ profile }) => profile,
 };
 
-async function login(withToken: boolean, session: Session): Promise<void> {
-  const { profile, address, values } = loginTarget(session);
+async function login({ withToken = false, check }: LoginFlags, session: Session, context: Context): Promise<void> {
+  const target = loginTarget(session);
+  const { profile, address, values } = target;
   if (address.kind === 'local') throw noTokenNeeded();
   await session.output.printing(loginView, false, async (print) => {
     const token = withToken
       ? checkToken(await readTextFile('-', session.host), 'standard input').value
       : await askForToken(address, session);
+    refuseOpenHttp(address, values['allowHttp'] === true);
+    if (check) await checkWithService(token, target, session, context);
     const { file } = await saveLogin({ profile, address, values, token }, session);
     await print({ profile, origin: originOf(address), file });
   });
+}
+
+/** Tries a token before it is saved. Only a rejection is final: a service may be down, or the list unknown. */
+async function checkWithService(
+  token: string,
+  { profile, address, values }: Omit<Login, 'token'>,
+  session: Session,
+  context: Context,
+): Promise<void> {
+  const known = { ...session.settings.sources.user.profiles().byName.get(profile), ...values };
+  const failure = await tryToken({ value: token, source: 'auth login' }, { address, values: known }, session, context);
+  if (failure === undefined) return;
+  if (failure.details.status !== 401) return session.messages.say(`the token was not checked: ${failure.message}`);
+  const { hint: _, ...details } = failure.details;
+  const expiresAtMs = parseTokenExpiry(token);
+  const nowMs = session.host.clock.now();
+  const isExpired = expiresAtMs !== undefined && expiresAtMs <= nowMs;
+  const expired = isExpired ? `it expired at ${formatExpiry(expiresAtMs, nowMs)}\n` : '';
+  throw new Failure('credentials', `the token was not saved: ${failure.message}`, {
+    ...details,
+    hint: `${expired}pass a valid token, or --no-check to save this one anyway`,
+  });
+}
+
+/**
+ * Tries a token with one request.
+ *
+ * @param of.values the site and the list, as far as they are known
+ * @returns the failure, if there is one
+ */
+export async function tryToken(
+  token: Token | undefined,
+  { address, values: { site, list } }: Pick<Login, 'address' | 'values'>,
+  { settings: { sources, service }, host, service: { connectOptions } }: Session,
+  context: Context,
+): Promise<Failure | undefined> {
+  const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
+  const open = (at: Address) => connect(at, async () => token, context, connectOptions());
+  const ids = Object.entries({ site, list }).filter(([, id]) => typeof id === 'string');
+  return tryService(address, open, Object.fromEntries(ids), { timeoutMs, signal: host.signal }, service);
 }
 
 /** The profile that the token is for: that of --profile, else `default` for a typed address, else the current one. */
@@ -217,43 +268,83 @@ const statusCommand: CommandSpec = {
   name: 'status',
   summary: 'show where the token comes from',
   setUp: (command, context) => {
-    command.action(inSession(context, showStatus));
+    command
+      .option('--check', 'ask the service whether it accepts the token')
+      .action(
+        inSession(context, (session, { check = false }: { readonly check?: boolean }) =>
+          showStatus(check, session, context),
+        ),
+      );
     addHelpNotes(command, {
-      examples: ['listctl auth status', 'listctl auth status -p prod -o json'],
+      examples: ['listctl auth status', 'listctl auth status --check', 'listctl auth status -p prod -o json'],
       globalFlags: ['profile', 'output'],
-      exitCodes: { 3: 'no token for this service' },
+      exitCodes: { 3: 'no token for this service, or the service rejected it' },
+      exits: [6, 7],
     });
   },
 };
 
 /** What can be shown of a token: of its value, the last characters. */
-type Status = Readonly<Record<'profile' | 'address' | 'source' | 'ending', string | undefined>>;
+interface Status {
+  readonly profile?: string | undefined;
+  readonly address?: string | undefined;
+  readonly source: string;
+  readonly ending?: string | undefined;
+  readonly expiry?: { readonly expiresAtMs: number; readonly nowMs: number } | undefined;
+  /** Whether the service accepts it; undefined if it was not asked, or did not say. */
+  readonly accepted?: boolean | undefined;
+}
 
 const statusView: View<Status> = {
-  pretty: (statuses) =>
-    statuses
-      .flatMap(knownMembers)
-      .map(([name, value]) => `${name.padEnd(7)}  ${printable(name === 'ending' ? `…${value}` : value)}`)
-      .join('\n'),
-  json: (status) => objectFrom(knownMembers(status)),
+  pretty: (statuses, { style }) => statuses.flatMap((status) => statusLines(status, style)).join('\n'),
+  json: ({ expiry, ...members }) =>
+    withoutUndefined({ ...members, expiresAt: expiry && new Date(expiry.expiresAtMs).toISOString() }),
   id: ({ source }) => source,
 };
 
-function knownMembers(status: Status): [string, string][] {
-  return Object.entries(status).filter((entry): entry is [string, string] => entry[1] !== undefined);
+function statusLines({ expiry, accepted, ending, ...texts }: Status, { red, green }: Style): string[] {
+  const isExpired = expiry !== undefined && expiry.expiresAtMs <= expiry.nowMs;
+  const time = expiry && formatExpiry(expiry.expiresAtMs, expiry.nowMs);
+  const lines = Object.entries({
+    ...texts,
+    ending: ending && `…${ending}`,
+    [isExpired ? 'expired' : 'expires']: time,
+    accepted: accepted === undefined ? undefined : String(accepted),
+  });
+  const paintOf = (name: string) =>
+    name === 'expired' ? red : name === 'accepted' ? (accepted ? green : red) : String;
+  return lines.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name.padEnd(8)}  ${paintOf(name)(printable(value))}`],
+  );
 }
 
-function showStatus(session: Session): Promise<void> {
-  return session.output.printing(statusView, false, async (print) => {
+async function showStatus(check: boolean, session: Session, context: Context): Promise<void> {
+  let failure: Failure | undefined;
+  await session.output.printing(statusView, false, async (print) => {
     const found = await currentToken(session);
     const profile = session.settings.sources.profile()?.name;
     if (found === undefined) {
-      const source = 'the built-in service needs no token';
-      return print({ profile, address: session.settings.address(), source, ending: undefined });
+      return print({ profile, address: session.settings.address(), source: 'the built-in service needs no token' });
     }
     const { token, address } = found;
-    return print({ profile, address: address && addressText(address), source: token.source, ending: endOf(token) });
+    const expiresAtMs = parseTokenExpiry(token.value);
+    if (check) failure = await tryCurrent(token, session, context);
+    const isRejected = failure?.details.status === 401;
+    await print({
+      ...{ profile, address: address && addressText(address), source: token.source, ending: endOf(token) },
+      expiry: expiresAtMs === undefined ? undefined : { expiresAtMs, nowMs: session.host.clock.now() },
+      accepted: check && (isRejected || failure === undefined) ? !isRejected : undefined,
+    });
   });
+  if (failure !== undefined) throw failure;
+}
+
+/** @throws {Failure} usage, without an address that the token may be sent to */
+function tryCurrent(token: Token, session: Session, context: Context): Promise<Failure | undefined> {
+  const { sources, address } = session.settings;
+  const [site, list] = [findValue(globalFlags.site, sources), findValue(globalFlags.list, sources)];
+  const values = { ...(site !== undefined && { site }), ...(list !== undefined && { list }) };
+  return tryToken(token, { address: parseAddress(address()), values }, session, context);
 }
 
 const tokenCommand: CommandSpec = {

@@ -1,22 +1,13 @@
 import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
-import { connect } from '../cli/connect.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
-import { tryService } from '../cli/probe.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { checkId, type ListRef } from '../core/item.ts';
 import { checkProfileName } from '../settings/read-settings.ts';
-import {
-  type Address,
-  addressText,
-  findValue,
-  InvalidValue,
-  parseAddress,
-  refuseOpenHttp,
-} from '../settings/setting.ts';
+import { type Address, addressText, InvalidValue, parseAddress, refuseOpenHttp } from '../settings/setting.ts';
 import { problemWithToken } from '../settings/token.ts';
-import { saveLogin } from './auth.ts';
+import { saveLogin, tryToken } from './auth.ts';
 import { profileView } from './profile.ts';
 
 /** `listctl init` */
@@ -47,15 +38,18 @@ export const setUpInit: SetUp = (command, context) => {
 async function initList(text: string, session: Session, context: Context): Promise<void> {
   const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
   const { findList } = await import('./init-list.ts');
+  let next = '';
   await session.output.printing(profileView, false, async (print) => {
     const { address, values, token } = await findList(text, session, context);
     const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
     await print({ name: profile, isCurrent, values });
-    await session.messages.notice(`next: listctl items create${isCurrent ? '' : ` -p ${profile}`} -f Title="Hello"`);
+    next = nextText(profile, isCurrent);
   });
+  await session.messages.notice(next);
 }
 
 interface Answers extends ListRef {
+  readonly profile: string;
   readonly address: Address;
 }
 
@@ -65,27 +59,39 @@ async function init(session: Session, context: Context): Promise<void> {
       hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
     });
   }
-  const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
+  let next = '';
   await session.output.printing(profileView, false, async (print) => {
-    const answers = await askAll(profile, session);
+    const answers = await askAll(session);
     const token = await askForWorkingToken(answers, session, context);
-    const { address, site, list } = answers;
+    const { profile, address, site, list } = answers;
+    const known = session.settings.sources.user.profiles().byName.get(profile);
+    const isProtected =
+      known?.['protected'] === true || (await confirm('Ask before every write through this profile?', session));
     const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
     const values = {
       ...{ baseUrl: addressText(address), site, list },
       ...(isOpen && session.settings.allowHttp ? { allowHttp: true } : {}),
+      ...(isProtected ? { protected: true } : {}),
     };
     const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
     await print({ name: profile, isCurrent, values });
+    next = nextText(profile, isCurrent);
   });
+  await session.messages.notice(next);
+}
+
+function nextText(profile: string, isCurrent: boolean): string {
+  return `next: listctl items create${isCurrent ? '' : ` -p ${profile}`} -f Title="Hello"`;
 }
 
 /** Asks for everything but the token; Enter keeps the value of the profile or the environment. */
-async function askAll(profile: string, session: Session): Promise<Answers> {
+async function askAll(session: Session): Promise<Answers> {
   const {
     settings: { sources, allowHttp },
     host,
   } = session;
+  const named = sources.flags['--profile'];
+  const profile = checkProfileName(named ?? (await askForProfile(session)));
   const known = sources.user.profiles().byName.get(profile) ?? {};
   const ask = (question: string, key: 'baseUrl' | 'site' | 'list', check: (answer: string) => void) => {
     const { flag, variable = '' }: GlobalFlag = globalFlags[key];
@@ -98,18 +104,27 @@ async function askAll(profile: string, session: Session): Promise<Answers> {
   );
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));
   const list = await ask('List', 'list', (answer) => checkId(answer, 'list'));
-  return { address: parseAddress(baseUrl), site, list };
+  return { profile, address: parseAddress(baseUrl), site, list };
+}
+
+/** Asks for the name that --profile selects later; Enter keeps the default profile. */
+function askForProfile(session: Session): Promise<string> {
+  const initial = session.settings.sources.profile()?.name ?? 'default';
+  const options = { initial, problem: (answer: string) => problemWith(answer, checkProfileName) };
+  return askText('Profile name, for --profile', options, session);
 }
 
 /** Asks until the service accepts the token; undefined where none is needed. */
 async function askForWorkingToken(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
-  const { address } = answers;
+  const { address, site, list } = answers;
   for (;;) {
     const token =
       address.kind === 'local'
         ? undefined
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
-    const failure = await tryToken(token, answers, session, context);
+    const typed =
+      token === undefined ? undefined : { value: token, source: 'the prompt', remedy: 'type another token' };
+    const failure = await tryToken(typed, { address, values: { site, list } }, session, context);
     if (failure === undefined) {
       await session.messages.say(
         token === undefined ? 'the service responds' : 'the service responds and accepts the token',
@@ -121,18 +136,6 @@ async function askForWorkingToken(answers: Answers, session: Session, context: C
     if (await confirm('Save these settings anyway?', session)) return token;
     throw new Failure('usage', 'not confirmed: nothing was saved');
   }
-}
-
-async function tryToken(
-  token: string | undefined,
-  { address, ...list }: Answers,
-  { settings: { sources, service }, host, service: { connectOptions } }: Session,
-  context: Context,
-): Promise<Failure | undefined> {
-  const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
-  const given = token === undefined ? undefined : { value: token, source: 'the prompt' };
-  const open = (at: Address) => connect(at, async () => given, context, connectOptions());
-  return tryService(address, open, list, { timeoutMs, signal: host.signal }, service);
 }
 
 function problemWith(answer: string, check: (answer: string) => void): string | undefined {

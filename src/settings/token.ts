@@ -13,6 +13,8 @@ export interface Token {
   /** Reads it again after the service rejected it, from a file or a command. */
   readonly renew?: () => Promise<Token>;
   readonly warning?: string;
+  /** How to replace it: `run listctl auth login -p prod`. */
+  readonly remedy?: string;
 }
 
 /** Runs a token command and resolves to its output; `name` is for messages. */
@@ -63,7 +65,7 @@ export async function findToken(
   const named = profile?.isNamed ? await profileToken(profile, address, sources, runCommand) : undefined;
   if (named !== undefined) return named;
   const { LISTCTL_TOKEN: token, LISTCTL_TOKEN_FILE: file, LISTCTL_TOKEN_COMMAND: command } = sources.env;
-  if (token) return checkToken(token, 'LISTCTL_TOKEN');
+  if (token) return { ...checkToken(token, 'LISTCTL_TOKEN'), remedy: 'set LISTCTL_TOKEN to a valid token' };
   if (file) return fileToken(file);
   if (command) return commandToken(command, 'LISTCTL_TOKEN_COMMAND', 'LISTCTL_TOKEN_COMMAND', runCommand);
   return profile && !profile.isNamed ? profileToken(profile, address, sources, runCommand) : undefined;
@@ -90,7 +92,8 @@ async function profileToken(
     if (address !== undefined && originOf(address) !== stored.origin) {
       throw otherOrigin(`the token of profile ${name} was stored for ${stored.origin}`, address);
     }
-    const token = checkToken(stored.token, `profile ${name} (auth login)`);
+    const remedy = `run listctl auth login -p ${name}`;
+    const token = { ...checkToken(stored.token, `profile ${name} (auth login)`), remedy };
     if (!sources.user.areCredentialsLoose) return token;
     const file = sources.user.files?.credentials;
     return { ...token, warning: `${file} can be read by others; its mode becomes 0600 when it is next written` };
@@ -111,11 +114,13 @@ async function profileToken(
 
 async function commandToken(command: string, name: string, source: string, run: RunTokenCommand): Promise<Token> {
   const token = checkToken(await run(command, name), source);
-  return { ...token, renew: () => commandToken(command, name, source, run) };
+  const remedy = `check the output of ${name}`;
+  return { ...token, remedy, renew: () => commandToken(command, name, source, run) };
 }
 
 function fileToken(file: string): Token {
-  const token = checkToken(readTokenFile(file), `LISTCTL_TOKEN_FILE (${file})`);
+  const remedy = `put a valid token into ${file} (LISTCTL_TOKEN_FILE)`;
+  const token = { ...checkToken(readTokenFile(file), `LISTCTL_TOKEN_FILE (${file})`), remedy };
   // A pipe contains the token only once.
   const canRenew = statSync(file, { throwIfNoEntry: false })?.isFile() === true;
   return canRenew ? { ...token, renew: async () => fileToken(file) } : token;

@@ -161,7 +161,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
 
   test('with a stored token: it is in one file only, and is removed by logout', async () => {
     await using service = await scriptedService({ status: 200, body: item });
-    const login = ['auth', 'login', '--with-token', '--base-url', service.url];
+    const login = ['auth', 'login', '--with-token', '--no-check', '--base-url', service.url];
     expect(await leaksOf(login, {}, `${canary}\n`)).toEqual([]);
     expect(await leaksOf([...login, '-p', 'other'], {}, canary)).toEqual([]);
 
@@ -180,7 +180,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
 
   test('with one for another origin', async () => {
     await using service = await scriptedService({ status: 200, body: item });
-    await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, canary);
+    await leaksOf(['auth', 'login', '--with-token', '--no-check', '--base-url', 'https://own.example'], {}, canary);
 
     const results = await Promise.all(commands.map((words) => leaksOf(words, { LISTCTL_BASE_URL: service.url })));
 
@@ -190,7 +190,9 @@ describe('and nothing else', { timeout: 120_000 }, () => {
 
   test.each(['CANARY ', 'CANARY\u0007', 'CANARYé', '"CANARY"\n\n'])('with an invalid token: %j', async (form) => {
     const bad = form.replace('CANARY', canary);
-    expect(await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, bad)).toEqual([]);
+    expect(
+      await leaksOf(['auth', 'login', '--with-token', '--no-check', '--base-url', 'https://own.example'], {}, bad),
+    ).toEqual([]);
     expect(await leaksOfAll({ LISTCTL_TOKEN: bad }, answers.slice(0, 1))).toEqual([]);
     expect(filesWith(canary, home.path)).toEqual([]);
   });
@@ -204,7 +206,7 @@ describe('and nothing else', { timeout: 120_000 }, () => {
   });
 
   test('in damaged credentials', async () => {
-    await leaksOf(['auth', 'login', '--with-token', '--base-url', 'https://own.example'], {}, canary);
+    await leaksOf(['auth', 'login', '--with-token', '--no-check', '--base-url', 'https://own.example'], {}, canary);
     writeFileSync(kept(), readFileSync(kept(), 'utf8').slice(0, -4));
 
     const results = await Promise.all(commands.map((words) => leaksOf(words, {})));

@@ -79,7 +79,10 @@ describe.skipIf(namespace === undefined)('process 1', () => {
   });
 
   test.each([
-    { phase: 'a token is waited for', words: ['auth', 'login', '--with-token', '--base-url', 'https://x.example'] },
+    {
+      phase: 'a token is waited for',
+      words: ['auth', 'login', '--with-token', '--no-check', '--base-url', 'https://x.example'],
+    },
     { phase: 'rows are waited for', words: ['items', 'create', '--from', '-', '-s', 's', '-l', 'l', '--local'] },
     { phase: 'a file is checked', words: ['items', 'create', '--from', 'rows.csv', '-s', 's', '-l', 'l', '--local'] },
   ])('ends by SIGTERM while $phase', async ({ words }) => {

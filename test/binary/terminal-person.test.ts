@@ -16,6 +16,8 @@ test('init, create, edit, get and delete work when typed into a shell', async ()
 
   try {
     person.start('listctl init');
+    await person.shows('? Profile name, for --profile (default)');
+    terminal.type('\r');
     await person.shows('? Service URL, including the version path');
     // One letter too many, which is then deleted.
     terminal.type(`${service.url}x`);
@@ -29,6 +31,8 @@ test('init, create, edit, get and delete work when typed into a shell', async ()
     terminal.type('wrong-canary\r');
     await person.shows(/listctl: .*\n[\s\S]*\? Token for/);
     terminal.type(`${token}\r`);
+    await person.shows('? Ask before every write');
+    terminal.type('\r');
     const settings = await person.ended();
     expect(settings).toContain('the service responds and accepts the token');
     expect(settings).toMatch(/^site +home$/m);

@@ -18,6 +18,8 @@ describe('init', () => {
     await using directory = await settingsDirectory();
     await using terminal = listctlInTerminal(['init'], { env: directory.env });
 
+    await terminal.shows('? Profile name, for --profile (default)');
+    terminal.type('\r');
     await terminal.shows('? Service URL, including the version path');
     terminal.type(`${service.url}\r`);
     await terminal.shows('? Site');
@@ -26,9 +28,12 @@ describe('init', () => {
     terminal.type('tasks\r');
     await terminal.shows('? Token for');
     terminal.type(`${token}\r`);
+    await terminal.shows('? Ask before every write through this profile? (y/N)');
+    terminal.type('\r');
 
     expect(await terminal.ended).toEqual({ exitCode: 0, signal: undefined });
-    expect(terminal.lines().slice(0, 5)).toEqual([
+    expect(terminal.lines().slice(0, 6)).toEqual([
+      '✔ Profile name, for --profile default',
       `✔ Service URL, including the version path ${service.url}`,
       '✔ Site home',
       '✔ List tasks',
@@ -148,7 +153,7 @@ describe('a terminal that is closed at a question', () => {
   test.each([
     { words: 'items delete 17 -s s -l l --local', question: '? Delete item 17' },
     { words: 'auth login --base-url https://lists.example', question: '? Token for' },
-    { words: 'init', question: '? Service URL' },
+    { words: 'init -p default', question: '? Service URL' },
     { words: 'apply manifest.yaml -s s -l l --local', question: '(y/N)' },
   ])('ends $words as SIGHUP does, and leaves no lock, core file or settings', async ({ words, question }) => {
     await using directory = await temporaryDirectory();

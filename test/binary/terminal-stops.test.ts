@@ -14,7 +14,7 @@ const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGKILL: 137 } as co
 /** Every kind of question, and the words that lead to it. */
 const questions = [
   { kind: 'a yes or no', line: 'listctl items delete 17', sign: 'Delete item 17', typed: 'y' },
-  { kind: 'a text', line: 'listctl init', sign: 'Service URL', typed: 'https://half' },
+  { kind: 'a text', line: 'listctl init -p default', sign: 'Service URL', typed: 'https://half' },
   { kind: 'a secret', line: 'listctl auth login', sign: 'Token for', typed: 'half-canary' },
 ] as const;
 

@@ -3,6 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
+import { environmentFor, scriptedService } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 
@@ -14,7 +15,7 @@ describe('auth login', () => {
   test('with --base-url and --with-token makes the profile default, and says once where the token is', async () => {
     await using directory = await settingsDirectory();
 
-    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--base-url', url, '--with-token'], {
+    const { exitCode, stdout, stderr } = await run(['auth', 'login', '--base-url', url, '--with-token', '--no-check'], {
       ...directory,
       stdin: `${token}\n`,
     });
@@ -34,7 +35,7 @@ describe('auth login', () => {
       current: 'dev',
       profiles: { dev: { baseUrl: 'local:' }, prod: { baseUrl: url } },
     });
-    const words = ['auth', 'login', '--with-token', '-p'];
+    const words = ['auth', 'login', '--with-token', '--no-check', '-p'];
 
     const known = await run([...words, 'prod'], { ...directory, stdin: token });
     const made = await run([...words, 'new', '--base-url', 'https://new.example'], { ...directory, stdin: token });
@@ -49,7 +50,7 @@ describe('auth login', () => {
     await using directory = await settingsDirectory({ current: 'prod', profiles: { prod: { baseUrl: url } } });
     const env = { ...directory.env, LISTCTL_BASE_URL: 'https://other.example' };
 
-    await run(['auth', 'login', '--with-token'], { env, stdin: token });
+    await run(['auth', 'login', '--with-token', '--no-check'], { env, stdin: token });
 
     expect(directory.tokens()).toEqual({ prod: { origin, token } });
     expect(directory.read().profiles).toEqual({ prod: { baseUrl: url } });
@@ -89,7 +90,7 @@ describe('auth login', () => {
     await using directory = await settingsDirectory();
     const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url], host);
+    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
     await host.answer('Token for', `${token}\n`);
 
     expect(await running).toBe(0);
@@ -102,7 +103,7 @@ describe('auth login', () => {
     await using directory = await settingsDirectory();
     const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url], host);
+    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
     await host.answer('Token for', 'not a canary\n');
     // Ctrl-U empties the line.
     await host.answer('has spaces', `\u0015${token}\n`);
@@ -120,7 +121,7 @@ describe('auth login', () => {
     await using directory = await settingsDirectory();
     const host = testHost({ ...directory, terminal: 100 });
 
-    const running = main(['auth', 'login', '--base-url', url], host);
+    const running = main(['auth', 'login', '--base-url', url, '--no-check'], host);
     await host.answer('Token for', typed);
 
     expect(await running).toBe(exit);
@@ -173,6 +174,94 @@ describe('auth logout', () => {
     expect(again).toMatchObject({ exitCode: 0 });
     expect(JSON.parse(again.stdout)).toEqual({ profile: 'dev', hadToken: false });
     expect(directory.tokens()).toEqual({ prod: kept.tokens.prod });
+  });
+});
+
+describe('a token is tried', () => {
+  const expired = `x.${Buffer.from('{"exp":1700000000}').toString('base64url')}.canary`;
+
+  test.each([
+    { answer: { status: 404, body: {} }, exit: 0, says: /^the token is saved unencrypted/ },
+    {
+      answer: { status: 401, body: { error: 'no' } },
+      exit: 3,
+      says: /^listctl: the token was not saved: .*HTTP 401: no/,
+    },
+    { answer: { status: 503, body: {} }, exit: 0, says: /^the token was not checked: .*HTTP 503/ },
+    { answer: { status: 200, cut: true }, exit: 0, says: /^the token was not checked: / },
+  ])('before auth login saves it: $answer', async ({ answer, exit, says }) => {
+    await using service = await scriptedService(answer);
+    await using directory = await settingsDirectory();
+    const words = ['auth', 'login', '--with-token', '--base-url', service.url];
+
+    const { exitCode, stderr } = await run(words, { ...directory, stdin: expired });
+    const requests = service.requests.map(({ method, headers }) => [method, headers.authorization]);
+    const unchecked = await run([...words, '-p', 'other', '--no-check'], { ...directory, stdin: expired });
+
+    expect(exitCode).toBe(exit);
+    expect(stderr).toMatch(says);
+    expect(stderr).not.toContain(expired);
+    expect(requests).toEqual([['GET', `Bearer ${expired}`]]);
+    expect(Object.keys(directory.tokens())).toEqual(exit === 0 ? ['default', 'other'] : ['other']);
+    expect([unchecked.exitCode, service.requests.length]).toEqual([0, 1]);
+    if (exit === 3)
+      expect(stderr).toMatch(/^ {2}it expired at 2023-11-14 22:13 UTC \(.* ago\)\n {2}pass .* --no-check/m);
+  });
+
+  test('never over plain http to another machine', async () => {
+    await using directory = await settingsDirectory();
+    const words = ['auth', 'login', '--with-token', '--base-url', 'http://lists.example'];
+
+    expect(await run(words, { ...directory, stdin: token })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^listctl: refusing to send the token over plain http/),
+    });
+  });
+
+  test.each([
+    { answer: { status: 404, body: {} }, exit: 0, accepted: true },
+    { answer: { status: 401, body: {} }, exit: 3, accepted: false },
+    { answer: { status: 503, body: {} }, exit: 6, accepted: undefined },
+  ])('by auth status --check: $answer', async ({ answer, exit, accepted }) => {
+    await using service = await scriptedService(answer);
+    const env = { ...environmentFor(service), LISTCTL_TOKEN: expired };
+
+    const plain = await run(['auth', 'status'], { env });
+    const { exitCode, stdout } = await run(['auth', 'status', '--check', '-o', 'json'], { env });
+
+    expect(plain.stdout).toMatch(/^expired {3}2023-11-14 22:13 UTC \(.* ago\)$/m);
+    expect(exitCode).toBe(exit);
+    expect(JSON.parse(stdout)).toMatchObject({ source: 'LISTCTL_TOKEN', expiresAt: '2023-11-14T22:13:20.000Z' });
+    expect(JSON.parse(stdout).accepted).toBe(accepted);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('a token that the service rejects', () => {
+  const expired = `x.${Buffer.from('{"exp":1700000000}').toString('base64url')}.canary`;
+
+  test.each([
+    { from: 'a profile', env: {}, hint: 'run listctl auth login -p exp' },
+    { from: 'a variable', env: { LISTCTL_TOKEN: expired }, hint: 'set LISTCTL_TOKEN to a valid token' },
+    {
+      from: 'a command',
+      env: { LISTCTL_TOKEN_COMMAND: `echo ${expired}` },
+      hint: 'check the output of LISTCTL_TOKEN_COMMAND',
+    },
+  ])('is named with how to replace it: of $from', async ({ env, hint }) => {
+    await using service = await scriptedService({ status: 401, body: { error: 'no' } });
+    const { origin: its } = new URL(service.url);
+    await using directory = await settingsDirectory({
+      current: 'exp',
+      profiles: { exp: { baseUrl: service.url, site: 'home', list: 'tasks' } },
+      tokens: { exp: { origin: its, token: expired } },
+    });
+
+    const { exitCode, stderr } = await run(['items', 'get', '1'], { env: { ...directory.env, ...env } });
+
+    expect(exitCode).toBe(3);
+    expect(stderr).toMatch(/\n {2}the token expired at 2023-11-14 22:13 UTC \(.* ago\)\n/);
+    expect(stderr.endsWith(`\n  ${hint}\n`)).toBe(true);
   });
 });
 
@@ -254,7 +343,7 @@ describe('auth status and auth token', () => {
     const { exitCode, stdout } = await run(['auth', 'status'], { env: { ...directory.env, LISTCTL_TOKEN_FILE: file } });
 
     expect(exitCode).toBe(0);
-    expect(stdout).toContain('profile  a\\x1b[2J\n');
+    expect(stdout).toContain('profile   a\\x1b[2J\n');
     expect(stdout).toContain('to\\x1b]0;x\\x07ken⏎)\n');
   });
 

@@ -16,7 +16,14 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Service URL': service.url, Site: 'home', List: 'tasks', 'Token for': token });
+  await answer(host, {
+    'Profile name': '',
+    'Service URL': service.url,
+    Site: 'home',
+    List: 'tasks',
+    'Token for': token,
+    'Ask before': '',
+  });
 
   expect(await running).toBe(0);
   expect(service.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([
@@ -29,6 +36,7 @@ test('asks for address, site, list and token, tries them with one GET, and keeps
   });
   expect(directory.tokens()).toEqual({ default: { origin: new URL(service.url).origin, token } });
   expect(host.printed.stderr).toContain('the service responds and accepts the token');
+  expect(host.printed.stderr).toMatch(/^next: listctl items create -f Title="Hello"$/m);
   expect(host.printed.stderr).toContain(directory.credentials);
   expect(host.printed.stderr + host.printed.stdout).not.toContain('canary');
 });
@@ -42,12 +50,29 @@ test('with -p it makes that profile; Enter alone keeps what is known', async () 
   const host = testHost({ env: { ...directory.env, LISTCTL_BASE_URL: service.url }, terminal: 120 });
 
   const running = main(['init', '-p', 'prod', '--list', 'tasks'], host);
-  await answer(host, { 'Service URL': '', Site: '', List: '', 'Token for': token });
+  await answer(host, { 'Service URL': '', Site: '', List: '', 'Token for': token, 'Ask before': 'y' });
 
   expect(await running).toBe(0);
   expect(directory.read()).toMatchObject({
-    profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks' } },
+    profiles: { prod: { baseUrl: service.url, site: 'home', list: 'tasks', protected: true } },
   });
+});
+
+test('asks for the name of the profile, and ends with the next command', async () => {
+  await using service = await scriptedService(missing);
+  await using directory = await settingsDirectory({ current: 'dev', profiles: { dev: { baseUrl: 'local:' } } });
+  const host = testHost({ ...directory, terminal: 120 });
+
+  const running = main(['init'], host);
+  await answer(host, { '(dev)': 'no name', 'invalid profile name': '\u0015work', 'Service URL': service.url });
+  await answer(host, { Site: 'home', List: 'tasks', 'Token for': token, 'Ask before': '' });
+
+  expect(await running).toBe(0);
+  expect(directory.read().profiles).toEqual({
+    dev: { baseUrl: 'local:' },
+    work: { baseUrl: service.url, site: 'home', list: 'tasks' },
+  });
+  expect(host.printed.stderr).toMatch(/^next: listctl items create -p work -f Title="Hello"$/m);
 });
 
 test('a token that the service refuses is prompted for again', async () => {
@@ -56,8 +81,14 @@ test('a token that the service refuses is prompted for again', async () => {
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Service URL': service.url, Site: 'home', List: 'tasks', 'Token for': 'old-canary' });
-  await answer(host, { expired: token });
+  await answer(host, {
+    'Profile name': '',
+    'Service URL': service.url,
+    Site: 'home',
+    List: 'tasks',
+    'Token for': 'old-canary',
+  });
+  await answer(host, { 'type another token': token, 'Ask before': '' });
 
   expect(await running).toBe(0);
   expect(host.printed.stderr).not.toContain('canary');
@@ -70,8 +101,14 @@ test('an invalid address or id is prompted for again', async () => {
   const host = testHost({ ...directory, terminal: 120 });
 
   const running = main(['init'], host);
-  await answer(host, { 'Service URL': 'lists.example', 'expected a URL': `\u0015${service.url}` });
-  await answer(host, { Site: '..', 'not a path segment': '\u0015home', List: 'tasks', 'Token for': token });
+  await answer(host, { 'Profile name': '', 'Service URL': 'lists.example', 'expected a URL': `\u0015${service.url}` });
+  await answer(host, {
+    Site: '..',
+    'not a path segment': '\u0015home',
+    List: 'tasks',
+    'Token for': token,
+    'Ask before': '',
+  });
 
   expect(await running).toBe(0);
 });
@@ -81,7 +118,7 @@ test('the built-in service has no token to take', async () => {
   const host = testHost({ env: { ...directory.env, LISTCTL_DATA_DIR: join(directory.path, 'data') }, terminal: 120 });
 
   const running = main(['init', '--local'], host);
-  await answer(host, { 'Service URL': '', Site: 'home', List: 'tasks' });
+  await answer(host, { 'Profile name': '', 'Service URL': '', Site: 'home', List: 'tasks', 'Ask before': '' });
 
   expect(await running).toBe(0);
   expect(host.printed.stderr).toMatch(/the service responds$/m);
@@ -110,11 +147,13 @@ describe('an address where no list service answers', () => {
       const host = testHost({ ...directory, terminal: 120 });
       const running = main(['init'], host);
       await answer(host, {
+        'Profile name': '',
         'Service URL': service.url,
         Site: 'home',
         List: 'tasks',
         'Token for': token,
         'Save these settings': typed,
+        ...(typed === 'y' ? { 'Ask before': '' } : {}),
       });
       endings.push([await running, readdirSync(directory.path).length > 0]);
       expect(host.printed.stderr).toContain('listctl:');
@@ -128,11 +167,17 @@ describe('an address where no list service answers', () => {
 });
 
 test.each([
-  { at: { 'Service URL': '\u0003' }, exit: 130 },
-  { at: { 'Service URL': '\u0004' }, exit: 2 },
-  { at: { 'Service URL': 'https://a.example', Site: '\u0003' }, exit: 130 },
-  { at: { 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' }, exit: 130 },
-  { at: { 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' }, exit: 2 },
+  { at: { 'Profile name': '', 'Service URL': '\u0003' }, exit: 130 },
+  { at: { 'Profile name': '', 'Service URL': '\u0004' }, exit: 2 },
+  { at: { 'Profile name': '', 'Service URL': 'https://a.example', Site: '\u0003' }, exit: 130 },
+  {
+    at: { 'Profile name': '', 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': 'half\u0003' },
+    exit: 130,
+  },
+  {
+    at: { 'Profile name': '', 'Service URL': 'https://a.example', Site: 's', List: 'l', 'Token for': '\u0004' },
+    exit: 2,
+  },
 ])('left at $at it keeps nothing', async ({ at, exit }) => {
   await using directory = await settingsDirectory();
   const host = testHost({ ...directory, terminal: 120 });

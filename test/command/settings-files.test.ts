@@ -79,7 +79,7 @@ describe('a damaged file is named, and left as it is', () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service));
     writeFileSync(directory.credentials, content);
-    const login = ['auth', 'login', '-p', 'prod', '--with-token'];
+    const login = ['auth', 'login', '-p', 'prod', '--with-token', '--no-check'];
 
     for (const words of [get, ['auth', 'token'], ['auth', 'logout'], login]) {
       const { exitCode, stdout, stderr } = await run(words, { ...directory, stdin: 'x-token-x' });
@@ -101,7 +101,7 @@ describe('ownership and permissions (P13)', () => {
 
     const read = await run(get, directory);
     const quiet = await run([...get, '--quiet'], directory);
-    await run(['auth', 'login', '--with-token'], { ...directory, stdin: 'new-token' });
+    await run(['auth', 'login', '--with-token', '--no-check'], { ...directory, stdin: 'new-token' });
 
     expect(read).toMatchObject({
       exitCode: 0,
@@ -146,10 +146,13 @@ test.skipIf(process.platform === 'win32')('a directory that was there keeps its 
   chmodSync(directory.path, 0o1777);
 
   const set = await run(['profile', 'set', 'a', '--site', 'x'], directory);
-  const login = await run(['auth', 'login', '-p', 'a', '--with-token', '--base-url', 'https://a.example'], {
-    ...directory,
-    stdin: 'token-0123456789',
-  });
+  const login = await run(
+    ['auth', 'login', '-p', 'a', '--with-token', '--no-check', '--base-url', 'https://a.example'],
+    {
+      ...directory,
+      stdin: 'token-0123456789',
+    },
+  );
 
   expect([set.exitCode, login.exitCode]).toEqual([0, 0]);
   expect((statSync(directory.path).mode & 0o7777).toString(8)).toBe('1777');

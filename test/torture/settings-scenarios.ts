@@ -16,8 +16,8 @@ export const settingsScenarios: readonly Scenario[] = [
     words: ['profile', 'set', 'new', '--site', 'n'.repeat(300)],
   }),
   settingsScenario('auth login --with-token, over a token that is there', {
-    before: [['auth', 'login', '-p', 'old', '--base-url', 'https://a.example', '--with-token']],
-    words: ['auth', 'login', '-p', 'new', '--base-url', 'https://b.example', '--with-token'],
+    before: [['auth', 'login', '-p', 'old', '--base-url', 'https://a.example', '--with-token', '--no-check']],
+    words: ['auth', 'login', '-p', 'new', '--base-url', 'https://b.example', '--with-token', '--no-check'],
     input: 't'.repeat(large),
   }),
   settingsScenario('profile remove', {
