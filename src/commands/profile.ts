@@ -5,7 +5,7 @@ import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
-import { nearestName } from '../core/text.ts';
+import { nearestName, printable } from '../core/text.ts';
 import type { Row, Screen, View } from '../output/view.ts';
 import {
   checkProfileName,
@@ -19,7 +19,9 @@ import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** `listctl profile` */
 export const setUpProfile: SetUp = (profile, context) =>
-  addCommands(profile, context, [listCommand, showCommand, setCommand, useCommand, removeCommand]);
+  addCommands(profile, context, [
+    ...[listCommand, showCommand, currentCommand, setCommand, useCommand, renameCommand, removeCommand],
+  ]);
 
 interface ShownProfile extends Profile {
   /** Whether it is the default profile. */
@@ -158,13 +160,83 @@ function toAbsolute(key: string, text: string, cwd: string): string {
   return isRelative ? `local:${resolve(cwd, address.directory)}` : text;
 }
 
-/** Changes the settings, and prints the profile that `change` returns. */
-function changeAndPrint(session: Session, change: (draft: SettingsDraft) => ShownProfile): Promise<void> {
-  return session.output.printing(profileView, false, async (print) => {
+/** Changes the settings, and prints the profile that `change` returns; for people `told`, if it is given. */
+function changeAndPrint(
+  session: Session,
+  change: (draft: SettingsDraft) => ShownProfile,
+  told?: (profile: ShownProfile) => string,
+): Promise<void> {
+  const view =
+    told === undefined
+      ? profileView
+      : { ...profileView, pretty: (all: readonly ShownProfile[]) => all.map(told).join('\n') };
+  return session.output.printing(view, false, async (print) => {
     const { changeSettings } = await import('../settings/write-settings.ts');
     const { result } = await changeSettings(session.host, change);
     await print(result);
   });
+}
+
+const currentCommand: CommandSpec = {
+  name: 'current',
+  summary: 'print the name of the profile in use',
+  setUp: (command, context) => {
+    command.action(
+      inSession(context, (session) =>
+        session.output.printing(
+          { ...profileView, pretty: (profiles) => profiles.map(({ name }) => printable(name)).join('\n') },
+          false,
+          async (print) => print(profileFor(undefined, session)),
+        ),
+      ),
+    );
+    addHelpNotes(command, {
+      examples: ['listctl profile current', 'listctl profile current -o json'],
+    });
+  },
+};
+
+const renameCommand: CommandSpec = {
+  name: 'rename',
+  aliases: ['mv'],
+  summary: 'rename a profile and its saved token',
+  setUp: (command, context) => {
+    command
+      .argument('<name>', 'name of the profile')
+      .argument('<new-name>', 'its new name')
+      .action(inSession(context, (session, old: string, name: string) => renameProfile(old, name, session)));
+    addHelpNotes(command, {
+      examples: ['listctl profile rename default prod'],
+      exits: [11],
+    });
+  },
+};
+
+/** Copies the token first, so that a crash in between leaves each profile with its token; it can be run again. */
+async function renameProfile(old: string, name: string, session: Session): Promise<void> {
+  checkProfileName(name);
+  const { changeSettings } = await import('../settings/write-settings.ts');
+  await changeSettings(session.host, (draft) => {
+    findProfile(draft, old);
+    if (draft.profiles.has(name)) {
+      throw new Failure('usage', `profile ${name} already exists`, {
+        hint: `choose another name, or remove it first: listctl profile remove ${name}`,
+      });
+    }
+    const token = draft.tokens.get(old);
+    if (token === undefined) draft.tokens.delete(name);
+    else draft.tokens.set(name, token);
+  });
+  const rename = (draft: SettingsDraft) => {
+    findProfile(draft, old);
+    const all = [...draft.profiles];
+    draft.profiles.clear();
+    for (const [each, values] of all) draft.profiles.set(each === old ? name : each, values);
+    draft.tokens.delete(old);
+    if (draft.current === old) draft.current = name;
+    return findProfile(draft, name);
+  };
+  await changeAndPrint(session, rename, () => `renamed profile ${old} to ${name}`);
 }
 
 const removeCommand: CommandSpec = {
@@ -172,29 +244,48 @@ const removeCommand: CommandSpec = {
   aliases: ['rm'],
   summary: 'remove a profile and its saved token',
   setUp: (command, context) => {
-    command.argument('<name>', 'name of the profile').action(
-      inSession(context, async (session, name: string) => {
-        let wasCurrent = false;
-        await changeAndPrint(session, (draft) => {
-          const removed = findProfile(draft, name);
-          wasCurrent = removed.isCurrent;
-          draft.profiles.delete(name);
-          draft.tokens.delete(name);
-          // No other profile becomes the default: writes must not go to another service unnoticed.
-          if (wasCurrent) draft.current = undefined;
-          return { ...removed, isCurrent: false };
-        });
-        if (wasCurrent) {
-          await session.messages.notice('no default profile now; run listctl profile use NAME to set one');
-        }
-      }),
-    );
+    command
+      .argument('<name>', 'name of the profile')
+      .option('-y, --yes', 'skip the confirmation prompt')
+      .action(
+        inSession(context, (session, name: string, { yes = false }: { readonly yes?: boolean }) =>
+          removeProfile(name, yes, session),
+        ),
+      );
     addHelpNotes(command, {
       examples: ['listctl profile remove staging'],
       exits: [11],
     });
   },
 };
+
+async function removeProfile(name: string, isConfirmed: boolean, session: Session): Promise<void> {
+  if (!isConfirmed) await confirmRemoval(name, session);
+  let wasCurrent = false;
+  let hadToken = false;
+  const remove = (draft: SettingsDraft) => {
+    const removed = findProfile(draft, name);
+    wasCurrent = removed.isCurrent;
+    draft.profiles.delete(name);
+    hadToken = draft.tokens.delete(name);
+    // No other profile becomes the default: writes must not go to another service unnoticed.
+    if (wasCurrent) draft.current = undefined;
+    return { ...removed, isCurrent: false };
+  };
+  await changeAndPrint(session, remove, () => `removed profile ${printable(name)}${hadToken ? ' and its token' : ''}`);
+  if (wasCurrent) await session.messages.notice('no default profile now; run listctl profile use NAME to set one');
+}
+
+/** Asks on a terminal, as `items delete` does. */
+async function confirmRemoval(name: string, { prompts, settings, ...session }: Session): Promise<void> {
+  if (!prompts.isUnattended && !prompts.mayPrompt()) return;
+  const { user } = settings.sources;
+  const profiles = user.profiles();
+  if (!profiles.byName.has(name)) throw noSuchProfile(name, profiles);
+  const what = `profile ${name}${user.credentials().has(name) ? ' and its saved token' : ''}`;
+  if (prompts.mayPrompt() && (await (await import('../cli/prompts.ts')).confirm(`Remove ${what}?`, session))) return;
+  throw new Failure('usage', 'not confirmed: nothing was removed', { hint: 'pass --yes to skip the prompt' });
+}
 
 interface SetFlags {
   readonly tokenCommand?: string;
@@ -286,18 +377,24 @@ function profileFor(typed: string | undefined, { settings: { sources } }: Sessio
   return { name, values, isCurrent: name === profiles.current };
 }
 
+/** `now using profile prod (https://lists.example/v1.0)` */
+function usedText(name: string, { baseUrl }: ProfileValues): string {
+  return printable(`now using profile ${name}${baseUrl === undefined ? '' : ` (${baseUrl})`}`);
+}
+
 const useCommand: CommandSpec = {
   name: 'use',
   summary: 'set the default profile',
   setUp: (command, context) => {
     command.argument('<name>', 'name of the profile').action(
-      inSession(context, (session, name: string) =>
-        changeAndPrint(session, (draft) => {
+      inSession(context, (session, name: string) => {
+        const use = (draft: SettingsDraft) => {
           const profile = findProfile(draft, name);
           draft.current = name;
           return { ...profile, isCurrent: true };
-        }),
-      ),
+        };
+        return changeAndPrint(session, use, ({ values }) => usedText(name, values));
+      }),
     );
     addHelpNotes(command, {
       examples: ['listctl profile use prod'],

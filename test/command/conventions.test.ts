@@ -24,7 +24,17 @@ function endedOffTerminal(): ReturnType<typeof endAll> {
 }
 
 /** Commands that prompt for confirmation. */
-const asking = ['items delete', 'items edit', 'apply', 'runs undo', 'runs remove', 'runs prune', 'init', 'auth login'];
+const asking = [
+  'items delete',
+  'items edit',
+  'apply',
+  'runs undo',
+  'runs remove',
+  'runs prune',
+  'profile remove',
+  'init',
+  'auth login',
+];
 
 /** Those whose work is to ask the service. */
 const connecting = /^(items|apply|api|doctor|init|runs undo|runs resolve|state (import|resolve|export))\b/;

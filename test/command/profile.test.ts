@@ -2,8 +2,9 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
-import { run } from '../support/test-host.ts';
+import { run, testHost } from '../support/test-host.ts';
 
 const url = 'https://lists.example/v1.0';
 
@@ -176,10 +177,75 @@ describe('profile list, show, use, remove', () => {
   test('use changes which one is in use', async () => {
     await using directory = await settingsDirectory(kept);
 
-    expect(await run(['profile', 'use', 'dev'], directory)).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(await run(['profile', 'use', 'dev'], directory)).toMatchObject({
+      ...{ exitCode: 0, stderr: '' },
+      stdout: 'now using profile dev (local:)\n',
+    });
 
     expect(directory.read().current).toBe('dev');
     expect((await run(['profile', 'show', '-o', 'id'], directory)).stdout).toBe('dev\n');
+  });
+
+  test('current prints the name of the one in use', async () => {
+    await using directory = await settingsDirectory(kept);
+
+    expect((await run(['profile', 'current'], directory)).stdout).toBe('prod\n');
+    expect((await run(['profile', 'current', '-p', 'dev'], directory)).stdout).toBe('dev\n');
+    expect(await run(['profile', 'current'], {})).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  const token = { origin: 'https://lists.example', token: 'x-token-x' };
+
+  test('rename keeps the place, the token and the default', async () => {
+    await using directory = await settingsDirectory({ ...kept, tokens: { prod: token } });
+
+    const renamed = await run(['profile', 'rename', 'prod', 'live'], directory);
+
+    expect(renamed).toMatchObject({ exitCode: 0, stdout: 'renamed profile prod to live\n' });
+    expect(directory.read()).toEqual({
+      version: 1,
+      current: 'live',
+      profiles: { live: kept.profiles.prod, dev: kept.profiles.dev },
+    });
+    expect(Object.keys(directory.read().profiles)).toEqual(['live', 'dev']);
+    expect(directory.tokens()).toEqual({ live: token });
+  });
+
+  test.each([
+    { words: ['prod', 'dev'], says: 'profile dev already exists' },
+    { words: ['prod', 'prod'], says: 'profile prod already exists' },
+    { words: ['prod', 'no name'], says: 'invalid profile name' },
+    { words: ['prdo', 'live'], says: 'no profile "prdo"' },
+  ])('rename $words changes nothing: $says', async ({ words, says }) => {
+    await using directory = await settingsDirectory({ ...kept, tokens: { prod: token } });
+
+    const { exitCode, stderr } = await run(['profile', 'rename', ...words], directory);
+
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(says)]);
+    expect(directory.read()).toEqual({ version: 1, ...kept });
+    expect(directory.tokens()).toEqual({ prod: token });
+  });
+
+  test.each([
+    { typed: 'n', exit: 2, names: ['prod', 'dev'] },
+    { typed: 'y', exit: 0, names: ['dev'] },
+  ])('remove asks on a terminal: $typed', async ({ typed, exit, names }) => {
+    await using directory = await settingsDirectory({ ...kept, tokens: { prod: token } });
+    const host = testHost({ ...directory, terminal: 80 });
+
+    const running = main(['profile', 'remove', 'prod'], host);
+    await host.answer('Remove profile prod and its saved token?', `${typed}\n`);
+
+    expect(await running).toBe(exit);
+    expect(Object.keys(directory.read().profiles)).toEqual(names);
+  });
+
+  test('remove with --no-input needs --yes', async () => {
+    await using directory = await settingsDirectory(kept);
+    const words = ['profile', 'remove', 'prod', '--no-input'];
+
+    expect(await run(words, directory)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('pass --yes') });
+    expect(await run([...words, '--yes'], directory)).toMatchObject({ exitCode: 0, stdout: 'removed profile prod\n' });
   });
 
   test('remove forgets the profile and its token; no other one takes its place', async () => {
@@ -188,7 +254,10 @@ describe('profile list, show, use, remove', () => {
       tokens: { prod: { origin: 'https://lists.example', token: 'x-token-x' } },
     });
 
-    expect(await run(['profile', 'remove', 'prod'], directory)).toMatchObject({ exitCode: 0 });
+    expect(await run(['profile', 'remove', 'prod'], directory)).toMatchObject({
+      exitCode: 0,
+      stdout: 'removed profile prod and its token\n',
+    });
 
     expect(directory.read()).toEqual({ version: 1, profiles: { dev: { baseUrl: 'local:' } } });
     expect(directory.tokens()).toEqual({});
