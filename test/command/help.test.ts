@@ -240,3 +240,9 @@ describe('help --json', () => {
     });
   });
 });
+
+test('no line of the first page is wider than a terminal of 40 columns', async () => {
+  const { stdout } = await run(['--help', '--no-pager'], { terminal: 40 });
+
+  expect(stdout.split('\n').filter(({ length }) => length > 40)).toEqual([]);
+});

@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander';
 import { commandPath, helpNotes } from '../../cli/command.ts';
 import { globalFlags } from '../../cli/flags.ts';
 import { type Host, withoutToken } from '../../core/host.ts';
-import { exitCodeMeanings, formatTable, topics } from './topics.ts';
+import { exitCodeMeanings, formatTable, topics, wrap } from './topics.ts';
 
 /** `listctl items get [id...] [flags]` */
 export function usageLine(command: Command): string {
@@ -32,13 +32,14 @@ export function allExitCodes(command: Command): Readonly<Record<number, string>>
 export function formatPage(command: Command, columns = 100): string {
   const section = (heading: string, rows: readonly (readonly string[])[], width = columns) =>
     rows.length === 0 ? '' : `${heading}:\n${formatTable(rows, width)}`;
+  const line = (text: string) => `${wrap(text, 0, columns)}\n`;
   const title = command.description() || command.summary();
   const commands = command.createHelp().visibleCommands(command);
   const isGroup = commands.length > 0;
   const isRoot = command.parent === null;
   const { examples = [], exitCodes = {} } = helpNotes(command) ?? {};
   const sections = [
-    `${title.charAt(0).toUpperCase()}${title.slice(1)}\n`,
+    line(title.charAt(0).toUpperCase() + title.slice(1)),
     `Usage: ${usageLine(command)}\n`,
     ...groupBy(commands, (each) => each.helpGroup()).map(([heading, group]) =>
       section(
@@ -64,8 +65,8 @@ export function formatPage(command: Command, columns = 100): string {
     ),
     section('Exit codes (all: listctl help exit-codes)', Object.entries(exitCodes)),
     section('Topics (listctl help <topic>)', isRoot ? [[topics.map(({ name }) => name).join(', ')]] : []),
-    isRoot ? 'Get started: listctl init · Without a service: add --local to any command\n' : '',
-    `${isGroup ? 'Help for a command: listctl help <command> · ' : ''}Global flags: listctl help flags\n`,
+    isRoot ? line('Get started: listctl init · Without a service: add --local to any command') : '',
+    line(`${isGroup ? 'Help for a command: listctl help <command> · ' : ''}Global flags: listctl help flags`),
   ];
   return sections.filter((text) => text !== '').join('\n');
 }

@@ -331,7 +331,7 @@ export function formatTable(rows: readonly (readonly string[])[], columns = page
 }
 
 /** Breaks a text between words; further lines are indented. */
-function wrap(text: string, indent: number, columns: number): string {
+export function wrap(text: string, indent: number, columns: number): string {
   let column = indent;
   const words = text.split(' ').map((word, at) => {
     const isFitting = at === 0 || column + 1 + word.length <= columns;

@@ -18,6 +18,10 @@ test.each([
     line: '  for a long while you can also pass --row 150 or -f Title="Buy some milk"',
     lines: ['  for a long while you can also pass', '    --row 150 or', '    -f Title="Buy some milk"'],
   },
+  {
+    line: '  write strings in quotes: [?Count > `5` && Title == 1]',
+    lines: ['  write strings in quotes:', '    [?Count > `5` && Title == 1]'],
+  },
   { line: `cannot read /${'long/'.repeat(10)}file`, lines: ['cannot read', `  /${'long/'.repeat(10)}file`] },
   {
     line: '\u001b[31mlistctl:\u001b[39m exactly forty visible ones up',
