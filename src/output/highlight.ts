@@ -1,8 +1,12 @@
 /** Colors of JSON and YAML on a terminal, as gh and jq have them; to be loaded for color alone. */
 import type { Style } from './view.ts';
 
+/** A longer text stays plain: nobody reads it on a terminal, and a string of many millions overflows the pattern. */
+const lengthMax = 1_000_000;
+
 /** Colors whole tokens of JSON: names, strings, booleans and null. */
 export function highlightJson(text: string, style: Style): string {
+  if (text.length > lengthMax) return text;
   return text.replace(
     /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b/g,
     (token, string: string | undefined, colon: string | undefined) => {
@@ -26,7 +30,7 @@ const markers: ReadonlySet<string> = new Set(['\u0002', '\u0018', scalarMarker])
 /** Loads the function that colors YAML documents. */
 export async function loadYamlHighlight(): Promise<(text: string, style: Style) => string> {
   const { Lexer } = await import('../core/yaml.ts');
-  return (text, style) => colorTokens([...new Lexer().lex(text)], style);
+  return (text, style) => (text.length > lengthMax ? text : colorTokens([...new Lexer().lex(text)], style));
 }
 
 function colorTokens(tokens: readonly string[], style: Style): string {

@@ -122,14 +122,14 @@ async function* runChecks(
   yield await runCheck('store', () => checkStore(address, host));
 }
 
-function checkExpiry({ value, source, warning }: Token, nowMs: number): CheckResult {
+function checkExpiry({ value, source, warning, remedy = 'get a new token' }: Token, nowMs: number): CheckResult {
   const expiresAtMs = parseTokenExpiry(value);
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) {
     return {
       status: 'warning',
       value: `expired at ${formatExpiry(expiresAtMs, nowMs)}`,
       source,
-      hint: 'get a new token, then run listctl auth login',
+      hint: remedy,
     };
   }
   const shown = expiresAtMs === undefined ? 'expiry unknown' : `expires at ${formatExpiry(expiresAtMs, nowMs)}`;

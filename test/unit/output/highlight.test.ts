@@ -37,6 +37,13 @@ test.each(['json', 'jsonl', 'yaml'] as const)('the result of a query is colored 
   expect(await print(format, 'n[1:3]')).toContain('<boolean true>');
 });
 
+test('a value of many megabytes is printed, in plain', async () => {
+  const screen = { columns: 80, style: named };
+  const long = await printed(jsonView, ['x'.repeat(30_000_000)], { isSeveral: false, screen });
+
+  expect(long).toHaveLength(30_000_003);
+});
+
 test('a string that a query gives is printed bare', async () => {
   expect(await print('json', 't')).toBe('one\ntwo: 2\n');
 });
