@@ -14,7 +14,8 @@ export interface PromptContext {
 /** Asks a yes-or-no question on stderr. The default is no; so is the end of the input. */
 export async function confirm(question: string, context: PromptContext): Promise<boolean> {
   const { default: ask } = await import('@inquirer/confirm');
-  const config = { message: printable(question), default: false, ...(await toTheme(context)) };
+  const message = await wrapped(question, ' (y/N)'.length, context);
+  const config = { message, default: false, ...(await toTheme(context)) };
   return (await prompt((streams) => ask(config, streams), context.host)) ?? false;
 }
 
@@ -55,6 +56,15 @@ export async function askSecret(
     // Inquirer's own validation would keep the invalid answer in the line, unseen.
     outputOf(context.host).write(`the input ${printable(found)}\n`);
   }
+}
+
+/** Wraps a question at words, where Inquirer would break one; `room` is for what it adds to the last line. */
+async function wrapped(question: string, room: number, { messages }: PromptContext): Promise<string> {
+  const text = printable(question);
+  const { columns } = await messages.errorScreen();
+  if (columns === undefined) return text;
+  const { wrapMessage } = await import('../output/wrap.ts');
+  return wrapMessage(`? ${text}${'x'.repeat(room)}`, columns || 80).slice('? '.length, -room);
 }
 
 /** Inquirer reads the environment for colors, but not `--no-color`. */

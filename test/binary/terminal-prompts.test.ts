@@ -94,6 +94,13 @@ describe('delete', () => {
     const rows = terminal.rows().map(({ text }) => text);
     const compact = (text: string) => text.replaceAll(/\s/g, '');
     expect(compact(rows.slice(0, -1).join(''))).toBe(compact(`✔ ${world.question} Yes`));
+    const words = new Set(`✔ ${world.question} Yes`.split(' '));
+    expect(
+      rows
+        .slice(0, -1)
+        .flatMap((row) => row.trim().split(' '))
+        .filter((word) => !words.has(word)),
+    ).toEqual([]);
     expect(rows.at(-1)).toBe('deleted 17');
   });
 
