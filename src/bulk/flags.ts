@@ -5,7 +5,7 @@ import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts'
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type ReadingOptions, type RowAction, type RowsOptions } from '../rows/types.ts';
-import { durationParser, parseFlag, parseNames } from '../settings/setting.ts';
+import { durationParser, parseFlag, parseNames, parseOneOf } from '../settings/setting.ts';
 
 /** The flags as typed. */
 export interface BulkFlags {
@@ -179,7 +179,7 @@ export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
     quotes: flags.quotes,
     decimal: parseDecimal(flags.decimal),
     rename: pairs('--rename', 'Column=Field', flags.rename),
-    only: only === undefined ? undefined : parseNames(only),
+    only: only === undefined ? undefined : parseFlag('--only', only, parseNames),
     types: typesOf(flags.type),
     empty: oneOf('--empty', empties, flags.empty) ?? 'omit',
     idColumn,
@@ -233,9 +233,7 @@ function parseReports(texts: readonly string[] = []): readonly ReportTarget[] {
 }
 
 function oneOf<T extends string>(flag: string, values: readonly T[], text: string | undefined): T | undefined {
-  const value = values.find((each) => each === text);
-  if (value !== undefined || text === undefined) return value;
-  throw new Failure('usage', `invalid ${flag} "${text}": expected ${values.join(', ')}`);
+  return text === undefined ? undefined : parseFlag(flag, text, parseOneOf(values));
 }
 
 function parseDecimal(text: string | undefined): RowsOptions['decimal'] {

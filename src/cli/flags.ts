@@ -41,13 +41,13 @@ const parseTime = durationParser({ max: '24h' });
 const modes = ['honored', 'none', 'unknown'] as const;
 const colors = ['auto', 'always', 'never'] as const;
 
-/** The nearest format for a word that other programs take. */
+/** What to pass instead of the formats of other programs. */
 const formatHints: Readonly<Record<string, string>> = {
-  wide: 'pretty',
-  text: 'pretty',
-  yml: 'yaml',
-  ndjson: 'jsonl',
-  name: 'id',
+  wide: 'pass --wide',
+  text: 'Did you mean pretty?',
+  yml: 'Did you mean yaml?',
+  ndjson: 'Did you mean jsonl?',
+  name: 'Did you mean id?',
 };
 
 const service = {

@@ -93,6 +93,10 @@ export async function toUsageFailure(
     });
   }
   if (error.code === 'commander.excessArguments') return tooManyArguments(line);
+  if (error.code === 'commander.optionMissingArgument') {
+    const [, flags = ''] = /'(.*)'/s.exec(first) ?? [];
+    return new Failure('usage', `${longOf(flags).split(' ')[0]} requires a value`, { hint: `use: ${longOf(flags)}` });
+  }
   const hint = rest.join(' ').replace(/^\((.*)\)$/, '$1') || seeHelp(command);
   return new Failure('usage', first, { hint });
 }
@@ -119,7 +123,7 @@ function unknownOption(flag: string, at: number, line: TypedLine): Failure {
     return unknown(`put "--" before an id that starts with "-"; ${useLine(moved(line.words, at), line)}`);
   }
   const shorts = command.options.flatMap(({ short, hidden }) => (short === undefined || hidden ? [] : short));
-  return unknown(`the short flags are ${[...shorts, '-h'].sort().join(', ')}; see ${seeHelp(command)}`);
+  return unknown(`the short flags are ${[...shorts, '-h'].sort().join(', ')}; ${seeHelp(command)}`);
 }
 
 /** The words with the word at this place behind `--`. */
@@ -144,7 +148,7 @@ function fieldHint(at: number, line: TypedLine): string | undefined {
   const [name = '', typed] = words[at]?.slice(2).split(/=(.*)/s, 2) ?? [];
   const value = typed ?? words[at + 1];
   if (value === undefined || (typed === undefined && value.startsWith('-'))) {
-    return `set a field with -f ${shellWord(name)}=VALUE; see ${seeHelp(command)}`;
+    return `set a field with -f ${shellWord(name)}=VALUE; ${seeHelp(command)}`;
   }
   const rest = words.slice(typed === undefined ? at + 2 : at + 1);
   return `set a field with -f; ${useLine([...words.slice(0, at), '-f', `${name}=${value}`, ...rest], line)}`;
@@ -260,7 +264,7 @@ function formatLine(words: readonly string[], { host }: Pick<TypedLine, 'host'>)
 }
 
 function seeHelp(command: Command): string {
-  return `${['listctl', pathOf(command)].join(' ').trim()} --help`;
+  return `see ${['listctl', pathOf(command)].join(' ').trim()} --help`;
 }
 
 function beforeCommand({ flags }: Option, path: string): Failure {

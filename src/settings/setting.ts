@@ -153,16 +153,17 @@ export function parseNames(text: string): readonly string[] {
   throw new InvalidValue('expected names with commas between them, each once, such as id,Title', text);
 }
 
-/** @param similar the likeliest word for those of other programs */
+/** @param hints for the words of other programs */
 export function parseOneOf<const T extends string>(
   words: readonly T[],
-  similar: Readonly<Record<string, string>> = {},
+  hints: Readonly<Record<string, string>> = {},
 ): (text: string) => T {
   return (text) => {
     const word = words.find((each) => each === text);
     if (word !== undefined) return word;
-    const meant = Object.hasOwn(similar, text) ? similar[text] : nearestName(text, words);
-    const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
+    const nearest = nearestName(text, words);
+    const guess = nearest === undefined ? undefined : `Did you mean ${nearest}?`;
+    const hint = Object.hasOwn(hints, text) ? hints[text] : guess;
     throw new InvalidValue(`expected one of ${words.join(', ')}`, text, hint);
   };
 }

@@ -176,7 +176,8 @@ test.each([
   { words: 'profile use a b', says: 'listctl profile use takes one argument', hint: 'listctl profile use --help' },
   { words: 'api GET a b', says: 'listctl api takes 2 arguments', hint: 'quote' },
   { words: 'completion', says: "missing required argument 'shell'", hint: 'listctl completion --help' },
-  { words: 'items get 17 -s', says: "option '-s, --site <id>' argument missing", hint: 'items get --help' },
+  { words: 'items get 17 -s', says: '--site requires a value', hint: 'use: --site <id>\n' },
+  { words: 'items create --from a.csv --rows itmes', says: 'invalid --rows "itmes"', hint: 'Did you mean items?' },
   { words: 'items get -x', says: 'unknown option -x', hint: 'the short flags are -V, -h, -l, -o, -p, -q, -s, -v' },
   { words: 'items get -xyz', says: 'unknown option -xyz', hint: 'use: listctl items get -- -xyz\n' },
   { words: 'doctor -x', says: 'unknown option -x', hint: 'listctl doctor --help' },
@@ -300,7 +301,7 @@ test.each([
 
 test.each([
   ['xml', ''],
-  ['wide', 'Did you mean pretty?'],
+  ['wide', 'pass --wide'],
   ['text', 'Did you mean pretty?'],
   ['jsn', 'Did you mean json?'],
 ])('the format %s is wrong usage', async (format, hint) => {

@@ -60,6 +60,8 @@ describe('what is wrong is named', () => {
     [{ rows: 'all' }, '--rows'],
     [{ inDoubt: 'guess' }, '--in-doubt'],
     [{ idColumn: '' }, '--id-column'],
+    [{ only: ',' }, '--only'],
+    [{ only: 'a,a' }, '--only'],
     [{ rename: ['a'] }, '--rename'],
     [{ rename: ['=b'] }, '--rename'],
     [{ rename: ['a='] }, '--rename'],
