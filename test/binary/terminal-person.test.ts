@@ -45,7 +45,7 @@ test('init, create, edit, get and delete work when typed into a shell', async ()
 
     await person.run("export EDITOR='perl -pi -e s/milk/bread/'");
     person.start(`listctl items edit ${id}`);
-    await person.shows(/Title: Buy milk → Buy bread\n[\s\S]*\? Send this change to \S+\? \(y\/N\)/);
+    await person.shows(/Title: Buy milk → Buy bread\n[\s\S]*\? Send this change to default \(\S+\)\? \(y\/N\)/);
     terminal.type('y\r');
     expect(await person.ended()).toMatch(/^Title +Buy bread$/m);
     expect(await ending()).toBe('exit code 0');
