@@ -111,9 +111,18 @@ export function serviceOf(sources: Sources): ServiceKind {
   return findValue(globalFlags.service, sources) ?? 'list-item';
 }
 
-/** Whether the service supports Idempotency-Key: the built-in one does, and Microsoft Graph does not. */
+/**
+ * Whether the service supports Idempotency-Key: the built-in one does, and Microsoft Graph does not.
+ *
+ * @throws {Failure} usage, if --idempotency says that Microsoft Graph does
+ */
 export function idempotencyOf(sources: Sources, address: Address): RunSettings['idempotency'] {
-  if (serviceOf(sources) === 'graph') return 'none';
+  if (serviceOf(sources) === 'graph') {
+    if (sources.flags['--idempotency'] !== 'honored') return 'none';
+    throw new Failure('usage', 'Microsoft Graph does not support idempotency keys', {
+      hint: 'leave out --idempotency; nothing was sent',
+    });
+  }
   return address.kind === 'local' ? 'honored' : (findValue(globalFlags.idempotency, sources) ?? 'unknown');
 }
 

@@ -167,6 +167,7 @@ describe('errors', () => {
 
 test.each([
   ['--idempotency-key', 'abc', '-f', 'Title=x'],
+  ['--idempotency', 'honored', '-f', 'Title=x'],
   ['--idempotency-key-from', 'row', '--from', '-', '--input-format', 'csv', '--journal', 'none'],
 ])('there are no idempotency keys: %s', async (...words) => {
   await using service = await scriptedService({ status: 201, body: item });
