@@ -133,7 +133,7 @@ export function readPlan(text: string, path: string): PlanFile {
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
     throw new Failure('local-file', `${path} is not a valid plan: ${placeText(text, error.at)}: ${error.message}`, {
-      hint: 'create a new plan: listctl apply MANIFEST --dry-run --out FILE; nothing was sent',
+      hint: 'create a new plan: listctl plan MANIFEST --out FILE; nothing was sent',
     });
   }
 }
@@ -327,6 +327,6 @@ function isSameItem(one: Step | undefined, other: Step | undefined): boolean {
 
 function stale(what: string): Failure {
   return new Failure('conflict', `the plan is stale: ${what}`, {
-    hint: 'review a new plan: listctl apply MANIFEST --dry-run; nothing was sent',
+    hint: 'review a new plan: listctl plan MANIFEST; nothing was sent',
   });
 }
