@@ -1,7 +1,7 @@
 /** The token: where it comes from, and which service it may be sent to. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { Failure } from '../core/errors.ts';
-import { unreadable } from '../core/files.ts';
+import { readAtMost, unreadable } from '../core/files.ts';
 import { writableByOthers } from './read-settings.ts';
 import { type Address, originOf } from './setting.ts';
 import { type ChosenProfile, isFor, type Sources } from './sources.ts';
@@ -134,7 +134,7 @@ function otherOrigin(what: string, address: Address): Failure {
 
 function readTokenFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readAtMost(file, 1_048_576).toString();
   } catch (error) {
     throw unreadable(file, error, 'LISTCTL_TOKEN_FILE: ');
   }

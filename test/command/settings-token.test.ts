@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { type KeptSettings, keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
@@ -234,4 +234,17 @@ describe('a token of the environment', () => {
     expect(stderr).toContain('LISTCTL_TOKEN_COMMAND failed with exit code 3');
     expect(service.requests).toEqual([]);
   });
+});
+
+test.runIf(process.platform === 'linux')('a token file without an end is 10, and nothing is sent', async () => {
+  await using service = await scriptedService({ status: 200, body: milk });
+  const env = { ...environmentFor(service), LISTCTL_TOKEN: '', LISTCTL_TOKEN_FILE: '/dev/zero' };
+
+  const { exitCode, stderr } = await run(get, { env });
+
+  expect([exitCode, stderr]).toEqual([
+    10,
+    expect.stringContaining('LISTCTL_TOKEN_FILE: cannot read /dev/zero: larger than 1 MiB'),
+  ]);
+  expect(service.requests).toEqual([]);
 });
