@@ -33,6 +33,7 @@ export interface BulkFlags {
   readonly resume?: boolean;
   readonly restart?: boolean;
   readonly journal?: string;
+  readonly keepBefore?: boolean;
   readonly inDoubt?: string;
   readonly lockTimeout?: string;
   readonly breakLock?: boolean;
@@ -61,6 +62,8 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly journal: string | undefined;
   /** False for `--journal none`. */
   readonly hasJournal: boolean;
+  /** Whether the earlier values of the items are kept, for an undo. */
+  readonly keepBefore: boolean;
   /** Undefined for the default of the action. */
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: RowsOptions['shard'];
@@ -80,6 +83,8 @@ export function addBulkOptions(command: Command, action: RowAction): void {
     .option('--journal <file>', 'journal file, or none to keep no record')
     .addOption(choiceOption('--in-doubt <how>', 'in doubt on --resume', doubts))
     .option('--shard <I/N>', 'only shard I of N, for parallel jobs');
+  if (action === 'update' || action === 'delete')
+    command.option('--keep-before', 'keep earlier values, for "runs undo"');
   if (action === 'create') command.option('--idempotency-key-from <source>', 'derive keys from row, content or column');
   addReadingOptions(command.optionsGroup('Input flags (with --from):'));
   command
@@ -102,7 +107,7 @@ export function addFieldReadingOptions(command: Command): void {
   command
     .option('--rename <Column=Field>', 'map a column to another field; repeatable', collect)
     .option('--only <names>', 'import only these columns, e.g. A,B')
-    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*' for others`, collect)
+    .option('--type <Field=type>', `${cellTypes.join(', ')}; '*' = rest`, collect)
     .option('--decimal <character>', 'decimal separator of numbers: "." or ","')
     .addOption(choiceOption('--empty <meaning>', 'empty cells', empties, 'omit'));
 }
@@ -149,9 +154,10 @@ const doubts = ['hold', 'retry', 'skip'] as const;
 export function parseBulkFlags(flags: BulkFlags): BulkOptions {
   if (flags.resume && flags.restart) throw new Failure('usage', '--resume cannot be used with --restart');
   const hasJournal = flags.journal !== 'none';
-  const continues = flags.resume ? '--resume' : flags.restart && '--restart';
-  if (!hasJournal && continues) {
-    throw new Failure('usage', `${continues} cannot be used with --journal none`);
+  const { resume, restart, keepBefore } = flags;
+  const needsJournal = (resume && '--resume') || (restart && '--restart') || (keepBefore && '--keep-before');
+  if (!hasJournal && needsJournal) {
+    throw new Failure('usage', `${needsJournal} cannot be used with --journal none`);
   }
   return {
     ...parseReadingFlags(flags),
@@ -161,6 +167,7 @@ export function parseBulkFlags(flags: BulkFlags): BulkOptions {
     restart: flags.restart === true,
     journal: hasJournal ? flags.journal : undefined,
     hasJournal,
+    keepBefore: keepBefore === true,
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
     shard: flags.shard === undefined ? undefined : parseShard(flags.shard),
     keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),
@@ -230,6 +237,12 @@ function parseReports(texts: readonly string[] = []): readonly ReportTarget[] {
     }
   }
   return targets;
+}
+
+/** The limits of a run whose rows take two requests each: --rate counts requests. */
+export function halved<L extends RunLimits>(limits: L): L {
+  const { ratePerSecond } = limits;
+  return ratePerSecond === undefined ? limits : { ...limits, ratePerSecond: ratePerSecond / 2 };
 }
 
 function oneOf<T extends string>(flag: string, values: readonly T[], text: string | undefined): T | undefined {

@@ -22,10 +22,12 @@ import { openRejects } from '../rows/rejects.ts';
 import { type BadRow, fromReading, type Row, type RowAction } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { checkFile, openShown } from './check-input.ts';
+import type { EarlierFile } from './earlier-values.ts';
 import { type FailureReport, openFailureReport, reportFiles } from './failure-report.ts';
-import { type BulkOptions, formatKeySource } from './flags.ts';
+import { type BulkOptions, formatKeySource, halved } from './flags.ts';
 import type { Replay } from './journal-read.ts';
-import { IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys } from './keys.ts';
+import { createKeepingSender } from './keep-sender.ts';
+import { IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
 import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
 import { createRowSender, type RunPlan, toOperation } from './plan.ts';
 import {
@@ -55,7 +57,7 @@ import {
   skipDoubts,
   tasksOf,
 } from './resume.ts';
-import { countUndone, isUndone } from './runs.ts';
+import { findUndo, hasBegun, isUndone } from './runs.ts';
 import { nextSteps, resumeCommand, sendRows } from './send.ts';
 
 /** The most requests of a dry run in text; JSON has all. */
@@ -167,8 +169,7 @@ async function runInput(
   try {
     const file = await openRows(input, { ...options, action, common });
     const keyOf = keyOfRows(file, options, session);
-    const checked = keyOf && options.keysFrom ? refuseDuplicateKeys(file, options.keysFrom, keyOf) : file;
-    const check = await checkFile(checked, options.skipInvalid, outputs.report, session);
+    const check = await checkFile(distinctRows(file, keyOf, options), options.skipInvalid, outputs.report, session);
     const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume;
@@ -200,6 +201,19 @@ function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session):
     return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
   const why = session.settings.service === 'graph' ? 'Microsoft Graph: it has no such keys' : '--idempotency none';
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
+}
+
+function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
+  // The second write of an item would keep what the first one wrote.
+  if (keepBefore) return refuseRepeated(file, ({ id }) => id, sameItem);
+  return keyOf && keysFrom ? refuseDuplicateKeys(file, keysFrom, keyOf) : file;
+}
+
+function sameItem(earlier: KeyedRow, row: KeyedRow): Failure {
+  const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
+  return new Failure('usage', `${places} have the same id: --keep-before takes each item once`, {
+    hint: 'merge the rows, or leave out --keep-before; nothing was sent',
+  });
 }
 
 const noRecordNotice =
@@ -236,7 +250,10 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
     keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
     isUndone: async ({ header, counts }) => {
       const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
-      return isUndone(counts, await countUndone(header.run, journal, findRunsDirectory(host) ?? ''));
+      const undo = await findUndo(header.run, journal, findRunsDirectory(host) ?? '');
+      // Of an update or a delete, an undo takes back each row once.
+      if (undo === undefined) return false;
+      return header.keepsBefore ? hasBegun(undo.counts) : isUndone(counts, undo.counts.done);
     },
     changedRow: (before) => untilStopped(findChangedRow(before, file), host.signal),
   };
@@ -306,6 +323,11 @@ async function runFile(run: FileRun, record: RunRecord | undefined, session: Ses
     await session.messages.say(`nothing to do: run ${name} (started ${startedAt}) completed ${rows}`);
     return;
   }
+  if (decision.kind === 'resume' && run.options.keepBefore && !decision.before.header.keepsBefore) {
+    throw new Failure('usage', `run ${decision.before.header.run} does not keep earlier values`, {
+      hint: 'leave out --keep-before, or pass --restart to send every row again; nothing was sent',
+    });
+  }
   const counts = decision.kind === 'resume' ? decision.before.counts : undefined;
   checkMaxDelete(check.ofShard - (counts === undefined ? 0 : counts.done + counts.skipped), run.options.maxDelete);
   await warnOfExpiry(session);
@@ -357,7 +379,7 @@ function openRunRecord(
   session: Session,
 ): RunRecording | undefined {
   if (record === undefined) return undefined;
-  const { concurrency } = options;
+  const { concurrency, keepBefore } = options;
   if (decision.kind === 'resume') return record.reopen(concurrency);
   return record.create(
     {
@@ -368,6 +390,7 @@ function openRunRecord(
       mapping: input.mapping,
       reading: readingOf(file),
       keysFrom: input.keysFrom,
+      keepsBefore: keepBefore || undefined,
     },
     concurrency,
   );
@@ -395,18 +418,26 @@ async function planOf(
   const counts = before === undefined ? newCounts(check.ofShard) : { ...before.counts };
   const present = await presentFor(run, before, session);
   const resume = resumeCommand(session.command.words);
+  // A resumed run keeps what it kept before.
+  const keeps = before === undefined ? options.keepBefore : before.header.keepsBefore === true;
+  let earlier: EarlierFile | undefined;
   return {
-    ...{ action, done, counts, isRead: action === 'get', pace: options, summary, report },
+    ...{ action, done, counts, isRead: action === 'get', summary, report },
+    pace: keeps ? halved(options) : options,
     prints: action === 'get' ? 'items' : 'results',
     openRecord: () => {
       const recorded = openRunRecord(run, decision, record, session);
       const skips = before !== undefined && recorded !== undefined && inDoubt === 'skip';
       if (skips) skipDoubts(before, recorded.journal, counts);
+      earlier = recorded?.earlier;
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
     tasks: tasksOf(file, { before, inDoubt, present }),
-    createSender: (client) => createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
+    createSender: (client) =>
+      earlier !== undefined && (action === 'update' || action === 'delete')
+        ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier })
+        : createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps(resume, action === 'create' && idempotency !== 'honored', (kinds) =>
       action === 'delete' && kinds.size === 1 && kinds.has('not-found')

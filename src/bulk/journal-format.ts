@@ -29,6 +29,8 @@ export interface JournalHeader {
   readonly identity: string;
   /** The run that this one undoes. */
   readonly of?: string;
+  /** What that one did, unless it created its items. */
+  readonly undoes?: 'update' | 'delete' | undefined;
   /** The bytes, the SHA-256 (64 hex digits) and the rows of the input. */
   readonly input: { readonly bytes: number; readonly sha256: string; readonly rows: number };
   /** The rows of the run: all of the input, or those of its shard. */
@@ -42,6 +44,8 @@ export interface JournalHeader {
   readonly idempotency: 'unknown' | 'honored' | 'none';
   /** The value of `--idempotency-key-from`; undefined for random keys. */
   readonly keysFrom?: string | undefined;
+  /** Whether the earlier values of its items are kept, in a file next to this one. */
+  readonly keepsBefore?: true | undefined;
   /** ISO 8601, UTC. */
   readonly startedAt: string;
   /** Set when the journal of a completed run was compacted to this and its last line. */
@@ -253,6 +257,7 @@ const isShapedHeader = shaped<JournalHeader>({
   file: orNull(isString),
   identity: isLongHash,
   of: maybe(isString),
+  undoes: maybe(oneOf('update', 'delete')),
   input: shaped<JournalHeader['input']>({ bytes: isCount, sha256: isLongHash, rows: isCount }),
   rows: isCount,
   mapping: isString,
@@ -260,6 +265,7 @@ const isShapedHeader = shaped<JournalHeader>({
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),
+  keepsBefore: maybe(oneOf(true)),
   startedAt: isDate,
   isShrunk: maybe(oneOf(true)),
 });

@@ -151,6 +151,32 @@ export async function* readGroups(
   fromBytes: number,
   io: JournalIo,
 ): AsyncGenerator<{ readonly group: JournalGroup; readonly offsetBytes: number }, JournalTail> {
+  const lines = readLines(path, fromBytes, io);
+  try {
+    for (;;) {
+      const next = await lines.next();
+      if (next.done) return tailOf(next.value.rest, path, next.value.offsetBytes);
+      const { line, offsetBytes } = next.value;
+      yield { group: groupOf(line, path, offsetBytes), offsetBytes };
+    }
+  } finally {
+    await lines.return({ rest: Buffer.alloc(0), offsetBytes: 0 });
+  }
+}
+
+/**
+ * Reads the lines of a file, and returns what follows the last LF.
+ *
+ * @throws {Failure} local-file
+ */
+export async function* readLines(
+  path: string,
+  fromBytes: number,
+  io: JournalIo,
+): AsyncGenerator<
+  { readonly line: Buffer; readonly offsetBytes: number },
+  { readonly rest: Buffer; readonly offsetBytes: number }
+> {
   const descriptor = openIfThere(path, io);
   if (descriptor === undefined) throw journalFault('read', path, new Error('it was removed'));
   try {
@@ -162,12 +188,11 @@ export async function* readGroups(
         0,
         tryToRead(path, () => io.read(descriptor, block, positionBytes)),
       );
-      if (bytes.length === 0) return tailOf(Buffer.concat(begun), path, offsetBytes);
+      if (bytes.length === 0) return { rest: Buffer.concat(begun), offsetBytes };
       positionBytes += bytes.length;
       let start = 0;
       for (let end = bytes.indexOf(0x0a); end !== -1; end = bytes.indexOf(0x0a, start)) {
-        const group = groupOf(Buffer.concat([...begun, bytes.subarray(start, end)]), path, offsetBytes);
-        yield { group, offsetBytes };
+        yield { line: Buffer.concat([...begun, bytes.subarray(start, end)]), offsetBytes };
         begun = [];
         start = end + 1;
         offsetBytes = positionBytes - bytes.length + start;
@@ -203,7 +228,8 @@ export function readLastGroup(path: string, fromBytes: number, io: JournalIo): J
   }
 }
 
-function openIfThere(path: string, io: JournalIo): number | undefined {
+/** Opens a file for reading; undefined if there is none. */
+export function openIfThere(path: string, io: JournalIo): number | undefined {
   try {
     return io.open(path, 'r');
   } catch (error) {
@@ -218,7 +244,14 @@ function readStart(path: string, descriptor: number, io: JournalIo): Buffer {
   return start.includes(0x0a) ? start : readFrom(path, descriptor, 0, headerBytesMax, io);
 }
 
-function readFrom(path: string, descriptor: number, startBytes: number, wantedBytes: number, io: JournalIo): Buffer {
+/** Reads up to so many bytes; fewer at the end of the file. */
+export function readFrom(
+  path: string,
+  descriptor: number,
+  startBytes: number,
+  wantedBytes: number,
+  io: JournalIo,
+): Buffer {
   const bytes = Buffer.alloc(wantedBytes);
   let length = 0;
   for (let taken = -1; taken !== 0 && length < wantedBytes; length += taken) {

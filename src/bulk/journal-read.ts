@@ -274,7 +274,7 @@ export async function readJournal(
   if (start === undefined) return undefined;
   const { header } = start;
   const rows = new RunRows(header.input.rows, header.isShrunk === true);
-  const history = new History(path, rows, header.action === 'create' ? given : undefined);
+  const history = new History(path, rows, header.action === 'create' || header.action === 'undo' ? given : undefined);
   const groups = readGroups(path, start.lengthBytes, io);
   let next = await groups.next();
   for (; !next.done; next = await groups.next()) history.take(next.value.group, next.value.offsetBytes);

@@ -108,8 +108,17 @@ export function reopenJournal(
   });
 }
 
-/** @param lengthBytes where the next group goes */
-function journalOn(path: string, descriptor: number, lengthBytes: number, io: JournalIo): Journal {
+/**
+ * Appends to an open file, with the guarantees of `Journal`.
+ *
+ * @param lengthBytes where the next bytes go
+ */
+export function appendTo(
+  path: string,
+  descriptor: number,
+  lengthBytes: number,
+  io: JournalIo,
+): Pick<Journal, 'sync' | 'close'> & { readonly append: (bytes: Uint8Array) => void } {
   let endBytes = lengthBytes;
   let failure: Error | undefined;
   let isOpen = true;
@@ -160,11 +169,8 @@ function journalOn(path: string, descriptor: number, lengthBytes: number, io: Jo
     return next ?? start();
   };
   return {
-    path,
-    write: (records, timeMs) => {
+    append: (bytes) => {
       refuse();
-      if (records.length === 0) return;
-      const bytes = groupLine([Math.floor(timeMs), ...records]);
       try {
         writeWhole(descriptor, bytes, endBytes, io);
       } catch (error) {
@@ -184,6 +190,13 @@ function journalOn(path: string, descriptor: number, lengthBytes: number, io: Jo
       }
     },
   };
+}
+
+function journalOn(path: string, descriptor: number, lengthBytes: number, io: JournalIo): Journal {
+  const { append, sync, close } = appendTo(path, descriptor, lengthBytes, io);
+  const write: Journal['write'] = (records, timeMs) =>
+    append(records.length === 0 ? Buffer.alloc(0) : groupLine([Math.floor(timeMs), ...records]));
+  return { path, write, sync, close };
 }
 
 function beginLine(session: SessionStart): Buffer {

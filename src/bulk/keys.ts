@@ -238,15 +238,25 @@ function textOf(value: JsonValue): string | undefined {
   return typeof value === 'string' ? value : printJson(value);
 }
 
-/** Wraps a file so that reading it over every shard fails at a row with the key of an earlier row. */
+/** As `refuseRepeated`, for keys that are not to be the same. */
 export function refuseDuplicateKeys(file: RowsFile, source: KeySource, keyOf: (row: KeyedRow) => string): RowsFile {
+  if (source.kind === 'row') return file;
+  return refuseRepeated(file, keyOf, (earlier, row) => sameKey(earlier, row, source));
+}
+
+/** Wraps a file so that reading it over every shard fails at a row with the key of an earlier row. */
+export function refuseRepeated(
+  file: RowsFile,
+  keyOf: (row: Row) => string | undefined,
+  failure: (earlier: KeyedRow, row: KeyedRow) => Failure,
+): RowsFile {
   const check = async (block: readonly (Row | BadRow)[], seen: IdSet) => {
     for (const row of block) {
       const key = row.problem === undefined ? keyOf(row) : undefined;
-      if (key === undefined || source.kind === 'row' || seen.add(key)) continue;
+      if (key === undefined || seen.add(key)) continue;
       const earlier = await firstWith(key, file, keyOf);
       // The set may take two different keys for the same.
-      if (earlier !== undefined && earlier.number !== row.number) throw sameKey(earlier, row, source);
+      if (earlier !== undefined && earlier.number !== row.number) throw failure(earlier, row);
     }
   };
   return {
@@ -269,7 +279,11 @@ function sameKey(earlier: KeyedRow, row: KeyedRow, source: Exclude<KeySource, { 
   });
 }
 
-async function firstWith(key: string, file: RowsFile, keyOf: (row: KeyedRow) => string): Promise<KeyedRow | undefined> {
+async function firstWith(
+  key: string,
+  file: RowsFile,
+  keyOf: (row: Row) => string | undefined,
+): Promise<KeyedRow | undefined> {
   for await (const block of file.blocks({ everyShard: true })) {
     for (const row of block) if (row.problem === undefined && keyOf(row) === key) return row;
   }

@@ -11,6 +11,7 @@ import { type Lock, refuseHardLinks, takeLock } from '../core/lock.ts';
 import { shellWord } from '../core/text.ts';
 import { descriptorNamed } from '../core/write-file.ts';
 import { findRunsDirectory, runsDirectory, storeDirectory } from '../settings/directories.ts';
+import { createEarlier, type EarlierFile, readEarlier, reopenEarlier } from './earlier-values.ts';
 import type { RunLimits } from './flags.ts';
 import { createJournal, type Journal, type NewHeader, reopenJournal } from './journal.ts';
 import type { SessionStart } from './journal-format.ts';
@@ -20,6 +21,7 @@ import { IdSet, type PresentMoment } from './keys.ts';
 import {
   compactOldRuns,
   findRun,
+  isComplete,
   isRunName,
   newestRun,
   newRunId,
@@ -145,6 +147,8 @@ export interface RunRecording {
   /** The run as a shell word: its id or the path of its `--journal`. */
   readonly word: string;
   readonly journal: Journal;
+  /** Where the earlier values of its items go, if it keeps them. */
+  readonly earlier?: EarlierFile | undefined;
 }
 
 /** Whether a journal is in the directory of runs. */
@@ -186,7 +190,7 @@ function isRegularOrMissing(path: string): boolean {
 
 /** A journal and the suffixes of its other files. */
 export function journalFiles(path: string): RecordFile {
-  return { path, endings: ['.lock'] };
+  return { path, endings: ['.lock', '.before'] };
 }
 
 /** Hashes the parts that identify a run to 64 hex digits. */
@@ -239,6 +243,11 @@ export async function openRecord(
     if (path !== undefined) refuseHardLinks(path);
     const given = new IdSet();
     const before = path === undefined || restart ? undefined : await readJournal(path, { boot: bootId(), given });
+    const isDoubtful = (row: number) => before?.stateOf(row) === 'in-doubt';
+    const kept =
+      path !== undefined && before?.header.keepsBefore && !isComplete(before.counts)
+        ? await readEarlier(path, isDoubtful)
+        : undefined;
     const newest = journal === undefined ? newestRun(directory) : undefined;
     const run = newRunId(host.clock.now(), () => host.random(), newest);
     const word = (run: string) => (typedJournal === undefined ? run : journalWord(typedJournal));
@@ -252,13 +261,15 @@ export async function openRecord(
         const startedAt = new Date(host.clock.now()).toISOString();
         const header = { ...facts, run, identity, tool: session.command.version, idempotency, profile, startedAt };
         const path = journal ?? runPath(directory, run, identity);
-        return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)) };
+        const earlier = header.keepsBefore ? createEarlier(path) : undefined;
+        return { run, word: word(run), journal: createJournal(path, header, startSession(limit, session)), earlier };
       },
       reopen: (limit) => {
         const path = journal ?? (last && renameRun(last, identity));
         if (before === undefined || path === undefined) throw new Error('there is no run to resume');
         const { run } = before.header;
-        return { run, word: word(run), journal: reopenJournal(path, before, startSession(limit, session)) };
+        const earlier = kept && reopenEarlier(kept);
+        return { run, word: word(run), journal: reopenJournal(path, before, startSession(limit, session)), earlier };
       },
       release,
     };

@@ -10,7 +10,7 @@ import type { Journal } from './journal.ts';
 import type { JournalHeader, JournalRecord } from './journal-format.ts';
 import { type Doubt, type Replay, readJournal } from './journal-read.ts';
 import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
-import type { RunningCounts, Task } from './outcome.ts';
+import type { NumberedRow, RunningCounts, Task } from './outcome.ts';
 import { bootId, identityOf, originFlags } from './record.ts';
 import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
@@ -42,7 +42,7 @@ export interface RunInput {
   readonly mapping: string;
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
-  /** Whether all items that a run created were deleted by an undo. */
+  /** Whether a run was undone: of an update or a delete, in part. */
   readonly isUndone: (before: Replay) => Promise<boolean>;
   /** Finds the first row that is done or in doubt in a run, and has changed since. */
   readonly changedRow: (before: Replay) => Promise<Row | BadRow | undefined>;
@@ -63,7 +63,8 @@ export async function decideResume(
   const difference = await differenceOf(before, input);
   if (resume && difference !== undefined) throw difference;
   if (journal !== undefined && difference !== undefined) throw otherRecord(before, journal);
-  if (isWhole) return decideRepeat(before, { resume, journal }, input);
+  if (isWhole || (before.header.keepsBefore && (await input.isUndone(before))))
+    return decideRepeat(before, { resume, journal }, input);
   if (before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
   return resume ? { kind: 'resume', before } : askToResume(before, input);
 }
@@ -75,7 +76,7 @@ async function decideRepeat(
   input: RunInput,
 ): Promise<ResumeDecision> {
   const isCreate = input.target.action === 'create';
-  const isUndone = isCreate && (await input.isUndone(before));
+  const isUndone = (isCreate || before.header.keepsBefore === true) && (await input.isUndone(before));
   if (resume && isUndone) throw undoneRun(before);
   if (resume) return { kind: 'complete', before };
   // Updates and deletes can be repeated; a second run in the same --journal would replace the first.
@@ -111,10 +112,11 @@ function askToResume(before: Replay, { name }: RunInput): ResumeDecision {
 function askToRepeat(before: Replay, { name, target }: RunInput, journal: string | undefined): ResumeDecision {
   const { header, counts } = before;
   const rows = counts.skipped === 0 ? 'every row' : `all rows but ${countText(counts.skipped)} skipped`;
+  const ended = isComplete(counts) ? `completed ${rows} of ${name}` : `of ${name} was undone`;
   const loss = journal === undefined ? '' : ` (replaces the run in ${journal})`;
   return choice(
     { kind: 'new' },
-    `run ${header.run} (started ${header.startedAt}) completed ${rows} of ${name}`,
+    `run ${header.run} (started ${header.startedAt}) ${ended}`,
     `${capitalized(target.action)} them again${loss}?`,
     [`pass --restart to ${target.action} every row again${loss}; nothing was sent`],
   );
@@ -146,7 +148,7 @@ function otherInput({ header }: Replay, { name, rows }: RunInput): Failure {
 
 function undoneRun({ header }: Replay): Failure {
   return new Failure('usage', `cannot resume run ${header.run}: it was undone`, {
-    hint: 'pass --restart instead of --resume to create its rows again; nothing was sent',
+    hint: `pass --restart instead of --resume to ${header.action} its rows again; nothing was sent`,
   });
 }
 
@@ -219,14 +221,24 @@ function taskOf(row: Row | BadRow, file: RowsFile, options: TaskOptions): Task<R
   const was = states[state];
   if (row.problem !== undefined) return { kind: 'invalid', row, was, failure: badRowFailure(row, file) };
   if (state !== 'in-doubt') return { kind: 'send', row, was };
-  const doubt = before?.doubtOf(row.number);
-  const key = doubt?.key ?? null;
-  const msAgo = msSinceSent(doubt, row, file.options.action === 'create', options);
-  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(key) };
-  return { kind: 'send', row, was, sent: { key, msAgo } };
+  const isCreate = file.options.action === 'create';
+  return doubtTask(row, before?.doubtOf(row.number), { ...options, isCreate, hash: hashOf(row) });
 }
 
-const states = {
+/** Makes the task of a row in doubt: it is sent again, or only reported. */
+export function doubtTask<R extends NumberedRow>(
+  row: R,
+  doubt: Doubt | undefined,
+  how: Omit<TaskOptions, 'before'> & { readonly isCreate: boolean; readonly hash: string },
+): Task<R> {
+  const key = doubt?.key ?? null;
+  const msAgo = msSinceSent(doubt, how);
+  if (msAgo === undefined) return { kind: 'in-doubt', row, failure: inDoubtFailure(key) };
+  return { kind: 'send', row, was: 'inDoubt', sent: { key, msAgo } };
+}
+
+/** How a row counts that is sent again. */
+export const states = {
   pending: 'left',
   failed: 'failed',
   invalid: 'invalid',
@@ -239,14 +251,12 @@ const states = {
  */
 function msSinceSent(
   doubt: Doubt | undefined,
-  row: Row,
-  isCreate: boolean,
-  { inDoubt, present }: TaskOptions,
+  { inDoubt, present, isCreate, hash }: Parameters<typeof doubtTask>[2],
 ): (() => number) | undefined {
   if (inDoubt === 'hold') return undefined;
   // An explicit retry ignores the age of the key, but is sent only once.
   if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
-  if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hashOf(row)) return undefined;
+  if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hash) return undefined;
   const msAgo = () => keyAgeMs(doubt, present()) ?? Number.POSITIVE_INFINITY;
   return msAgo() < keyWindowMs ? msAgo : undefined;
 }

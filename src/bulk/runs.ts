@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { errnoCode, Failure } from '../core/errors.ts';
 import { listNames } from '../core/text.ts';
 import { replaceWhole } from '../core/write-file.ts';
+import { earlierPath, isEarlierFile } from './earlier-values.ts';
 import { encodeLine, type JournalHeader, type RowCounts } from './journal-format.ts';
 import { fileIo, type JournalIo, journalFault, readHeader, readLastGroup } from './journal-lines.ts';
 import { type ReplayOptions, readJournal } from './journal-read.ts';
@@ -30,7 +31,9 @@ async function compactJournal(path: string, nowMs: number, io: JournalIo): Promi
 }
 
 async function compactBytes(path: string, nowMs: number, io: JournalIo): Promise<Buffer | undefined> {
-  if (readHeader(path, io)?.header.isShrunk === true) return undefined;
+  const { isShrunk, keepsBefore } = readHeader(path, io)?.header ?? {};
+  // The undo of a run that kept earlier values needs its rows.
+  if (isShrunk || keepsBefore) return undefined;
   const replay = await readJournal(path, { boot: '', io });
   const session = replay?.sessions.at(-1);
   if (replay?.ended === undefined || session === undefined) return undefined;
@@ -194,8 +197,14 @@ function lastWritten(files: readonly RunFile[], nowMs: number): RunFile | undefi
   return resumed?.file ?? newest;
 }
 
-/** Removes a journal, if it exists. The caller holds its lock. */
+/** Removes a journal with the earlier values that its run kept, if they exist. The caller holds its lock. */
 export function removeRun(path: string): void {
+  const earlier = earlierPath(path);
+  if (isEarlierFile(earlier)) removeIfThere(earlier);
+  removeIfThere(path);
+}
+
+function removeIfThere(path: string): void {
   try {
     fileIo.remove(path);
   } catch (error) {
@@ -299,17 +308,31 @@ export function isComplete({ failed, invalid, inDoubt, left }: RowCounts): boole
  * @param journal the path of its journal, if that is not in the directory of runs
  */
 export async function countUndone(run: string, journal: string | undefined, directory: string): Promise<number> {
+  return (await findUndo(run, journal, directory))?.counts.done ?? 0;
+}
+
+/** Finds the newest undo of a run, as `countUndone`. */
+export async function findUndo(
+  run: string,
+  journal: string | undefined,
+  directory: string,
+): Promise<ReadRun | undefined> {
   const isUndo = ({ action, of }: JournalHeader) => action === 'undo' && of === run;
   const beside = { run, path: `${journal}.undo`, identityStart: '' };
   const [file] = journal === undefined ? runsWith(directory, isUndo) : [beside];
   // A damaged one is reported when it is used.
   const undo = file && (await readRunFile(file, { boot: '' }).catch(() => undefined));
-  return undo !== undefined && isUndo(undo.header) ? undo.counts.done : 0;
+  return undo !== undefined && isUndo(undo.header) ? undo : undefined;
 }
 
 /** Whether all that a run did was taken back. */
 export function isUndone({ done, inDoubt }: RowCounts, undone = 0): boolean {
   return undone > 0 && undone >= done && inDoubt === 0;
+}
+
+/** Whether a run has done anything. */
+export function hasBegun({ done, inDoubt, skipped }: RowCounts): boolean {
+  return done + inDoubt + skipped > 0;
 }
 
 /** The status of a run in a list; without counts its journal is damaged. */

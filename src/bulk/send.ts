@@ -144,13 +144,17 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     report.attach(progress, recorded?.word);
     try {
       const end = await running.ended;
-      const unrecorded = await failureOf(async () => recorded?.journal.close());
+      const unrecorded = await failureOf(async () => {
+        await recorded?.earlier?.close();
+        await recorded?.journal.close();
+      });
       return { ...end, stoppedBy: unrecorded ?? end.stoppedBy, recorded };
     } finally {
       progress.end();
     }
   } finally {
     stops.end();
+    await recorded?.earlier?.close();
     await recorded?.journal.close();
   }
 }

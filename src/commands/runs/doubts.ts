@@ -1,6 +1,7 @@
 /** The rows of a run that are in doubt, with what they were to do, as far as their input still tells. */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
+import { readEarlier } from '../../bulk/earlier-values.ts';
 import type { JournalHeader } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
@@ -83,7 +84,7 @@ async function findRows(path: string, replay: Replay, session: Session): Promise
   const rows = new Set(doubts());
   if (rows.size === 0) return new Map();
   try {
-    if (header.action === 'undo') return await createdRows(path, header, rows, session);
+    if (header.action === 'undo') return await undoneRows(path, header, rows, session);
     const found = await untilStopped(inputRows(replay, rows, session), session.host.signal);
     if (found.size < rows.size) {
       const count = countOf(rows.size - found.size, 'row');
@@ -97,13 +98,27 @@ async function findRows(path: string, replay: Replay, session: Session): Promise
   }
 }
 
-/** Finds the items whose deletion is in doubt, in the journal of the run that created them. */
-async function createdRows(path: string, { of = '' }: JournalHeader, rows: ReadonlySet<number>, { host }: Session) {
-  const created = path.endsWith('.undo')
+/** Finds the items whose undo is in doubt, in the records of the run itself. */
+async function undoneRows(
+  path: string,
+  { of = '', undoes }: JournalHeader,
+  rows: ReadonlySet<number>,
+  { host }: Session,
+) {
+  const undone = path.endsWith('.undo')
     ? path.slice(0, -'.undo'.length)
     : resolveRun(dirname(path), of, host.clock.now());
   const found = new Map<number, KnownRow>();
-  for await (const { row, id } of doneItems(created)) if (rows.has(row)) found.set(row, { id });
+  if (undoes !== undefined) {
+    const kept = await readEarlier(undone, (row) => rows.has(row));
+    for (const row of rows) {
+      const { id, fields } = kept.of(row) ?? {};
+      // An item that is created anew gets another id.
+      if (fields !== undefined) found.set(row, undoes === 'delete' ? { fields } : { id, fields });
+    }
+    return found;
+  }
+  for await (const { row, id } of doneItems(undone)) if (rows.has(row)) found.set(row, { id });
   return found;
 }
 

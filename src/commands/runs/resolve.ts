@@ -1,5 +1,5 @@
 import { reopenJournal } from '../../bulk/journal.ts';
-import type { JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
+import type { JournalHeader, JournalRecord, RowCounts } from '../../bulk/journal-format.ts';
 import type { Replay } from '../../bulk/journal-read.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import { failureOf } from '../../bulk/outputs.ts';
@@ -236,7 +236,7 @@ function checkInDoubt({ row, id }: Resolution, seen: Set<number | string>, { rep
   // Two creates made two items.
   if (id !== undefined && seen.has(id)) throw new Failure('usage', `item "${id}" is named for two rows`);
   seen.add(row);
-  if (id !== undefined && header.action === 'create') seen.add(id);
+  if (id !== undefined && sentAction(header) === 'create') seen.add(id);
   if (doubtOf(row) !== undefined && stateOf(row) === 'in-doubt') return;
   const state =
     row > header.input.rows
@@ -256,11 +256,18 @@ const stateWords = {
   skipped: 'skipped',
 } as const;
 
+/** What the requests of a run did: those of an undo do the opposite. */
+function sentAction({ action, undoes }: JournalHeader): JournalHeader['action'] {
+  if (action !== 'undo') return action;
+  return { create: 'delete', update: 'update', delete: 'create' }[undoes ?? 'create'] as JournalHeader['action'];
+}
+
 /** Compares the item with the hash of what was sent; for a delete, the hash is that of the id. */
 async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked, session: Session): Promise<void> {
   const { header } = replay;
   const isForced = flags.force === true;
-  const { action, run } = header;
+  const { run } = header;
+  const action = sentAction(header);
   if (id === undefined) {
     if (action !== 'create') return;
     throw new Failure('usage', `--applied needs the id of the item that row ${row} created`, {
@@ -268,7 +275,7 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
     });
   }
   const { hash } = replay.doubtOf(row) ?? {};
-  if (action === 'delete' || action === 'undo') {
+  if (action === 'delete') {
     if (isForced || hash === payloadHash(id, objectFrom([]))) return;
     throw new Failure('conflict', `item "${id}" is not that of row ${row} of run ${run}`, {
       hint: 'pass --applied without an id if the item is deleted; nothing was recorded',

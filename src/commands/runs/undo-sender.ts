@@ -1,19 +1,22 @@
-/** Deletes the items that a run created, except those that changed since. */
-import type { AttemptResult, Client, NotDone, RequestAttempts } from '../../api/client.ts';
+/** Takes back what a run did to items, except those that changed since: deletes created ones, puts back earlier values. */
+import type { AttemptResult, Client, NotDone, Operation, RequestAttempts } from '../../api/client.ts';
+import { onlyRead } from '../../bulk/keep-sender.ts';
 import { payloadHash } from '../../bulk/keys.ts';
 import type { Sender } from '../../bulk/outcome.ts';
-import { type DeletedItem, deleteById, isMissing } from '../../bulk/plan.ts';
+import { deleteById, isMissing, type SentResult } from '../../bulk/plan.ts';
 import { Failure } from '../../core/errors.ts';
-import { type Item, type ListRef, strongTag } from '../../core/item.ts';
+import { type Fields, holdsFields, type Item, type ListRef, ownField, strongTag } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
 
-/** An item that a run created: a row of its undo. */
-export interface CreatedRow {
+/** An item that a run created or changed: a row of its undo. */
+export interface UndoRow {
   readonly number: number;
   readonly id: string;
-  /** Its entity tag and the hash of its fields when it was created. */
+  /** Its entity tag, and the hash of the fields that the run sent, when it was written. */
   readonly etag: string | undefined;
   readonly hash: string | undefined;
+  /** Its earlier values, unless the run created it. */
+  readonly fields?: Fields;
 }
 
 interface UndoOptions {
@@ -21,65 +24,70 @@ interface UndoOptions {
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;
-  /** Whether changed items are deleted too. */
+  /** Whether items that changed since are taken back too. */
   readonly isForced: boolean;
 }
 
-/** Makes the sender; a missing item counts as deleted. */
-export function createUndoSender(options: UndoOptions): Sender<CreatedRow, DeletedItem> {
+/** Makes the sender of creates and updates; a missing item counts as deleted. */
+export function createUndoSender(options: UndoOptions): Sender<UndoRow, SentResult> {
   return {
     isRead: false,
     newKey: () => null,
-    hashOf: ({ id }) => payloadHash(id, objectFrom([])),
-    begin: (row, _, sentMsAgo) => new Removal(row, options, sentMsAgo),
-    toRecord: (_, { id }) => ({ id, etag: undefined }),
+    hashOf: ({ id, fields = objectFrom([]) }) => payloadHash(id, fields),
+    begin: (row, _, sentMsAgo) => new Reversal(row, options, sentMsAgo),
+    toRecord: (_, value) => ({ id: value.id, etag: 'etag' in value ? value.etag : undefined }),
   };
 }
 
-/** Whether the item must be read before it is deleted, which takes two requests. */
-export function needsRead({ etag }: Pick<CreatedRow, 'etag'>, isForced: boolean): boolean {
+/** Whether the item must be read before it is written, which takes two requests. */
+export function needsRead({ etag }: Pick<UndoRow, 'etag'>, isForced: boolean): boolean {
   return !isForced && strongTag(etag) === undefined;
 }
 
-/** The deletion of an item, which is read first if its tag cannot prove that it is unchanged. */
-class Removal {
-  readonly #row: CreatedRow;
+/** The deletion or update of an item, which is read first if its tag cannot prove that it is unchanged. */
+class Reversal {
+  readonly #row: UndoRow;
   readonly #options: UndoOptions;
   readonly #sentMsAgo: number | undefined;
   #reading: RequestAttempts<Item> | undefined;
-  #deletion: RequestAttempts<DeletedItem> | undefined;
+  #write: RequestAttempts<SentResult> | undefined;
 
-  constructor(row: CreatedRow, options: UndoOptions, sentMsAgo: number | undefined) {
+  constructor(row: UndoRow, options: UndoOptions, sentMsAgo: number | undefined) {
     this.#row = row;
     this.#options = options;
     this.#sentMsAgo = sentMsAgo;
   }
 
-  async attempt(): Promise<AttemptResult<DeletedItem>> {
+  async attempt(): Promise<AttemptResult<SentResult>> {
     const { isForced } = this.#options;
-    if (this.#deletion === undefined && needsRead(this.#row, isForced)) return this.#readAndDelete();
-    this.#deletion ??= this.#startDeletion(isForced ? undefined : this.#row.etag);
-    return this.#delete(this.#deletion);
+    if (this.#write === undefined && needsRead(this.#row, isForced)) return this.#readAndWrite();
+    this.#write ??= this.#start(isForced ? undefined : this.#row.etag);
+    return this.#send(this.#write);
   }
 
-  async #readAndDelete(): Promise<AttemptResult<DeletedItem>> {
+  async #readAndWrite(): Promise<AttemptResult<SentResult>> {
     const read = await this.#read();
     if (!read.isDone) return this.#readFailed(read);
+    const { fields } = this.#row;
+    if (fields !== undefined && holdsFields(read.value.fields, fields)) return read;
     if (!this.#isUnchanged(read.value)) return this.#changed(read);
-    // A later change prevents the deletion as well.
+    // A later change prevents the write as well.
     const { etag } = read.value;
-    this.#deletion = this.#startDeletion(strongTag(etag));
-    return this.#delete(this.#deletion);
+    this.#write = this.#start(strongTag(etag));
+    return this.#send(this.#write);
   }
 
-  async #delete(deletion: RequestAttempts<DeletedItem>): Promise<AttemptResult<DeletedItem>> {
-    const step = await deletion.attempt();
+  async #send(write: RequestAttempts<SentResult>): Promise<AttemptResult<SentResult>> {
+    const step = await write.attempt();
     return step.isDone ? step : this.#refused(step);
   }
 
-  #startDeletion(ifMatch: string | undefined): RequestAttempts<DeletedItem> {
+  #start(ifMatch: string | undefined): RequestAttempts<SentResult> {
     const { client, list } = this.#options;
-    const operation = deleteById(client.items, { ...list, id: this.#row.id }, ifMatch);
+    const { id, fields } = this.#row;
+    const ref = { ...list, id };
+    const operation: Operation<SentResult> =
+      fields === undefined ? deleteById(client.items, ref, ifMatch) : client.items.update(ref, fields, ifMatch);
     return client.startAttempts({ ...operation, sentMsAgo: this.#sentMsAgo });
   }
 
@@ -90,30 +98,39 @@ class Removal {
   }
 
   #isUnchanged({ etag, fields }: Item): boolean {
-    const { hash, etag: before } = this.#row;
+    const { hash, etag: before, id, fields: earlier } = this.#row;
     if (before !== undefined && etag === before) return true;
-    return hash !== undefined && payloadHash(undefined, fields) === hash;
+    if (hash === undefined) return false;
+    if (earlier === undefined) return payloadHash(undefined, fields) === hash;
+    const own = Object.keys(earlier).map((name) => [name, ownField(fields, name) ?? null] as const);
+    return payloadHash(id, objectFrom(own)) === hash;
+  }
+
+  /** The result for an item that is not there: only a created one is as it was before the run. */
+  #missing(step: NotDone): AttemptResult<SentResult> {
+    return this.#row.fields === undefined ? { ...step, isDone: true, value: { id: this.#row.id } } : step;
   }
 
   /** Handles a failed read: the item is missing, or its state is unknown. */
-  #readFailed(read: NotDone): AttemptResult<DeletedItem> {
-    if (isMissing(read)) return { ...read, isDone: true, value: { id: this.#row.id } };
-    // It was only read. But what an earlier process sent may have deleted it.
+  #readFailed(read: NotDone): AttemptResult<SentResult> {
+    if (isMissing(read)) return this.#missing(read);
+    // It was only read. But what an earlier process sent may have changed it.
     const failure = () => {
       const found = read.failure();
       if (this.#sentMsAgo === undefined || read.scope !== 'row' || !(found instanceof Failure)) return found;
       const { details, message } = found;
-      return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was deleted: ${message}`, {
+      const done = this.#row.fields === undefined ? 'deleted' : 'put back';
+      return new Failure('in-doubt', `in doubt whether item "${this.#row.id}" was ${done}: ${message}`, {
         ...details,
         outcome: 'unknown',
       });
     };
-    return { ...read, outcome: read.outcome === 'unknown' ? 'refused' : read.outcome, failure };
+    return { ...onlyRead(read), failure };
   }
 
-  /** Handles a refused deletion: the item is missing, changed, or was refused for another reason. */
-  async #refused(step: NotDone): Promise<AttemptResult<DeletedItem>> {
-    if (isMissing(step)) return { ...step, isDone: true, value: { id: this.#row.id } };
+  /** Handles a refused write: the item is missing, changed, or it was refused for another reason. */
+  async #refused(step: NotDone): Promise<AttemptResult<SentResult>> {
+    if (isMissing(step)) return this.#missing(step);
     const failure = step.failure();
     const isMismatch = failure instanceof Failure && failure.details.status === 412;
     const mayBeMismatch = failure instanceof Failure && failure.kind === 'in-doubt' && step.outcome === 'refused';
@@ -122,17 +139,18 @@ class Removal {
     // was not deleted by an earlier attempt.
     this.#reading = undefined;
     const read = await this.#read();
-    if (!read.isDone && isMissing(read)) return { ...step, isDone: true, value: { id: this.#row.id } };
+    if (!read.isDone && isMissing(read)) return this.#missing(this.#row.fields === undefined ? step : read);
     const isChanged = isMismatch || (read.isDone && !this.#isUnchanged(read.value));
     return isChanged ? this.#changed(step) : step;
   }
 
-  #changed(step: AttemptResult<unknown>): AttemptResult<DeletedItem> {
+  #changed(step: AttemptResult<unknown>): AttemptResult<SentResult> {
     const { run } = this.#options;
     const failure = () => {
-      const message = `${this.#difference(`run ${run} created it`)}; not deleted`;
-      return new Failure('conflict', message, {
-        hint: 'check the item; pass --force to delete it anyway',
+      const isCreated = this.#row.fields === undefined;
+      const did = this.#difference(`run ${run} ${isCreated ? 'created' : 'updated'} it`);
+      return new Failure('conflict', `${did}; not ${isCreated ? 'deleted' : 'put back'}`, {
+        hint: `check the item; pass --force to ${isCreated ? 'delete it' : 'put it back'} anyway`,
         outcome: 'refused',
       });
     };

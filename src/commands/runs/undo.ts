@@ -1,22 +1,25 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
-import { addPaceOptions, type BulkFlags, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
-import type { Replay } from '../../bulk/journal-read.ts';
+import { type KeptValues, readEarlier } from '../../bulk/earlier-values.ts';
+import { addPaceOptions, type BulkFlags, halved, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
+import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
+import { IdSet, payloadHash } from '../../bulk/keys.ts';
 import type { Task } from '../../bulk/outcome.ts';
 import { openRejectsFile, openRejectsOutput, openSummary, type Summary } from '../../bulk/outputs.ts';
-import type { RunPlan } from '../../bulk/plan.ts';
+import { createRowSender, type RunPlan } from '../../bulk/plan.ts';
 import {
   checkJournalPath,
   identityOf,
   isAmongRuns,
   journalFiles,
   openRecord,
+  presentMoment,
   type RunRecord,
   type RunRecording,
   refuseSameFile,
 } from '../../bulk/record.ts';
-import { newCounts } from '../../bulk/resume.ts';
-import { isComplete, isRunName } from '../../bulk/runs.ts';
+import { doubtTask, newCounts, states, type TaskOptions } from '../../bulk/resume.ts';
+import { hasBegun, isComplete, isRunName } from '../../bulk/runs.ts';
 import { nextSteps, sendRows } from '../../bulk/send.ts';
 import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { addMaxDeleteOption, checkMaxDelete, readMaxDelete } from '../../cli/guards.ts';
@@ -24,13 +27,13 @@ import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
-import type { ListRef } from '../../core/item.ts';
-import { printJson } from '../../core/json.ts';
+import type { Fields, ListRef } from '../../core/item.ts';
+import { objectFrom, printJson } from '../../core/json.ts';
 import { countOf, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { checkTarget, doneItems, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
 import { compacted } from './show.ts';
-import { type CreatedRow, createUndoSender, needsRead } from './undo-sender.ts';
+import { createUndoSender, needsRead, type UndoRow } from './undo-sender.ts';
 
 interface UndoFlags extends BulkFlags {
   readonly yes?: boolean;
@@ -40,12 +43,13 @@ interface UndoFlags extends BulkFlags {
 /** `listctl runs undo` */
 export const undoCommand: CommandSpec = {
   name: 'undo',
-  summary: 'delete the items that a run created',
+  summary: 'take back what a run did',
   setUp: (command, context) => {
     command
+      .description('delete what a run created; with --keep-before put back what it updated or deleted (new ids)')
       .argument('<run>', runWords)
       .option('-y, --yes', 'skip the confirmation prompt')
-      .option('--force', 'also delete items that changed since the run')
+      .option('--force', 'also take back items that changed since the run')
       .addOption(new Option('--resume', 'undo always resumes').hideHelp())
       .option('--journal <file>', 'journal file of the undo (default RUN.undo if RUN is a path)');
     addMaxDeleteOption(command);
@@ -62,8 +66,8 @@ export const undoCommand: CommandSpec = {
       ],
       exitCodes: {
         2: 'invalid usage, nothing to undo, or not confirmed; nothing was sent',
-        8: 'in doubt: some items may have been deleted; it is safe to run undo again',
-        9: 'some items were not deleted: changed since, or refused',
+        8: 'in doubt: some items may have been taken back; it is safe to run undo again',
+        9: 'some items were not taken back: changed since, or refused',
       },
       exits: [3, 6, 7, 11],
     });
@@ -77,7 +81,9 @@ interface Undo {
   readonly path: string;
   readonly of: Replay;
   readonly list: ListRef;
-  readonly created: CreatedItems;
+  readonly items: UndoItems;
+  /** Where the earlier values are; undefined for a run that created its items. */
+  readonly kept: KeptValues | undefined;
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -85,15 +91,15 @@ interface Undo {
   readonly rejects: OutputFile | undefined;
 }
 
-interface CreatedItems {
+interface UndoItems {
   readonly count: number;
-  /** Differs after the run was resumed and created more. */
+  /** Differs after the run was resumed and did more. */
   readonly sha256: string;
-  /** Whether any item must be read before it is deleted. */
+  /** Whether any item must be read before it is written. */
   readonly needsReads: boolean;
 }
 
-/** Deletes the items that a run created; resumes an earlier undo. */
+/** Takes back what a run did; resumes an earlier undo. */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host } = session;
   const pace = parsePaceFlags(flags);
@@ -112,11 +118,12 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
     const of = await readRun(path);
     refuseOtherRuns(of);
     const list = checkTarget(of.header, session);
-    const created = await createdItems(path, flags.force === true);
+    const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
+    const items = await countItems(path, of, kept, flags.force === true);
     const { origin, site, list: name, run } = of.header;
     const summarized = { action: 'undo', service: origin, ...list, shard: null };
     const summary = await openSummary(pace.summaryJson, summarized, session);
-    const undo = { word, path, of, list, created, flags, pace, maxDelete, summary, rejects };
+    const undo = { word, path, of, list, items, kept, flags, pace, maxDelete, summary, rejects };
     const identity = identityOf('undo', origin, site, name, run);
     const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
     try {
@@ -125,7 +132,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
           hint: 'pass another file with --journal; nothing was sent',
         });
       }
-      await undoRows(undo, record, session);
+      await undoItems(undo, record, session);
     } finally {
       record.release();
     }
@@ -145,7 +152,7 @@ function undoJournal(path: string, word: string, { journal }: UndoFlags, host: H
   return isRunName(word) || isAmongRuns(path, host) ? undefined : `${path}.undo`;
 }
 
-function refuseOtherRuns({ header: { action, run, of, isShrunk }, counts }: Replay): void {
+function refuseOtherRuns({ header: { action, run, of, isShrunk, keepsBefore }, counts }: Replay): void {
   if (action === 'undo') {
     const isWhole = isComplete(counts);
     const what = isWhole ? `, and undid all of its ${countOf(counts.done, 'item')}` : '';
@@ -153,113 +160,182 @@ function refuseOtherRuns({ header: { action, run, of, isShrunk }, counts }: Repl
       hint: isWhole ? 'nothing was sent' : `run "listctl runs undo ${of}" to resume it; nothing was sent`,
     });
   }
-  if (action !== 'create') {
+  if (action !== 'create' && !keepsBefore) {
+    const hint =
+      action === 'update' || action === 'delete'
+        ? `pass --keep-before to ${action === 'update' ? 'an update' : 'a delete'} that may have to be undone; `
+        : '';
     throw new Failure('usage', `cannot undo run ${run}: its action is ${action}, and only creates can be undone`, {
-      hint: 'nothing was sent',
+      hint: `${hint}nothing was sent`,
     });
   }
   if (isShrunk) throw new Failure('usage', `run ${run} ${compacted}`, { hint: 'nothing was sent' });
 }
 
-async function createdItems(path: string, isForced: boolean): Promise<CreatedItems> {
+/** What the undo of each action does, in words. */
+const words = {
+  create: { did: 'created', open: 'that they may have created are not deleted' },
+  update: { did: 'updated', open: 'that they may have updated are not put back' },
+  delete: { did: 'deleted', open: 'that they may have deleted are not created anew' },
+} as const;
+
+function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof words] {
+  return words[action === 'update' || action === 'delete' ? action : 'create'];
+}
+
+async function countItems(
+  path: string,
+  of: Replay,
+  kept: KeptValues | undefined,
+  isForced: boolean,
+): Promise<UndoItems> {
   const digest = createHash('sha256');
   let count = 0;
   let needsReads = false;
-  for await (const row of doneItems(path)) {
+  for await (const { row } of undoRows(path, of, kept)) {
     count += 1;
-    digest.update(`${JSON.stringify([row.row, row.id])}\n`);
-    needsReads ||= needsRead(row, isForced);
+    digest.update(`${JSON.stringify([row.number, row.id])}\n`);
+    needsReads ||= of.header.action !== 'delete' && needsRead(row, isForced);
   }
   return { count, sha256: digest.digest('hex'), needsReads };
 }
 
-async function undoRows(undo: Undo, record: RunRecord, session: Session): Promise<void> {
-  const { of, created, list, flags } = undo;
+/** The items that a run created, or those that it changed and whose earlier values it kept. */
+async function* undoRows(
+  path: string,
+  of: Replay,
+  kept: KeptValues | undefined,
+): AsyncGenerator<{ readonly row: UndoRow; readonly problem: Failure | undefined }> {
+  if (kept === undefined) {
+    for await (const { row: number, id, etag, problem } of doneItems(path)) {
+      yield { row: { number, id, etag, hash: of.hashOf(number) }, problem };
+    }
+    return;
+  }
+  for await (const { record } of journalRecords(path)) {
+    const done = doneRow(record);
+    const values = done && kept.of(done.row);
+    if (done === undefined || values === undefined) continue;
+    const { row: number, etag } = done;
+    const { action, origin } = of.header;
+    const fields = action === 'delete' && origin.startsWith('graph+') ? writableFields(values.fields) : values.fields;
+    yield { row: { number, id: values.id, etag, hash: of.hashOf(number), fields }, problem: undefined };
+  }
+}
+
+async function undoItems(undo: Undo, record: RunRecord, session: Session): Promise<void> {
+  const { of, items, list, flags, kept } = undo;
   const { run, startedAt } = of.header;
+  const { did, open } = wordsOf(of);
   // An undo from before the run was resumed does not count.
-  const before = record.before?.header.input.sha256 === created.sha256 ? record.before : undefined;
-  const left = created.count - (before?.counts.done ?? 0);
+  const before = record.before?.header.input.sha256 === items.sha256 ? record.before : undefined;
+  if (kept !== undefined && before === undefined && record.before !== undefined && hasBegun(record.before.counts)) {
+    throw changedSince(record.before, run, kept);
+  }
+  const left = items.count - (before === undefined ? 0 : before.counts.done + before.counts.skipped);
   if (of.counts.inDoubt > 0) {
     await session.messages.say(
-      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items that they may have created are not deleted; ` +
+      `${countOf(of.counts.inDoubt, 'row')} of run ${run} in doubt: items ${open}; ` +
         `list them with: listctl runs show ${wordForHint(undo.word, undo.path, run, session.host)} --in-doubt`,
     );
   }
   if (left === 0) {
-    const what = created.count === 0 ? 'it created nothing' : `run ${before?.header.run} undid it`;
+    const what = items.count === 0 ? `it ${did} nothing` : `run ${before?.header.run} undid it`;
     await session.messages.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
     return;
   }
-  checkMaxDelete(left, undo.maxDelete);
+  if (kept === undefined) checkMaxDelete(left, undo.maxDelete);
   if (!flags.yes) await confirmUndo(undo, left, session);
   else if (undo.word === 'last')
     await session.messages.say(`undoing run ${run} (started ${startedAt}): ${countOf(left, 'item')}`);
   await session.service.confirmWrites(`list "${list.list}" of site "${list.site}"`);
-  await sendRows(planOf(undo, before, record, session), session);
+  await sendRows(await planOf(undo, before, record, session), session);
+}
+
+/** A row is put back once: a second time it would overwrite later changes, or create its item twice. */
+function changedSince({ header }: Replay, run: string, { path }: KeptValues): Failure {
+  const why = `rows of it were sent or resolved after run ${header.run} undid a part of it`;
+  return new Failure('usage', `cannot undo run ${run}: ${why}`, {
+    hint: `the earlier values of its items are in ${path}; nothing was sent`,
+  });
 }
 
 async function confirmUndo({ of, list }: Undo, left: number, session: Session): Promise<void> {
-  const { run, startedAt } = of.header;
-  const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) created`;
-  const question = `Delete ${what} in list "${list.list}" of site "${list.site}" on ${session.settings.target()}?`;
-  if (await session.prompts.confirm(question)) return;
-  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was deleted`, {
+  const { run, startedAt, action } = of.header;
+  const what = `the ${countOf(left, 'item')} that run ${run} (started ${startedAt}) ${wordsOf(of).did}`;
+  const where = `in list "${list.list}" of site "${list.site}" on ${session.settings.target()}`;
+  const questions: Readonly<Record<string, string>> = {
+    update: `Put back the earlier values of ${what} ${where}?`,
+    delete: `Create anew ${what} ${where}? ${left === 1 ? 'It gets a new id' : 'They get new ids'}.`,
+  };
+  if (await session.prompts.confirm(questions[action] ?? `Delete ${what} ${where}?`)) return;
+  const undone = { update: 'put back', delete: 'created anew' }[action as string] ?? 'deleted';
+  throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was ${undone}`, {
     hint: 'pass --yes to skip the prompt',
   });
 }
 
-function begin({ of, created, pace }: Undo, before: Replay | undefined, record: RunRecord): RunRecording {
+function begin({ of, items, pace }: Undo, before: Replay | undefined, record: RunRecord): RunRecording {
   if (before !== undefined) return record.reopen(pace.concurrency);
-  const { run, origin, site, list, input } = of.header;
+  const { run, origin, site, list, input, action } = of.header;
+  const undoes = action === 'update' || action === 'delete' ? action : undefined;
   const header = {
-    ...({ action: 'undo', origin, site, list, file: null, of: run, mapping: '', shard: null } as const),
+    ...({ action: 'undo', origin, site, list, file: null, of: run, undoes, mapping: '', shard: null } as const),
     // Rows keep their numbers.
-    input: { bytes: 0, sha256: created.sha256, rows: input.rows },
-    rows: created.count,
+    input: { bytes: 0, sha256: items.sha256, rows: input.rows },
+    rows: items.count,
   };
   return record.create(header, pace.concurrency);
 }
 
-function planOf(undo: Undo, before: Replay | undefined, record: RunRecord, session: Session): RunPlan<CreatedRow> {
-  const { word, path, of, list, created, flags, pace, summary } = undo;
-  const { run } = of.header;
-  const { ratePerSecond } = pace;
+async function planOf(
+  undo: Undo,
+  before: Replay | undefined,
+  record: RunRecord,
+  session: Session,
+): Promise<RunPlan<UndoRow>> {
+  const { word, path, of, list, items, flags, pace, summary } = undo;
+  const { run, action } = of.header;
+  const { idempotency, sendsKeys } = session.settings;
   const resume = resumeCommand(session.command.words, word, wordForHint(word, path, run, session.host));
-  // --rate counts requests, and a row takes two then.
-  const isHalved = created.needsReads && ratePerSecond !== undefined;
+  const isCreate = action === 'delete';
+  // As for `items create`: the age of keys decides about rows in doubt.
+  const isByAge = isCreate && idempotency === 'honored' && (before?.counts.inDoubt ?? 0) > 0;
+  const present = isByAge ? await presentMoment(list, session) : undefined;
+  const given = (before && record.given) ?? new IdSet();
   return {
     ...({ action: 'undo', done: 'undone', isRead: false, prints: 'results', summary } as const),
     openRecord: () => begin(undo, before, record),
-    counts: before === undefined ? newCounts(created.count) : { ...before.counts },
+    counts: before === undefined ? newCounts(items.count) : { ...before.counts },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(path, of, before),
-    createSender: (client) => createUndoSender({ run, list, client, isForced: flags.force === true }),
-    pace: isHalved ? { ...pace, ratePerSecond: ratePerSecond / 2 } : pace,
+    tasks: tasksOf(undo, before, present),
+    createSender: (client) =>
+      isCreate
+        ? {
+            ...createRowSender('create', list, client, { sendsKeys, keyOf: undefined, ignoreMissing: false, given }),
+            hashOf: createHashOf,
+          }
+        : createUndoSender({ run, list, client, isForced: flags.force === true }),
+    pace: items.needsReads ? halved(pace) : pace,
     rejects: openRejectsFile(undo.rejects, { row: rejectedRow }),
-    nextSteps: nextSteps(resume, false, (kinds) =>
+    nextSteps: nextSteps(resume, isCreate && idempotency !== 'honored', (kinds) =>
       kinds.size === 1 && kinds.has('conflict')
-        ? `check the items that changed; delete them anyway with: ${resume} --force`
+        ? `check the items that changed; ${action === 'create' ? 'delete them' : 'put them back'} anyway with: ${resume} --force`
         : `resume with: ${resume}`,
     ),
   };
 }
 
 async function* tasksOf(
-  path: string,
-  of: Replay,
+  undo: Undo,
   before: Replay | undefined,
-): AsyncGenerator<readonly Task<CreatedRow>[]> {
-  let block: Task<CreatedRow>[] = [];
-  for await (const { row: number, id, etag, problem } of doneItems(path)) {
-    const state = before?.stateOf(number) ?? 'pending';
-    if (state === 'done' || state === 'skipped') continue;
-    const row: CreatedRow = { number, id, etag, hash: of.hashOf(number) };
-    const was = statesBefore[state];
-    const doubt = before?.doubtOf(number);
-    if (problem !== undefined) block.push({ kind: 'invalid', row, was, failure: problem });
-    // Deleting again is safe.
-    else if (doubt === undefined) block.push({ kind: 'send', row, was });
-    else block.push({ kind: 'send', row, was, sent: { key: null, msAgo: () => 0 } });
+  present: TaskOptions['present'],
+): AsyncGenerator<readonly Task<UndoRow>[]> {
+  let block: Task<UndoRow>[] = [];
+  for await (const { row, problem } of undoRows(undo.path, undo.of, undo.kept)) {
+    const task = taskOf(row, problem, undo, before, present);
+    if (task === undefined) continue;
+    block.push(task);
     if (block.length < 256) continue;
     yield block;
     block = [];
@@ -267,10 +343,39 @@ async function* tasksOf(
   if (block.length > 0) yield block;
 }
 
-const statesBefore = { pending: 'left', failed: 'failed', invalid: 'invalid', 'in-doubt': 'inDoubt' } as const;
+/** The id of the deleted item is not sent. */
+function createHashOf({ fields = {} }: UndoRow): string {
+  return payloadHash(undefined, fields);
+}
+
+function taskOf(
+  row: UndoRow,
+  problem: Failure | undefined,
+  { of }: Undo,
+  before: Replay | undefined,
+  present: TaskOptions['present'],
+): Task<UndoRow> | undefined {
+  const state = before?.stateOf(row.number) ?? 'pending';
+  if (state === 'done' || state === 'skipped') return undefined;
+  const was = states[state];
+  if (problem !== undefined) return { kind: 'invalid', row, was, failure: problem };
+  if (state !== 'in-doubt') return { kind: 'send', row, was };
+  // Deleting and putting back again is safe, creating again only with a key that is still known.
+  const isCreate = of.header.action === 'delete';
+  const how = { isCreate, inDoubt: isCreate ? undefined : ('retry' as const), present };
+  return doubtTask(row, before?.doubtOf(row.number), { ...how, hash: isCreate ? createHashOf(row) : '' });
+}
+
+/** What Microsoft Graph sets itself, and refuses in a create. */
+const readOnly =
+  /^([_@].*|id|ContentType|Created|Modified|(App)?(Author|Editor)LookupId|LinkTitle.*|Edit|Attachments|(Item|Folder)ChildCount)$/;
+
+function writableFields(fields: Fields): Fields {
+  return objectFrom(Object.entries(fields).filter(([name]) => !readOnly.test(name)));
+}
 
 /** JSONL, as for `items delete --from`. */
-function rejectedRow({ number, id }: CreatedRow, error: string): string {
+function rejectedRow({ number, id }: UndoRow, error: string): string {
   return `${printJson({ row: number, id, 'listctl:error': error })}\n`;
 }
 

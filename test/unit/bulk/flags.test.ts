@@ -8,7 +8,7 @@ test('without a flag everything has its default', () => {
     ...{ rename: new Map(), types: new Map(), empty: 'omit', rows: 'auto', skipInvalid: false },
     ...{ concurrency: 32, ratePerSecond: undefined, maxErrors: Number.POSITIVE_INFINITY, rejects: undefined },
     ...{ lockWaitMs: 0, breakLock: false, resume: false, restart: false, journal: undefined },
-    ...{ inDoubt: undefined, shard: undefined, hasJournal: true, keysFrom: undefined },
+    ...{ inDoubt: undefined, shard: undefined, hasJournal: true, keepBefore: false, keysFrom: undefined },
     ...{ maxDelete: undefined, summaryJson: undefined, reports: [] },
   });
 });
