@@ -34,23 +34,34 @@ export const setUpInit: SetUp = (command, context) => {
   });
 };
 
-/** Saves a list of Microsoft Graph; asks nothing if there is a token. */
-async function initList(text: string, session: Session, context: Context): Promise<void> {
+/** Sets up a list of Microsoft Graph; asks nothing if there is a token. */
+async function initList(listAddress: string, session: Session, context: Context): Promise<void> {
   const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
-  const { findList } = await import('./init-list.ts');
   let next = '';
   await session.output.printing(profileView, false, async (print) => {
-    const { address, values, token } = await findList(text, session, context);
-    const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
-    await print({ name: profile, isCurrent, values });
-    next = nextText(profile, isCurrent);
+    const saved = await saveList({ profile, listAddress }, session, context);
+    await print(saved);
+    next = nextText(profile, saved.isCurrent);
   });
   await session.messages.notice(next);
+}
+
+async function saveList({ profile, listAddress }: ListAnswers, session: Session, context: Context) {
+  const { findList } = await import('./init-list.ts');
+  const { address, values, token } = await findList(listAddress, session, context);
+  const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
+  return { name: profile, isCurrent, values };
 }
 
 interface Answers extends ListRef {
   readonly profile: string;
   readonly address: Address;
+}
+
+/** The address of a list in the browser, where the service is Microsoft Graph. */
+interface ListAnswers {
+  readonly profile: string;
+  readonly listAddress: string;
 }
 
 async function init(session: Session, context: Context): Promise<void> {
@@ -62,6 +73,12 @@ async function init(session: Session, context: Context): Promise<void> {
   let next = '';
   await session.output.printing(profileView, false, async (print) => {
     const answers = await askAll(session);
+    if ('listAddress' in answers) {
+      const saved = await saveList(answers, session, context);
+      await print(saved);
+      next = nextText(answers.profile, saved.isCurrent);
+      return;
+    }
     const token = await askForWorkingToken(answers, session, context);
     const { profile, address, site, list } = answers;
     const known = session.settings.sources.user.profiles().byName.get(profile);
@@ -85,7 +102,7 @@ function nextText(profile: string, isCurrent: boolean): string {
 }
 
 /** Asks for everything but the token; Enter keeps the value of the profile or the environment. */
-async function askAll(session: Session): Promise<Answers> {
+async function askAll(session: Session): Promise<Answers | ListAnswers> {
   const {
     settings: { sources, allowHttp },
     host,
@@ -102,9 +119,16 @@ async function askAll(session: Session): Promise<Answers> {
   const baseUrl = await ask('Service URL, including the version path', 'baseUrl', (answer) =>
     refuseOpenHttp(parseAddress(answer), allowHttp),
   );
+  const address = parseAddress(baseUrl);
+  const { isGraphHost, parseListAddress } = await import('../api/graph/places.ts');
+  if (address.kind === 'http' && isGraphHost(address.url.host)) {
+    const problem = (answer: string) => problemWith(answer, parseListAddress);
+    const question = 'This is Microsoft Graph. Address of the list in the browser';
+    return { profile, listAddress: await askText(question, { problem }, session) };
+  }
   const site = await ask('Site', 'site', (answer) => checkId(answer, 'site'));
   const list = await ask('List', 'list', (answer) => checkId(answer, 'list'));
-  return { profile, address: parseAddress(baseUrl), site, list };
+  return { profile, address, site, list };
 }
 
 /** Asks for the name that --profile selects later; Enter keeps the default profile. */

@@ -2,10 +2,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
 import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { run } from '../support/test-host.ts';
+import { run, testHost } from '../support/test-host.ts';
 
 const site = 'contoso.sharepoint.com,2c712604-1370-44e7-a1f5-426573fda80a,2d2244c3-251a-49ea-93a8-39e1c3a060fe';
 const list = '8f51b0d2-0fe7-4a2b-9c79-0c4f1a4c0b57';
@@ -286,6 +287,16 @@ describe('init with the address of a list', () => {
       profiles: { books: { service: 'graph', baseUrl: service.url, site, list } },
     });
     expect(existsSync(directory.credentials)).toBe(false);
+  });
+
+  test('is asked for where the URL is that of Graph', async () => {
+    await using directory = await settingsDirectory();
+    const host = testHost({ ...directory, terminal: 120 });
+    const running = main(['init', '-p', 'books'], host);
+    await host.answer('Service URL', 'https://graph.microsoft.com/v1.0\r');
+    await host.answer('Address of the list in the browser', 'Books\r');
+    await host.answer('is not the address of a list', '\u0003');
+    expect(await running).not.toBe(0);
   });
 
   test('without a token, off a terminal, it says where to get one', async () => {
