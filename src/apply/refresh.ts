@@ -47,10 +47,12 @@ export async function refreshItems(
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     const { retries, maxWaitMs } = session.service.retryPolicy('many');
     const { concurrency: limitMax, ratePerSecond } = pace;
-    const found = new Pace({ limitMax, ratePerSecond, maxWaitMs, ...startOf(session) }, () => host.random());
+    const counts = newCounts(rows.length);
+    const limits = { limitMax, ratePerSecond, maxWaitMs, left: () => counts.left, ...startOf(session) };
+    const found = new Pace(limits, () => host.random());
     const running = new Run({
       ...{ tasks: tasksOf(rows), sender: reader(state, client), journal: noJournal },
-      ...{ counts: newCounts(rows.length), nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
+      ...{ counts, nextSeq: 1, pace: found, limitMax, retries, maxErrors: 1 },
       ...{ clock: host.clock, signal: stops.signal, onResult: take, reportLeft: false },
     });
     const progress = openProgress({ running, pace: found, toDo: rows.length }, session);

@@ -223,6 +223,7 @@ export class Pace {
   readonly #breaker: CircuitBreaker;
   readonly #rateMax: number;
   readonly #budget: RateBudget;
+  readonly #left: () => number;
   /** The maximum number of requests that start a second; Infinity without a known limit. */
   ratePerSecond = Number.POSITIVE_INFINITY;
   #inFlight = 0;
@@ -230,7 +231,7 @@ export class Pace {
 
   /**
    * @param options `limitMax`: --concurrency, at least 1; `ratePerSecond`: --rate; `startPerSecond`: the rate of a slow
-   *   start, without --rate; `maxWaitMs`: --max-wait, after which an outage ends the run
+   *   start, without --rate; `left`: the rows that are still to be sent; `maxWaitMs`: --max-wait, after which an outage ends the run
    * @param random gives a number from 0 up to 1
    */
   constructor(
@@ -238,16 +239,18 @@ export class Pace {
       readonly limitMax: number;
       readonly ratePerSecond?: number | undefined;
       readonly startPerSecond?: number | undefined;
+      readonly left?: (() => number) | undefined;
       readonly maxWaitMs: number;
     },
     random: () => number,
   ) {
-    const { limitMax, ratePerSecond = Number.POSITIVE_INFINITY, startPerSecond, maxWaitMs } = options;
+    const { limitMax, ratePerSecond = Number.POSITIVE_INFINITY, startPerSecond, left, maxWaitMs } = options;
     this.#concurrency = new ConcurrencySearch(limitMax);
     this.#search = new RateSearch(ratePerSecond);
     this.#pause = new ThrottlePause(random);
     this.#breaker = new CircuitBreaker(maxWaitMs);
     this.#rateMax = ratePerSecond;
+    this.#left = left ?? (() => Number.POSITIVE_INFINITY);
     this.#budget = new RateBudget(Number.isFinite(ratePerSecond) ? ratePerSecond : (startPerSecond ?? ratePerSecond));
     this.#applyRate(0);
   }
@@ -331,7 +334,9 @@ export class Pace {
   ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number, budget?: Budget): void {
     this.#inFlight -= 1;
     const isNewRate =
-      budget === undefined ? end === 'accepted' && this.#budget.accepted() : this.#budget.told(budget, nowMs);
+      budget === undefined
+        ? end === 'accepted' && this.#budget.accepted()
+        : this.#budget.told(budget, nowMs, this.#left());
     if (isNewRate) this.#applyRate(nowMs);
     switch (end) {
       case 'accepted':

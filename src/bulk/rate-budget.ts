@@ -16,7 +16,7 @@ const measureRequests = 3;
 /**
  * The rate, in requests a second, that a service's budget allows: the rest of a window is spread over what remains of it.
  * Units are not requests, and others may spend them too, so that the cost of a request is measured, theirs included. A
- * run may begin slowly; then its rate rises while no budget is told. Times are those that the caller passes.
+ * run may begin slowly; then its rate rises while no budget is short. Times are those that the caller passes.
  */
 export class RateBudget {
   rate: number;
@@ -40,13 +40,15 @@ export class RateBudget {
 
   /** Records an accepted request without a budget; returns whether the rate has changed. */
   accepted(): boolean {
-    if (this.#startRate === Number.POSITIVE_INFINITY || this.endMs !== Number.POSITIVE_INFINITY) return false;
-    this.#startRate += growth;
-    return this.#change(this.#startRate);
+    return this.endMs === Number.POSITIVE_INFINITY && this.#grow();
   }
 
-  /** Records a budget; returns whether the rate has changed. */
-  told({ remaining, resetMs }: Budget, nowMs: number): boolean {
+  /**
+   * Records a budget; returns whether the rate has changed.
+   *
+   * @param left the requests that the run still has to send: a budget that is enough for them is not spread
+   */
+  told({ remaining, resetMs }: Budget, nowMs: number, left: number): boolean {
     this.endMs = nowMs + resetMs;
     const mark = this.#mark;
     // A larger rest is that of a new window.
@@ -55,6 +57,7 @@ export class RateBudget {
       this.#cost = Math.max(0.1, (mark.remaining - remaining) / (this.#starts - mark.starts));
       this.#mark = { ms: nowMs, remaining, starts: this.#starts };
     }
+    if (left * this.#cost <= spent * remaining) return this.#grow();
     const seconds = Math.max(0.001, resetMs / 1000);
     // With nothing left, the next request is that of the next window.
     return this.#change(Math.max((spent * remaining) / this.#cost, 1) / seconds);
@@ -69,8 +72,13 @@ export class RateBudget {
     return true;
   }
 
+  #grow(): boolean {
+    this.#startRate += growth;
+    return this.#change(this.#startRate);
+  }
+
   #change(rate: number): boolean {
-    if (Math.abs(rate - this.rate) < step * this.rate) return false;
+    if (rate === this.rate || Math.abs(rate - this.rate) < step * this.rate) return false;
     this.rate = rate;
     return true;
   }

@@ -123,7 +123,8 @@ async function run<R extends PlannedRow>(plan: RunPlan<R>, report: RowReport<R>,
     const client = await session.service.client('many', { signal: stops.abort, stopGraceMs: 0 });
     recorded = plan.openRecord();
     const toDo = plan.counts.left + plan.counts.failed + plan.counts.invalid + plan.counts.inDoubt;
-    const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs, ...startOf(session) }, () => host.random());
+    const left = () => plan.counts.left;
+    const pace = new Pace({ limitMax, ratePerSecond, maxWaitMs, left, ...startOf(session) }, () => host.random());
     const running = new Run({
       tasks: plan.tasks,
       sender: plan.createSender(client),

@@ -395,6 +395,16 @@ describe('1,250 units a minute, of which a second client takes a third', () => {
     expect(inSecond(30)).toBeGreaterThan(60);
   });
 
+  test('a budget that is enough for the rest of the rows is not spread over its window', () => {
+    const paceWith = (left: number) => {
+      const pace = new Pace({ limitMax: 8, maxWaitMs: 900_000, left: () => left }, () => 0.5);
+      pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 4000, resetMs: 3_000_000 });
+      return pace.ratePerSecond;
+    };
+    expect(paceWith(3000)).toBe(Number.POSITIVE_INFINITY);
+    expect(paceWith(30_000)).toBeLessThan(2);
+  });
+
   test('a budget that is used up holds the run until it is full again', () => {
     const pace = new Pace({ limitMax: 8, maxWaitMs: 900_000 }, () => 0.5);
     pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 0, resetMs: 5000 });
