@@ -104,7 +104,7 @@ function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }:
     ['--decimal', decimal] as const,
     ...rename.map((text) => ['--rename', text] as const),
     ...type.map((text) => ['--type', text] as const),
-    ...['--profile', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
+    ...['--profile', '--service', '--base-url', '--site', '--list'].map((flag) => [flag, sources.flags[flag]] as const),
   ];
   const words = given.flatMap(([flag, value]) => (value === undefined ? [] : [flag, value]));
   return [name, ...words, ...(quotes === false ? ['--no-quotes'] : [])].map(shellWord).join(' ');

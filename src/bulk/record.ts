@@ -344,15 +344,23 @@ function makeDirectory(directory: string): void {
  */
 export function runOrigin({ settings: { address, service }, host }: Pick<Session, 'settings' | 'host'>): string {
   const origin = address();
-  const kind = service === 'graph' ? 'graph+' : '';
+  const kind = service === 'graph' ? graphKind : '';
   if (!origin.startsWith('local:')) return kind + oneSpelling(new URL(origin));
   return `${kind}local:${storeDirectory(origin.slice('local:'.length) || undefined, host)}`;
 }
 
-/** The flags that select the service of a run: `--service graph --base-url https://…`. */
-export function originFlags(origin: string): string {
-  const [, graph, address = ''] = /^(graph\+)?(.*)$/s.exec(origin) ?? [];
-  return `${graph === undefined ? '' : '--service graph '}--base-url ${address}`;
+/** The flags that select the service of a run, other than `here`: `--service graph --base-url https://…`. */
+export function originFlags(origin: string, here: string): string {
+  const isGraph = origin.startsWith(graphKind);
+  const service = isGraph === here.startsWith(graphKind) ? '' : `--service ${isGraph ? 'graph' : 'list-item'} `;
+  return withoutKind(origin) === withoutKind(here) ? service.trim() : `${service}--base-url ${withoutKind(origin)}`;
+}
+
+const graphKind = 'graph+';
+
+/** The address in an origin. */
+export function withoutKind(origin: string): string {
+  return origin.startsWith(graphKind) ? origin.slice(graphKind.length) : origin;
 }
 
 function oneSpelling({ protocol, hostname, port, pathname }: URL): string {

@@ -11,7 +11,7 @@ import type { JournalHeader, JournalRecord } from './journal-format.ts';
 import { type Doubt, type Replay, readJournal } from './journal-read.ts';
 import { keyAgeMs, type PresentMoment, payloadHash } from './keys.ts';
 import type { NumberedRow, RunningCounts, Task } from './outcome.ts';
-import { bootId, identityOf, originFlags } from './record.ts';
+import { bootId, identityOf, originFlags, withoutKind } from './record.ts';
 import { isComplete, type ReadRun, type RunFile, readRunFile, runsWith } from './runs.ts';
 
 /** What to do about the previous run. */
@@ -336,6 +336,19 @@ export async function nothingToResume(
   });
 }
 
+/** Finds a run of these rows in the same list at the same address, but by the other kind of service. */
+export async function findRunOfOtherService(
+  directory: string | undefined,
+  { target, sha256 }: RunInput,
+): Promise<ReadRun | undefined> {
+  for await (const run of runsOfRows(directory, sha256, target)) {
+    const { origin, shard } = run.header;
+    const isOther = origin !== target.origin && withoutKind(origin) === withoutKind(target.origin);
+    if (isOther && sharesRows(shard, target.shard)) return run;
+  }
+  return undefined;
+}
+
 /**
  * Finds another run that created rows of this input in the same list: of a shard that shares rows with this one, or
  * recorded in the state directory where this one has a --journal.
@@ -429,7 +442,7 @@ function adviceFor(
 ): string {
   const flags = [
     ...(journal === undefined ? [] : ['leave out --journal']),
-    ...(origin === here.origin ? [] : [`pass ${originFlags(origin)}`]),
+    ...(origin === here.origin ? [] : [`pass ${originFlags(origin, here.origin)}`]),
     ...(shard === here.shard ? [] : [shard === null ? 'leave out --shard' : `pass --shard ${shard}`]),
   ];
   const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];

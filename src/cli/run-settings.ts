@@ -55,15 +55,8 @@ export function runSettings(
   findAddress: () => Address,
   findIds: (list: ListRef) => Promise<ListRef>,
 ): RunSettings {
-  const service = serviceOf(sources);
   const located = new Map<string, ListRef>();
-  const givenList = (manifest: ListNames = {}): ListRef => {
-    const list = findName('list', manifest.list, sources);
-    if (service === 'graph' && list?.startsWith('https://')) return { site: '', list };
-    const site = findName('site', manifest.site, sources);
-    if (site !== undefined && list !== undefined) return { site, list };
-    throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
-  };
+  const givenList = (manifest: ListNames = {}) => findList(manifest, sources);
   const profile = () => {
     try {
       const chosen = sources.profile();
@@ -76,8 +69,12 @@ export function runSettings(
   return {
     sources,
     allowHttp,
-    service,
-    sendsKeys: service !== 'graph' && findValue(globalFlags.idempotency, sources) !== 'none',
+    get service() {
+      return serviceOf(sources);
+    },
+    get sendsKeys() {
+      return serviceOf(sources) !== 'graph' && findValue(globalFlags.idempotency, sources) !== 'none';
+    },
     get idempotency() {
       return idempotencyOf(sources, findAddress());
     },
@@ -105,6 +102,35 @@ export function runSettings(
       return name === undefined ? service : `${name} (${service})`;
     },
   };
+}
+
+function findList(manifest: ListNames, sources: Sources): ListRef {
+  const list = findName('list', manifest.list, sources);
+  const site = findName('site', manifest.site, sources);
+  const isGraph = serviceOf(sources) === 'graph';
+  if (isGraph && isWebAddress(site)) throw addressAsSite(site);
+  if (isGraph && isWebAddress(list)) return listAddress(list, manifest.site ?? sources.flags['--site']);
+  if (site !== undefined && list !== undefined) return { site, list };
+  throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
+}
+
+function isWebAddress(text: string | undefined): text is string {
+  return text !== undefined && /^https:\/\//i.test(text);
+}
+
+/** The address has the site: another one that was given would be ignored. */
+function listAddress(list: string, site: string | undefined): ListRef {
+  if (site === undefined) return { site: '', list };
+  throw new Failure('usage', `--list is an address, which has the site; the site "${site}" cannot be given as well`, {
+    hint: 'leave out --site; nothing was sent',
+  });
+}
+
+function addressAsSite(site: string): Failure {
+  const { host, pathname } = URL.canParse(site) ? new URL(site) : { host: 'HOST', pathname: '/PATH' };
+  return new Failure('usage', `invalid --site "${site}": expected an id, or host:/path`, {
+    hint: `pass --site ${host}:${pathname}, or the address of a list with --list; nothing was sent`,
+  });
 }
 
 export function serviceOf(sources: Sources): ServiceKind {

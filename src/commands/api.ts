@@ -66,7 +66,7 @@ async function readRequest(
 ): Promise<ApiRequest> {
   const { named, path } = methodAndPath(first, second, flags.method);
   const typed = named === undefined ? undefined : parseMethod(named);
-  const at = parsePath(fillIn(path, session));
+  const at = parsePath(await fillIn(path, session));
   const body = await readBody(flags, session);
   const method = typed ?? (body === undefined ? 'GET' : 'POST');
   if (body !== undefined && isRead(method)) {
@@ -94,8 +94,12 @@ function methodAndPath(first: string | undefined, second: string | undefined, fl
 }
 
 /** Replaces `{site}` and `{list}` by those of the settings. */
-function fillIn(path: string, { settings }: Session): string {
-  return path.replace(/\{(site|list)\}/g, (_, name: 'site' | 'list') => pathSegment(settings.name(name), name));
+async function fillIn(path: string, { settings }: Session): Promise<string> {
+  // Names of Microsoft Graph, with an address or a path, are no path segments.
+  const ids = settings.service === 'graph' && /\{(site|list)\}/.test(path) ? await settings.locate() : undefined;
+  return path.replace(/\{(site|list)\}/g, (_, name: 'site' | 'list') =>
+    pathSegment(ids?.[name] ?? settings.name(name), name),
+  );
 }
 
 function parseMethod(text: string): Method {

@@ -176,7 +176,7 @@ function loginTarget({ settings: { sources, allowHttp }, host }: Session): Omit<
       hint: 'pass --base-url with the URL of the service',
     });
   }
-  const { site, list } = typedValues(sources.flags, {}, host.cwd);
+  const { site, list, service } = typedValues(sources.flags, {}, host.cwd);
   const address = parseUrl(url, profile);
   const isKnown = knownUrl !== undefined && originOf(parseUrl(knownUrl, profile)) === originOf(address);
   return {
@@ -186,6 +186,7 @@ function loginTarget({ settings: { sources, allowHttp }, host }: Session): Omit<
       baseUrl: url,
       ...(site === undefined ? {} : { site }),
       ...(list === undefined ? {} : { list }),
+      ...(service === undefined ? {} : { service }),
       ...(allowHttp || (isKnown && known['allowHttp'] === true) ? { allowHttp: true } : {}),
     },
   };

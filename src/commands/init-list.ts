@@ -10,13 +10,15 @@ import { askSecret } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import type { ListRef } from '../core/item.ts';
-import { type Address, addressText, findValue, parseAddress } from '../settings/setting.ts';
+import type { ProfileValues } from '../settings/read-settings.ts';
+import { type Address, addressSetting, addressText, findValue, refuseOpenHttp } from '../settings/setting.ts';
+import { isFor, type Sources } from '../settings/sources.ts';
 import { findToken, problemWithToken, type Token } from '../settings/token.ts';
 
 /** What is saved: the token only if it was asked for. */
 export interface FoundList {
   readonly address: Address;
-  readonly values: Readonly<Record<string, string>>;
+  readonly values: ProfileValues;
   readonly token: string | undefined;
 }
 
@@ -28,20 +30,30 @@ export interface FoundList {
 export async function findList(text: string, session: Session, context: Context): Promise<FoundList> {
   const { host } = parseListAddress(text);
   const address = serviceAddress(host, session);
-  const known = await findToken(address, session.settings.sources, tokenCommandRunner(session.host, false));
+  const { allowHttp } = session.settings;
+  refuseOpenHttp(address, allowHttp);
+  const known = await findToken(address, sourcesFor(address, session), tokenCommandRunner(session.host, false));
   const token = known ?? (await askToken(address, session));
   const { site, list } = await locateList(text, address, token, session, context);
-  const values = { service: 'graph', baseUrl: addressText(address), site, list };
+  const names = { service: 'graph', baseUrl: addressText(address), site, list };
+  const values = allowHttp ? { ...names, allowHttp } : names;
   return { address, values, token: known === undefined ? token.value : undefined };
 }
 
 function serviceAddress(host: string, { settings: { sources } }: Session): Address {
-  const typed = sources.flags['--base-url'];
-  const found = typed ?? graphAddress(host);
-  if (found !== undefined) return parseAddress(found);
+  const found = sources.flags['--base-url'] ?? graphAddress(host);
+  const address = findValue(addressSetting, { flags: { '--base-url': found }, env: {} });
+  if (address !== undefined) return address;
   throw new Failure('usage', `${host} is not a host of SharePoint Online`, {
     hint: 'pass --base-url with the URL of Microsoft Graph; nothing was sent',
   });
+}
+
+/** The sources of the token: a profile of another service has none for this address. */
+function sourcesFor(address: Address, { settings: { sources } }: Session): Sources {
+  const here: Sources = { ...sources, flags: { ...sources.flags, '--base-url': addressText(address) } };
+  const profile = sources.profile();
+  return profile === undefined || isFor(profile, here) ? here : { ...here, profile: () => undefined };
 }
 
 async function askToken(address: Address, session: Session): Promise<Token> {

@@ -87,6 +87,7 @@ async function init(session: Session, context: Context): Promise<void> {
     const isOpen = address.kind === 'http' && address.url.protocol === 'http:';
     const values = {
       ...{ baseUrl: addressText(address), site, list },
+      ...(session.settings.service === 'list-item' ? {} : { service: session.settings.service }),
       ...(isOpen && session.settings.allowHttp ? { allowHttp: true } : {}),
       ...(isProtected ? { protected: true } : {}),
     };

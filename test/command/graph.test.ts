@@ -327,6 +327,111 @@ describe('init with the address of a list', () => {
   });
 });
 
+describe('what a review found', () => {
+  const address = 'https://contoso.sharepoint.com/sites/x/Lists/Books';
+
+  test("init does not run another service's token command", async () => {
+    await using service = await scriptedService({ status: 200, body: { id: site } });
+    await using directory = await settingsDirectory({
+      current: 'work',
+      profiles: { work: { baseUrl: 'https://lists.example/v1.0', tokenCommand: 'echo another-token' } },
+    });
+    const { exitCode, stderr } = await run(['init', address, '--base-url', service.url], directory);
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 3, sent: 0 });
+    expect(stderr).toContain('no token');
+  });
+
+  test.each([
+    ['http://192.0.2.2/v1.0', 'refusing to send the token over plain http'],
+    ['nonsense', 'invalid --base-url'],
+  ])('init sends nothing to --base-url %s', async (url, says) => {
+    const { exitCode, stderr } = await run(['init', address, '--base-url', url], {
+      env: { LISTCTL_TOKEN: 'test-token' },
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(says);
+  });
+
+  test('an update whose response is about another item is in doubt', async () => {
+    await using service = await scriptedService({ status: 200, body: { '@odata.etag': tag, id: '8', Title: 'x' } });
+    const { exitCode, stderr } = await run(['items', 'update', '7', '-f', 'Title=x'], { env: envOf(service) });
+    expect(exitCode).toBe(8);
+    expect(stderr).toContain('about item "8"');
+  });
+
+  test.each([
+    { given: { LISTCTL_LIST: list.toUpperCase() }, why: 'ids in capitals are the same list', exit: 2 },
+    { given: { LISTCTL_SERVICE: 'list-item' }, why: 'rows of the other service are not created again', exit: 2 },
+  ])('$why', async ({ given, exit }) => {
+    await using service = await scriptedService({ status: 201, body: item });
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'rows.csv');
+    writeFileSync(file, 'Title\nMilk\n');
+    const env = envOf(service, { LISTCTL_STATE_DIR: directory.path });
+    const words = ['items', 'create', '--from', file, '-o', 'none'];
+    expect(await run(words, { env })).toMatchObject({ exitCode: 0 });
+    expect(await run(words, { env: { ...env, ...given } })).toMatchObject({ exitCode: exit });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each([
+    [['-s', 'other.sharepoint.com:/sites/y', '-l', address], 'cannot be given as well'],
+    [['-s', 'https://contoso.sharepoint.com/sites/x', '-l', 'Books'], '--site contoso.sharepoint.com:/sites/x'],
+  ])('%s is refused', async (flags, says) => {
+    await using service = await scriptedService({ status: 200, body: item });
+    const { exitCode, stderr } = await run(['items', 'get', '1', ...flags], { env: envOf(service) });
+    expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
+    expect(stderr).toContain(says);
+  });
+
+  test('an invalid service ends only what needs it', async () => {
+    await using directory = await temporaryDirectory();
+    const env = { LISTCTL_SERVICE: 'grph', LISTCTL_STATE_DIR: directory.path };
+    expect(await run(['runs', 'list'], { env })).toMatchObject({ exitCode: 0 });
+    expect(await run(['profile', 'list'], { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('a run is undone with the names that it was typed with', async () => {
+    const created = { status: 201, body: item };
+    await using service = await scriptedService(
+      ...[{ status: 200, body: { id: site } }, { status: 200, body: { id: list } }, created],
+      ...[
+        { status: 200, body: { id: site } },
+        { status: 200, body: { id: list } },
+        { status: 204, body: '' },
+      ],
+    );
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'rows.csv');
+    writeFileSync(file, 'Title\nMilk\n');
+    const env = envOf(service, { LISTCTL_STATE_DIR: directory.path });
+    const names = ['-s', 'contoso.sharepoint.com:/sites/x', '-l', 'Books', '-o', 'none'];
+    expect(await run(['items', 'create', '--from', file, ...names], { env })).toMatchObject({ exitCode: 0 });
+    expect(await run(['runs', 'undo', 'last', '--yes', ...names], { env })).toMatchObject({ exitCode: 0 });
+    expect(service.requests.at(-1)).toMatchObject({ method: 'DELETE', path: `${path}/items/36` });
+  });
+
+  test('auth login keeps the service', async () => {
+    await using service = await scriptedService({ status: 200, body: { id: list } });
+    await using directory = await settingsDirectory();
+    const words = [
+      'auth',
+      'login',
+      '--with-token',
+      '--service',
+      'graph',
+      '--base-url',
+      service.url,
+      '-s',
+      site,
+      '-l',
+      list,
+    ];
+    expect(await run(words, { ...directory, stdin: 'test-token\n' })).toMatchObject({ exitCode: 0 });
+    expect(directory.read().profiles['default']).toMatchObject({ service: 'graph', baseUrl: service.url });
+  });
+});
+
 test('a run of one service is not resumed on the other', async () => {
   await using service = await scriptedService(
     { status: 201, body: item },

@@ -130,6 +130,10 @@ function updatedItem(response: ServiceResponse, ref: ItemRef): Item {
   const fields = parseResponseJson(response);
   if (!isObject(fields)) throw new SyntaxError('the response is not a JSON object');
   if (isObject(fields['error'])) throw new SyntaxError('the response has an "error"');
+  const { id } = fields;
+  if (typeof id === 'string' && id !== ref.id) {
+    throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
+  }
   return {
     id: ref.id,
     fields,

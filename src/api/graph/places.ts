@@ -44,7 +44,9 @@ export function parseListAddress(text: string): ListAddress {
           .split('/')
           .filter((name) => name !== '')
           .map(decodeOrKeep);
-  const at = names.findIndex((name) => name.toLowerCase() === 'lists');
+  // A site may be named so, too: /sites/lists/Lists/Books.
+  const first = /^(sites|teams|personal)$/i.test(names[0] ?? '') ? 2 : 0;
+  const at = names.findIndex((name, index) => index >= first && name.toLowerCase() === 'lists');
   if (url?.protocol !== 'https:' || at < 0 || names[at + 1] === undefined) {
     throw new Failure('usage', `"${text.slice(0, 200)}" is not the address of a list`, {
       hint: 'open the list in the browser and copy its address: https://contoso.sharepoint.com/sites/SITE/Lists/LIST/AllItems.aspx',
@@ -90,23 +92,26 @@ const listId = new RegExp(`^${guid}$`, 'i');
  * @throws {Failure} usage, if there is no such list; as `Client.send`
  */
 export async function locate({ site, list }: ListRef, open: () => Promise<Client>): Promise<ListRef> {
-  if (siteId.test(site) && listId.test(list)) return { site, list };
+  // Ids of any spelling are one list: runs and states are found by them.
+  const known = { site: site.toLowerCase(), list: list.toLowerCase() };
+  if (siteId.test(site) && listId.test(list)) return known;
   const client = await open();
   if (list.startsWith('https://')) return findByAddress(parseListAddress(list), client);
-  const id = siteId.test(site) ? site : await readId(siteOnly(site), `site "${site}"`, client);
-  if (listId.test(list)) return { site: id, list };
+  const id = siteId.test(site) ? known.site : await readId(siteOnly(site), `site "${site}"`, client);
+  if (listId.test(list)) return { site: id, list: known.list };
   return { site: id, list: await readId(listPath({ site: id, list }), `list "${list}" of site "${site}"`, client) };
 }
 
 async function findByAddress({ host, site, path }: ListAddress, client: Client): Promise<ListRef> {
   const id = await readId(siteOnly(site), `site "${site}"`, client);
   let next: string | undefined = `${sitePath(id)}/lists?$select=id,displayName,webUrl&$top=200`;
-  while (next !== undefined) {
+  // No site has that many lists: a service that repeats its pages is not asked for ever.
+  for (let pages = 0; next !== undefined && pages < 100; pages += 1) {
     const { lists, nextPath }: Page = await client.send(
       pageOperation(next, `the lists of site "${site}"`, client.address),
     );
     const found = lists.find(({ webUrl }) => typeof webUrl === 'string' && isPath(webUrl, path));
-    if (typeof found?.['id'] === 'string') return { site: id, list: found['id'] };
+    if (typeof found?.['id'] === 'string') return { site: id, list: found['id'].toLowerCase() };
     next = nextPath;
   }
   throw new Failure('not-found', `site "${site}" on ${host} has no list at ${path}`, {
@@ -136,7 +141,8 @@ function pageOperation(path: string, what: string, address: string): Operation<P
 /** The path of a next link below the address of the service: the token goes to no other origin. */
 function nextPathOf(link: JsonValue | undefined, address: string): string | undefined {
   if (link === undefined) return undefined;
-  if (typeof link === 'string' && link.startsWith(`${address}/`)) return link.slice(address.length);
+  const url = typeof link === 'string' && URL.canParse(link) ? new URL(link).href : '';
+  if (url.startsWith(`${address}/`)) return url.slice(address.length);
   throw new SyntaxError('the next page is at another address, which is not followed');
 }
 
@@ -161,7 +167,7 @@ async function readId(path: string, what: string, client: Client): Promise<strin
       const body = parseResponseJson(response);
       const id = isObject(body) ? body['id'] : undefined;
       if (typeof id !== 'string' || id === '') throw new SyntaxError('the response has no "id"');
-      return id;
+      return id.toLowerCase();
     },
     errors: graphErrors,
   };

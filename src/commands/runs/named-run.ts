@@ -105,11 +105,11 @@ export async function whileLocked<T>(
 
 /**
  * Checks that the command uses the service and list of a run, since ids elsewhere may be the same. --site and --list may be
- * left out.
+ * left out; with Microsoft Graph they may be names of it.
  *
  * @throws {Failure} usage
  */
-export function checkTarget({ run, origin, site, list }: JournalHeader, session: Session): ListRef {
+export async function checkTarget({ run, origin, site, list }: JournalHeader, session: Session): Promise<ListRef> {
   const here = runOrigin(session);
   if (here !== origin) {
     throw new Failure('usage', `run ${run} used ${origin}, but this command uses ${here}`, {
@@ -117,10 +117,13 @@ export function checkTarget({ run, origin, site, list }: JournalHeader, session:
     });
   }
   const { flags } = session.settings.sources;
-  for (const [flag, its] of [['--site', site] as const, ['--list', list] as const]) {
+  const isNamed = flags['--site'] !== undefined || flags['--list'] !== undefined;
+  const located = isNamed && session.settings.service === 'graph' ? await session.settings.locate() : undefined;
+  for (const [name, its] of [['site', site] as const, ['list', list] as const]) {
+    const flag = `--${name}`;
     const typed = flags[flag];
-    if (typed === undefined || typed === its) continue;
-    throw new Failure('usage', `run ${run} used ${flag.slice(2)} "${its}", but ${flag} is "${typed}"`, {
+    if (typed === undefined || typed === its || located?.[name] === its) continue;
+    throw new Failure('usage', `run ${run} used ${name} "${its}", but ${flag} is "${typed}"`, {
       hint: `leave out ${flag}; nothing was sent`,
     });
   }

@@ -281,7 +281,7 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
       hint: 'pass --applied without an id if the item is deleted; nothing was recorded',
     });
   }
-  const target = checkTarget(header, session);
+  const target = await checkTarget(header, session);
   const client = await session.service.client();
   const item = await client.send(client.items.get({ ...target, id }));
   if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;

@@ -117,7 +117,7 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
   const undone = whileLocked(path, { waitMs: lockWaitMs, breakLock }, host, async () => {
     const of = await readRun(path);
     refuseOtherRuns(of);
-    const list = checkTarget(of.header, session);
+    const list = await checkTarget(of.header, session);
     const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
     const items = await countItems(path, of, kept, flags.force === true);
     const { origin, site, list: name, run } = of.header;

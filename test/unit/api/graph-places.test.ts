@@ -19,6 +19,7 @@ test.each([
     'contoso-my.sharepoint.com:/personal/ann',
     '/personal/ann/Lists/Bücher',
   ],
+  ['https://contoso.sharepoint.com/sites/lists/Lists/B', 'contoso.sharepoint.com:/sites/lists', '/sites/lists/Lists/B'],
 ])('%s', (address, site, path) => {
   expect(parseListAddress(address)).toEqual({ host: new URL(address).host, site, path });
 });
