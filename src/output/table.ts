@@ -130,7 +130,12 @@ export function drawPairs(
   const { bold } = screen.style;
   const widthMax = terminalWidth(screen) ?? Number.POSITIVE_INFINITY;
   const nameWidthMax = Math.max(leastWidth, Math.floor(widthMax / 3));
-  const nameLines = pairs.map(([name]) => wrapText(printable(name), nameWidthMax));
+  // Indented, so that the rest of a long name is not taken for another field.
+  const nameLines = pairs.map(([name]) => {
+    const text = printable(name);
+    if (isAtMost(text, nameWidthMax)) return [text];
+    return wrapText(text, nameWidthMax - 2).map((line, at) => (at === 0 ? line : `  ${line}`));
+  });
   const nameWidth = Math.max(0, ...nameLines.flat().map(widthOf));
   const valueWidth = Math.max(leastWidth, widthMax - nameWidth - gapWidth);
   const grid = pairs.flatMap(([, value], at) => {
