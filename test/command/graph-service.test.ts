@@ -1,9 +1,10 @@
 /** What a person does with a list, over the built-in service of Microsoft Graph: each command, from create to undo. */
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { main } from '../../src/main.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
-import { type Run, run } from '../support/test-host.ts';
+import { type Run, run, testHost } from '../support/test-host.ts';
 
 let directory: TemporaryDirectory;
 beforeEach(async () => {
@@ -46,6 +47,18 @@ test('one item: create, get, update, delete', async () => {
   expect(got.fields).not.toHaveProperty('Year');
   expect(await listctl('items', 'delete', '1')).toMatchObject({ exitCode: 0 });
   expect(await listctl('items', 'get', '1')).toMatchObject({ exitCode: 4 });
+});
+
+test('an item is edited: what changed is sent with the entity tag of the body', async () => {
+  await listctl('items', 'create', '-f', 'Title=Dune', '-o', 'none');
+  const editor = file('editor', '#!/bin/sh\nsed -i "s/^Title: Dune/Title: Solaris/" "$1"\n');
+  chmodSync(editor, 0o700);
+  const given = { ...env(), EDITOR: editor, NO_COLOR: '1' };
+  const host = testHost({ env: given, terminal: 120, cwd: directory.path });
+  const running = main(['items', 'edit', '1', '-o', 'none'], { ...host, env: { ...host.env, ...given } });
+  await host.answer('Send ', 'y\n');
+  expect(await running).toBe(0);
+  expect(await titles('1')).toEqual(['Solaris']);
 });
 
 test('a file: create, update and delete, and the run undone', async () => {
