@@ -124,7 +124,9 @@ async function killAt(nth: number, words: readonly string[], place: Place): Prom
   place.service.onRequest = () => {
     if (place.service.requests.length === nth) kill();
   };
-  await place.run(words, {
+  // Without a run, --resume is refused.
+  const first = words.filter((word) => word !== '--resume');
+  await place.run(first, {
     onStart: (process) => {
       kill = () => process.kill('SIGKILL');
     },
