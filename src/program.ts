@@ -81,6 +81,7 @@ const commands: readonly CommandSpec[] = [
     ),
     aliases: ['item'],
   },
+  lazy('columns', 'list the columns of a list', async () => (await import('./commands/columns.ts')).setUpColumns),
   lazy('apply', 'make a list match a manifest file', async () => (await import('./commands/apply.ts')).setUpApply),
   {
     ...lazy('plan', 'show what apply would change', async () => (await import('./commands/apply.ts')).setUpPlan),

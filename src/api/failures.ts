@@ -155,7 +155,7 @@ function transportFailure(context: RequestContext, error: TransportError, outcom
   const { kind, reason, cause } = error;
   const tried = timesText(times);
   if (kind === 'unusable' || kind === 'too-large') {
-    return createFailure(context, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause });
+    return createFailure(context, 'refused', `cannot ${task}: ${reason}${tried}`, { outcome, cause: cause ?? error });
   }
   if (kind === 'not-local') {
     const hint = 'nothing was sent; use https or another host name, or pass --allow-http to send the token unencrypted';

@@ -12,11 +12,11 @@ import {
 } from './transport.ts';
 
 /** @throws {SyntaxError} with a reason for the message, as all functions here */
-export function parseResponseJson(response: ServiceResponse): JsonValue {
+export function parseResponseJson(response: ServiceResponse, membersMax?: number): JsonValue {
   if (response.unreadable !== undefined) throw new SyntaxError(response.unreadable);
   const text = textOf(response);
   try {
-    return parseJson(text);
+    return parseJson(text, membersMax);
   } catch (error) {
     // Newer versions of Node quote the text, which may contain the token.
     const reason = (error instanceof SyntaxError ? error.message : String(error)).replace(/, (\.\.\.)?".*$/s, '');
@@ -39,13 +39,16 @@ export class ForeignResponse extends SyntaxError {}
 
 /** @throws {ForeignResponse} if its id is not that of `ref`, the requested item */
 export function parseItem(response: ServiceResponse, ref?: { readonly id: string }): Item {
-  const members = readMembers(response);
+  const item = toItem(readMembers(response), headerValue(response.headers['etag']));
+  if (ref === undefined || item.id === ref.id) return item;
+  throw new ForeignResponse(`the response is about item "${item.id.slice(0, 100)}", which was not requested`);
+}
+
+/** The item with these members. */
+export function toItem(members: JsonObject, etag: string | undefined): Item {
   const id = parseId(members['id']);
   if (id === undefined) throw new SyntaxError('the response has no "id"');
-  if (ref !== undefined && id !== ref.id) {
-    throw new ForeignResponse(`the response is about item "${id.slice(0, 100)}", which was not requested`);
-  }
-  return itemFrom(members, id, response);
+  return itemFrom(members, id, etag);
 }
 
 /** Parses the response to an update: the item, with or without its id. */
@@ -54,7 +57,7 @@ export function parseUpdatedItem(response: ServiceResponse, ref: { readonly id: 
   checkNoError(members);
   if (parseId(members['id']) !== undefined) return parseItem(response, ref);
   if (!isObject(members['fields'])) throw new SyntaxError('the response has neither "id" nor "fields"');
-  return itemFrom(members, ref.id, response);
+  return itemFrom(members, ref.id, headerValue(response.headers['etag']));
 }
 
 /** Checks the response to a deletion: empty, or any JSON without an error. */
@@ -70,13 +73,13 @@ function checkNoError(members: JsonObject): void {
   if (error !== undefined && error !== null && error !== false) throw new SyntaxError('the response has an "error"');
 }
 
-function itemFrom(members: JsonObject, id: string, response: ServiceResponse): Item {
+function itemFrom(members: JsonObject, id: string, etag: string | undefined): Item {
   const fields = members['fields'];
   return {
     id,
     fields: isObject(fields) ? fields : objectFrom([]),
     members: members['id'] === id ? members : withId(members, id),
-    etag: headerValue(response.headers['etag']),
+    etag,
   };
 }
 

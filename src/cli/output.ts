@@ -166,9 +166,12 @@ async function printResults<T>(
         return refuse(error);
       }
     });
-  } finally {
-    await printer.end().catch(refuse);
+  } catch (error) {
+    // An empty list would say that there is nothing.
+    if (ids.count > 0) await printer.end().catch(refuse);
+    throw error;
   }
+  await printer.end().catch(refuse);
 }
 
 /** The first ids that were printed, for a message: there may be a million. */

@@ -26,8 +26,8 @@ const limits = { depth: 128, members: 10_000 } as const;
  *
  * @throws {SyntaxError} also for a member with two different values, and beyond the limits
  */
-export function parseJson(text: string): JsonValue {
-  refuseExcess(text);
+export function parseJson(text: string, membersMax: number = limits.members): JsonValue {
+  refuseExcess(text, membersMax);
   const plain: unknown = JSON.parse(text);
   // What prints as it was read has lost nothing. True of most responses, and 10 times faster.
   if (JSON.stringify(plain) === text) return plain as JsonValue;
@@ -95,7 +95,7 @@ function printMembers(members: JsonObject, indent: number, newline: string): str
   return text;
 }
 
-function refuseExcess(text: string): void {
+function refuseExcess(text: string, membersMax: number): void {
   // A text this short can be neither too deep nor too wide.
   if (text.length <= limits.depth) return;
   let depth = 0;
@@ -116,7 +116,7 @@ function refuseExcess(text: string): void {
         break;
       case 0x3a:
         members += 1;
-        if (members > limits.members) throw new SyntaxError(`more than ${limits.members} members`);
+        if (members > membersMax) throw new SyntaxError(`more than ${membersMax} members`);
     }
   }
 }

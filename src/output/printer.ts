@@ -14,7 +14,7 @@ import {
   silentLayout,
   wholeLayout,
 } from './layout.ts';
-import type { Screen, View } from './view.ts';
+import type { Row, Screen, View } from './view.ts';
 
 export interface Printer<T> {
   /**
@@ -78,6 +78,7 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
     case 'tsv':
       return csvLayout(view, options);
     case 'pretty':
+      if (view.inPages) return pagesLayout(view, columns, screen);
       if (columns !== undefined) return columnsLayout(view, columns, options);
       if (view.line !== undefined) return textLayout(view.line, screen);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));
@@ -146,6 +147,35 @@ async function columnsLayout<T>(
     const rows = values.map((value) => rowOf(value, view));
     return endLine(drawRows(rows, screen, columns, isSeveral || rows.length > 1));
   });
+}
+
+/** The rows of a table that are drawn at once. */
+const pageRows = 100;
+
+async function pagesLayout<T>(
+  view: View<T>,
+  columns: readonly string[] | undefined,
+  screen: Screen,
+): Promise<Layout<T>> {
+  const { rowsInPages } = await import('./table.ts');
+  const table = rowsInPages(columns, screen);
+  let rows: Row[] = [];
+  const draw = () => {
+    const text = endLine(table.draw(rows));
+    rows = [];
+    return text;
+  };
+  return {
+    add: (value) => {
+      rows.push(rowOf(value, view));
+      return rows.length < pageRows ? '' : draw();
+    },
+    end: async (write) => {
+      if (rows.length > 0) await write(draw());
+      const note = table.note();
+      if (note !== undefined) await write(endLine(note));
+    },
+  };
 }
 
 function endLine(text: string): string {

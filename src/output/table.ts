@@ -98,28 +98,64 @@ const noBorders = {
 
 let emojiPattern: RegExp | undefined;
 
+/** A table that is drawn page by page. */
+interface PagedTable<T> {
+  /** Draws the lines of a page, under those of earlier ones. */
+  draw(rows: readonly T[]): readonly string[];
+  /**
+   * The last line on a terminal, if something is missing.
+   *
+   * @param leftOut the number of columns that the table does not have
+   */
+  note(leftOut?: number): string | undefined;
+}
+
 /**
- * Draws a header and a line for each row, without a final newline. On a terminal long cells are truncated, and columns
- * that do not fit are omitted, which a last line says.
+ * Makes a table with a header and a line for each row. On a terminal long cells are truncated, and columns that do not
+ * fit are omitted, as the first page needs it; later ones change widths only for a column that must be whole.
  */
+function tableInPages<T>(columns: readonly Column<T>[], screen: Screen, hasHeader: boolean): PagedTable<T> {
+  const widthMax = terminalWidth(screen);
+  // Each column takes three characters at least; further ones cannot fit and need not be measured.
+  const candidates = widthMax === undefined ? columns : columns.slice(0, Math.ceil(widthMax / (1 + gapWidth)));
+  const isWhole = (at: number) => candidates[at]?.isWhole === true;
+  let header = hasHeader ? [candidates.map(({ name }) => place({ text: name, paint: screen.style.bold }))] : [];
+  let needs: readonly ColumnNeed[] = [];
+  let widths: readonly number[] = [];
+  let isCut = false;
+  const draw = (rows: readonly T[]) => {
+    const grid = [...header, ...rows.map((row) => candidates.map(({ cell }) => place(cell(row))))];
+    header = [];
+    const earlier = needs;
+    needs = measure(grid, isWhole).map((need, at) => ({
+      ...need,
+      width: Math.max(need.width, earlier[at]?.width ?? 0),
+    }));
+    if (widthMax === undefined) return layOut(grid, unlimited(needs), false);
+    const isWider = needs.some((need, at) => need.isWhole && need.width > (earlier[at]?.width ?? 0));
+    if (earlier.length === 0 || isWider) widths = columnWidths(needs, widthMax);
+    isCut ||= widths.some((width, at) => width < (needs[at]?.width ?? 0));
+    return layOut(grid, widths, true);
+  };
+  const note = (leftOut = 0) => {
+    const hidden = widthMax === undefined ? 0 : columns.length - widths.length;
+    const text = noteOfCuts(hidden + leftOut, isCut, widthMax ?? Number.POSITIVE_INFINITY);
+    return text === undefined ? undefined : screen.style.dim(text);
+  };
+  return { draw, note };
+}
+
+/** Draws a whole table, without a final newline; a last line on a terminal says what is missing. */
 export function drawTable<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
   screen: Screen,
   { hasHeader = true } = {},
 ): string {
-  const widthMax = terminalWidth(screen);
-  // Each column takes three characters at least; further ones cannot fit and need not be measured.
-  const candidates = widthMax === undefined ? columns : columns.slice(0, Math.ceil(widthMax / (1 + gapWidth)));
-  const header = candidates.map(({ name }) => place({ text: name, paint: screen.style.bold }));
-  const grid = [...(hasHeader ? [header] : []), ...rows.map((row) => candidates.map(({ cell }) => place(cell(row))))];
-  const needs = measure(grid, (at) => candidates[at]?.isWhole === true);
-  if (widthMax === undefined) return layOut(grid, unlimited(needs), false).join('\n');
-  const widths = columnWidths(needs, widthMax);
-  const lines = layOut(grid, widths, true);
-  const isCut = widths.some((width, at) => width < (needs[at]?.width ?? 0));
-  const note = noteOfCuts(columns.length - widths.length, isCut, widthMax);
-  return [...lines, ...(note === undefined ? [] : [screen.style.dim(note)])].join('\n');
+  const table = tableInPages(columns, screen, hasHeader);
+  const lines = table.draw(rows);
+  const note = table.note();
+  return [...lines, ...(note === undefined ? [] : [note])].join('\n');
 }
 
 /** Draws names and values. On a terminal both wrap, and a string keeps its lines. */
@@ -272,12 +308,34 @@ export function drawRows(
       screen,
     );
   }
-  const shown = names.map((name) => ({
-    name,
-    cell: (each: Row) => cellOf(each.get(name), screen),
-    isWhole: name === 'id',
-  }));
-  return drawTable(rows, shown, screen);
+  return drawTable(rows, rowColumns(names, screen), screen);
+}
+
+function rowColumns(names: readonly string[], screen: Screen): readonly Column<Row>[] {
+  return names.map((name) => ({ name, cell: (row) => cellOf(row.get(name), screen), isWhole: name === 'id' }));
+}
+
+/**
+ * Draws rows as one table, page by page, without final newlines.
+ *
+ * @param columns undefined for those of the first page
+ */
+export function rowsInPages(columns: readonly string[] | undefined, screen: Screen) {
+  const leftOut = new Set<string>();
+  let known: ReadonlySet<string> | undefined;
+  let table: PagedTable<Row> | undefined;
+  return {
+    draw: (rows: readonly Row[]): string => {
+      if (table === undefined || known === undefined) {
+        const names = columns ?? withoutAnnotationsFirst(columnsOf(rows));
+        known = new Set(names);
+        table = tableInPages(rowColumns(names, screen), screen, true);
+      }
+      if (columns === undefined) for (const name of columnsOf(rows)) if (!known.has(name)) leftOut.add(name);
+      return table.draw(rows).join('\n');
+    },
+    note: () => table?.note(leftOut.size),
+  };
 }
 
 /** Draws the result of a query: objects as a table, arrays of arrays as columns without names. */

@@ -64,6 +64,8 @@ export interface View<T> {
   readonly line?: (value: T, screen: Screen) => string;
   /** Whether no values are an empty list in `json`, `yaml` and queries, and not no output. */
   readonly printsNone?: boolean;
+  /** Whether a table is drawn a page at a time, so that any number of values fits into memory. */
+  readonly inPages?: boolean;
   /** The value in `json`, `jsonl`, `yaml` and queries. */
   readonly json: (value: T) => JsonValue;
   /** The id that a later command would use, if any. */

@@ -153,6 +153,11 @@ export function parseNames(text: string): readonly string[] {
   throw new InvalidValue('expected names with commas between them, each once, such as id,Title', text);
 }
 
+export function parseLimit(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidValue('expected a whole number from 1 to 999999999', text);
+}
+
 /** @param hints for the words of other programs */
 export function parseOneOf<const T extends string>(
   words: readonly T[],

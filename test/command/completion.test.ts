@@ -53,7 +53,7 @@ describe('commands and flags', () => {
       because: 'a value that may be left out',
     },
     { typed: 'items get --', word: '--', is: [], because: 'behind --' },
-    { typed: 'items list', word: '', is: [], because: 'a lesson' },
+    { typed: 'items list', word: '--non', is: ['--non-indexed'], because: 'flags of its own' },
     { typed: '', word: '__', is: [], because: 'what is hidden' },
     { typed: 'items get', word: '--quiet=', is: [], because: 'a switch has no value' },
     { typed: 'items get -o', word: 'cu', is: ['curl'], because: 'where there are dry runs' },

@@ -18,6 +18,8 @@ export const lines: Readonly<Record<string, readonly string[]>> = {
   'items update': ['17', '-f', 'Title=b'],
   'items delete': ['17'],
   'items edit': ['17'],
+  'items list': [],
+  'columns list': [],
   apply: ['manifest.json', '--key', 'Title'],
   plan: ['manifest.json', '--key', 'Title'],
   'state list': ['manifest.json'],

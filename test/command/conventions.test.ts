@@ -215,7 +215,18 @@ describe('the network', () => {
 
 describe('names', () => {
   /** Flags with another text elsewhere, as the page lists: the same meaning for what the command works on. */
-  const told = ['--data', '--field', '--force', '--from', '--in-doubt', '--journal', '--rows', '--unset', '--yes'];
+  const told = [
+    '--data',
+    '--field',
+    '--force',
+    '--from',
+    '--in-doubt',
+    '--journal',
+    '--limit',
+    '--rows',
+    '--unset',
+    '--yes',
+  ];
 
   test('a flag has one description, value and short form in all commands, except for those that the page lists', () => {
     const meanings = new Map<string, Set<string>>();

@@ -167,7 +167,7 @@ describe('help --json', () => {
     expect(paths).toEqual(
       expect.arrayContaining(['', 'items create', 'runs resolve', 'apply', 'state import', 'help']),
     );
-    expect(paths.filter((path) => /__complete|items list/.test(path))).toEqual([]);
+    expect(paths.filter((path) => /__complete/.test(path))).toEqual([]);
     for (const { usage, path, summary } of commands) {
       expect(usage.startsWith(`listctl ${path}`.trimEnd())).toBe(true);
       expect(summary).not.toBe('');

@@ -206,9 +206,8 @@ test.each([
   { words: 'items get 17 --timeout soon', says: 'invalid --timeout', hint: '' },
   { words: 'items get 17 --timeout 0', says: 'invalid --timeout', hint: '' },
   { words: 'items list', says: 'cannot list items', hint: 'listctl items get' },
-  { words: 'items ls --all -v', says: 'cannot list items', hint: 'listctl items get' },
-  { words: 'items query --help', says: 'cannot list items', hint: 'listctl items get' },
-  { words: 'items find x', says: 'cannot list items', hint: 'listctl items get' },
+  { words: 'items ls -v', says: 'cannot list items', hint: 'listctl items get' },
+  { words: 'columns list', says: 'cannot list columns', hint: '--service graph' },
 ])('$words is wrong usage, with what to do', async ({ words, says, hint }) => {
   await using service = await scriptedService({ status: 200, body: milk });
 

@@ -114,7 +114,7 @@ function itemPath(ref: ItemRef): string {
 }
 
 /** The entity tag is in the body. */
-function withTag(item: Item): Item {
+export function withTag(item: Item): Item {
   return { ...item, etag: tagOf(item.members) ?? item.etag };
 }
 

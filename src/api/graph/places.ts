@@ -1,12 +1,13 @@
 /** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
 import type { Client, Operation } from '../client.ts';
 import { parseResponseJson } from '../response.ts';
 import type { ApiRequest } from '../transport.ts';
 import { graphErrors } from './errors.ts';
 import { listPath, sitePath, toRequest } from './items.ts';
+import { pagesOf } from './pages.ts';
 
 /** Reads a list, or the site of an address in the browser: proof that it exists and that the token may read it. */
 export function listRequest(list: ListRef): ApiRequest {
@@ -104,46 +105,16 @@ export async function locate({ site, list }: ListRef, open: () => Promise<Client
 
 async function findByAddress({ host, site, path }: ListAddress, client: Client): Promise<ListRef> {
   const id = await readId(siteOnly(site), `site "${site}"`, client);
-  let next: string | undefined = `${sitePath(id)}/lists?$select=id,displayName,webUrl&$top=200`;
-  // No site has that many lists: a service that repeats its pages is not asked for ever.
-  for (let pages = 0; next !== undefined && pages < 100; pages += 1) {
-    const { lists, nextPath }: Page = await client.send(
-      pageOperation(next, `the lists of site "${site}"`, client.address),
-    );
+  const what = `the lists of site "${site}"`;
+  const query = `${sitePath(id)}/lists?$select=id,displayName,webUrl&$top=200`;
+  const options = { parse: (found: JsonObject) => found, purpose: { task: `read ${what}`, target: what } };
+  for await (const lists of pagesOf(query, options, client)) {
     const found = lists.find(({ webUrl }) => typeof webUrl === 'string' && isPath(webUrl, path));
     if (typeof found?.['id'] === 'string') return { site: id, list: found['id'].toLowerCase() };
-    next = nextPath;
   }
   throw new Failure('not-found', `site "${site}" on ${host} has no list at ${path}`, {
     hint: 'check the address, and that the account may read the list; nothing was sent',
   });
-}
-
-interface Page {
-  readonly lists: readonly JsonObject[];
-  readonly nextPath: string | undefined;
-}
-
-function pageOperation(path: string, what: string, address: string): Operation<Page> {
-  return {
-    request: toRequest('GET', path),
-    purpose: () => ({ task: `read ${what}`, target: what }),
-    read: (response) => {
-      const body = parseResponseJson(response);
-      const value = isObject(body) ? body['value'] : undefined;
-      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
-      return { lists: value.filter(isObject), nextPath: nextPathOf(body['@odata.nextLink'], address) };
-    },
-    errors: graphErrors,
-  };
-}
-
-/** The path of a next link below the address of the service: the token goes to no other origin. */
-function nextPathOf(link: JsonValue | undefined, address: string): string | undefined {
-  if (link === undefined) return undefined;
-  const url = typeof link === 'string' && URL.canParse(link) ? new URL(link).href : '';
-  if (url.startsWith(`${address}/`)) return url.slice(address.length);
-  throw new SyntaxError('the next page is at another address, which is not followed');
 }
 
 function isPath(webUrl: string, path: string): boolean {

@@ -11,7 +11,7 @@ import { isLocked, type Lock, takeLock } from '../../core/lock.ts';
 import { countOf, listNames } from '../../core/text.ts';
 import { type RunShown, removedRunView, runView } from '../../output/runs.ts';
 import { runsDirectory } from '../../settings/directories.ts';
-import { durationParser, parseFlag } from '../../settings/setting.ts';
+import { durationParser, parseFlag, parseLimit } from '../../settings/setting.ts';
 import { findRunPath, readRun, readRunHeader, runWords, toRunSummary, undoneRows } from './named-run.ts';
 import { resolveCommand } from './resolve.ts';
 import { showCommand } from './show.ts';
@@ -46,7 +46,7 @@ async function showRuns(session: Session, { limit, since }: ListFlags): Promise<
   const { host } = session;
   const nowMs = host.clock.now();
   const range = {
-    limit: limit === undefined ? undefined : parseLimit(limit),
+    limit: limit === undefined ? undefined : parseFlag('--limit', limit, parseLimit),
     sinceMs: since === undefined ? undefined : parseSince(since, nowMs),
   };
   const directory = runsDirectory(host);
@@ -69,11 +69,6 @@ async function showRuns(session: Session, { limit, since }: ListFlags): Promise<
     }
   });
   await reportDamaged(runs, session);
-}
-
-function parseLimit(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new Failure('usage', `invalid --limit "${text}": expected a whole number from 1 to 999999999`);
 }
 
 const parseAge = durationParser({ max: '36500d' });

@@ -142,6 +142,8 @@ export function isMet(condition: Condition, value: JsonValue | undefined, column
 /** A value in the form by which it is compared: strings without case, as SharePoint does, dates as instants. */
 export function comparable(value: JsonValue, column: Column | undefined): string | number | boolean | null {
   if (column?.type === 'lookup') return value === null ? null : String(value);
+  // A filter has 1 for true: `eq true` finds the opposite (SharePoint/sp-dev-docs#5594).
+  if (column?.type === 'boolean' && typeof value === 'boolean') return Number(value);
   if (value instanceof NumberToken) return Number(value.digits);
   if (typeof value === 'string')
     return (column?.type === 'dateTime' ? toInstant(value) : undefined) ?? value.toLowerCase();

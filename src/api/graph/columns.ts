@@ -1,0 +1,170 @@
+/** The columns of a list (learn.microsoft.com, resource type columnDefinition), and conditions on them. */
+import { Failure } from '../../core/errors.ts';
+import type { ListRef } from '../../core/item.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
+import { nearestName } from '../../core/text.ts';
+import type { Client } from '../client.ts';
+import { listName } from '../failures.ts';
+import { listPath } from './items.ts';
+import { pagesOf } from './pages.ts';
+
+export interface Column {
+  /** The internal name, by which values go. */
+  readonly name: string;
+  readonly displayName: string;
+  /** The name of the facet; `unknown` if the definition has none. */
+  readonly type: (typeof writableTypes)[number] | (typeof otherTypes)[number];
+  /** Whether an item may have several values. */
+  readonly isMultiple: boolean;
+  readonly isRequired: boolean;
+  readonly isUnique: boolean;
+  readonly isIndexed: boolean;
+  /** Whether Graph can write it. */
+  readonly isWritable: boolean;
+  readonly isHidden: boolean;
+}
+
+const writableTypes = [
+  'text',
+  'number',
+  'currency',
+  'boolean',
+  'dateTime',
+  'choice',
+  'lookup',
+  'personOrGroup',
+] as const;
+
+const otherTypes = [
+  'calculated',
+  'hyperlinkOrPicture',
+  'term',
+  'thumbnail',
+  'geolocation',
+  'contentApprovalStatus',
+  'unknown',
+] as const;
+
+/**
+ * Reads the columns of a list.
+ *
+ * @throws {Failure} as `Client.send`
+ */
+export async function readColumns(list: ListRef, client: Client): Promise<readonly Column[]> {
+  const place = listName(list);
+  const options = { parse: toColumn, purpose: { task: `read the columns of ${place}`, target: place } };
+  const columns: Column[] = [];
+  for await (const page of pagesOf(`${listPath(list)}/columns`, options, client)) columns.push(...page);
+  return columns;
+}
+
+function toColumn(definition: JsonObject): Column {
+  const { name, displayName } = definition;
+  if (typeof name !== 'string' || name === '') throw new SyntaxError('a column has no "name"');
+  const is = (member: string) => definition[member] === true;
+  const type = [...writableTypes, ...otherTypes].find((each) => isObject(definition[each])) ?? 'unknown';
+  const facet = definition[type];
+  const { displayAs, allowMultipleValues, allowMultipleSelection } = isObject(facet) ? facet : {};
+  return {
+    name,
+    displayName: typeof displayName === 'string' ? displayName : name,
+    type,
+    isMultiple: displayAs === 'checkBoxes' || allowMultipleValues === true || allowMultipleSelection === true,
+    isRequired: is('required'),
+    isUnique: is('enforceUniqueValues'),
+    isIndexed: is('indexed') || is('enforceUniqueValues'),
+    isWritable: !is('readOnly') && !isSystemField(name) && writableTypes.some((each) => each === type),
+    isHidden: is('hidden'),
+  };
+}
+
+/** Fields that only the service sets, whatever `readOnly` of their columns says; `*` is for the rest of a name. */
+export const systemFields: readonly string[] = [
+  ...['id', 'ContentType', 'Created', 'Modified', 'AuthorLookupId', 'EditorLookupId', 'LinkTitle', 'LinkTitleNoMenu'],
+  ...['Edit', 'Attachments', 'ItemChildCount', 'FolderChildCount', 'AppAuthorLookupId', 'AppEditorLookupId'],
+  ...['_*', '@*'],
+];
+
+function isSystemField(name: string): boolean {
+  return name.startsWith('_') || systemFields.includes(name);
+}
+
+/** `COLUMN=VALUE` */
+export interface Equality {
+  readonly column: string;
+  readonly value: string;
+}
+
+/**
+ * The filter for items with all of these values, each in the form that the type of its column needs.
+ *
+ * @throws {Failure} usage, for an unknown column, or a value that its column cannot have
+ */
+export function equalityFilter(conditions: readonly Equality[], columns: readonly Column[]): string {
+  return conditions
+    .map(({ column, value }) => {
+      const { type, field } = findField(column, columns);
+      return `fields/${field} eq ${toLiteral(value, type, column)}`;
+    })
+    .join(' and ');
+}
+
+/** The type of a column, and the field that a filter takes for it: `OwnerLookupId` for the lookup `Owner`. */
+function findField(
+  typed: string,
+  columns: readonly Column[],
+): { readonly type: Column['type']; readonly field: string } {
+  const find = (name: string) => columns.find((column) => column.name === name);
+  const column = find(typed === 'id' ? 'ID' : typed);
+  if (column !== undefined) return { type: column.type, field: isReference(column) ? `${typed}LookupId` : typed };
+  const referring = /LookupId$/.test(typed) ? find(typed.replace(/LookupId$/, '')) : undefined;
+  if (referring !== undefined && isReference(referring)) return { type: referring.type, field: typed };
+  const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
+  const meant =
+    displayed ??
+    nearestName(
+      typed,
+      columns.map(({ name }) => name),
+    );
+  throw new Failure('usage', `invalid --where: the list has no column "${typed}"`, {
+    hint: meant === undefined ? 'list the columns with: listctl columns list' : `did you mean ${meant}?`,
+  });
+}
+
+function isReference({ type }: Column): boolean {
+  return type === 'lookup' || type === 'personOrGroup';
+}
+
+/** A literal of OData, quoted unless the column holds numbers. */
+function toLiteral(value: string, type: Column['type'], column: string): string {
+  const invalid = (expected: string) =>
+    new Failure('usage', `invalid --where "${column}=${value}": expected ${expected}`);
+  if (type === 'number' || type === 'currency') {
+    if (/^-?(0|[1-9]\d*)(\.\d+)?$/.test(value)) return value;
+    throw invalid('a number');
+  }
+  if (type === 'boolean') {
+    // SharePoint finds the opposite of `true` (SharePoint/sp-dev-docs#5594).
+    if (/^(true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '1' : '0';
+    throw invalid('true or false');
+  }
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+/** The most lookup columns of a query: Graph leaves out those after them (fieldValueSet). */
+const lookupsMax = 12;
+
+/** @throws {Failure} usage, if a selection has more lookups than Graph returns; columns are read only if it may */
+export async function checkSelect(select: readonly string[], columns: () => Promise<readonly Column[]>): Promise<void> {
+  if (select.length <= lookupsMax) return;
+  const references = new Set((await columns()).filter(isReference).map(({ name }) => name));
+  const names = select.filter((name) => references.has(name) || references.has(name.replace(/LookupId$/, '')));
+  if (names.length <= lookupsMax) return;
+  throw new Failure(
+    'usage',
+    `--select has ${names.length} lookup columns, more than ${lookupsMax}: ${names.join(', ')}`,
+    {
+      hint: 'Microsoft Graph would leave out the others; list them with a second command',
+    },
+  );
+}

@@ -1,0 +1,154 @@
+/** Collections of Microsoft Graph, a page at a time ("Paging Microsoft Graph data"), and queries for items. */
+import { Failure } from '../../core/errors.ts';
+import type { Item, ListRef } from '../../core/item.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import type { Client, Operation } from '../client.ts';
+import { type ErrorWording, listName, type Purpose } from '../failures.ts';
+import { parseResponseJson, toItem } from '../response.ts';
+import { type ServiceResponse, tooLarge } from '../transport.ts';
+import { graphErrors } from './errors.ts';
+import { listPath, toRequest, withTag } from './items.ts';
+
+interface Page<T> {
+  readonly value: readonly T[];
+  readonly nextPath: string | undefined;
+}
+
+interface PageOptions<T> {
+  /** Parses an element; throws a SyntaxError, with the reason for the message. */
+  readonly parse: (element: JsonObject) => T;
+  readonly purpose: Purpose;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly errors?: ErrorWording;
+}
+
+/**
+ * Reads a collection page by page, following next links to the same service only: the token goes with them.
+ *
+ * @throws {Failure} as `Client.send`
+ */
+export async function* pagesOf<T>(path: string, options: PageOptions<T>, client: Client): AsyncGenerator<readonly T[]> {
+  // A service that repeats its pages would be read for ever.
+  const seen = new Set([path]);
+  for (let next: string | undefined = path; next !== undefined; seen.add(next ?? '')) {
+    const page: Page<T> = await client.send(pageOperation(next, options, client.address, seen));
+    yield page.value;
+    next = page.nextPath;
+  }
+}
+
+function pageOperation<T>(
+  path: string,
+  { parse, purpose, headers = {}, errors = graphErrors }: PageOptions<T>,
+  address: string,
+  seen: ReadonlySet<string>,
+): Operation<Page<T>> {
+  const request = toRequest('GET', path);
+  return {
+    request: { ...request, headers: { ...request.headers, ...headers } },
+    purpose: () => purpose,
+    read: (response) => {
+      const body = parseResponseJson(response, pageMembersMax);
+      const value = isObject(body) ? body['value'] : undefined;
+      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
+      const nextPath = nextPathOf(body['@odata.nextLink'], address);
+      if (nextPath !== undefined && seen.has(nextPath)) throw new SyntaxError('the next page was read before');
+      return { value: value.filter(isObject).map(parse), nextPath };
+    },
+    errors,
+  };
+}
+
+/** The path of a next link below the address of the service: the token goes to no other origin. */
+function nextPathOf(link: JsonValue | undefined, address: string): string | undefined {
+  if (link === undefined) return undefined;
+  const url = typeof link === 'string' && URL.canParse(link) ? new URL(link).href : '';
+  if (url.startsWith(`${address}/`)) return url.slice(address.length);
+  throw new SyntaxError('the next page is at another address, which is not followed');
+}
+
+/** Items on a page: some 2 MiB of them, where a response may have 8 MiB. A page costs the same whatever its length. */
+const pageItems = 1000;
+
+/** Of a page; that of a single item is in core/json.ts. */
+const pageMembersMax = 250 * pageItems;
+
+export interface ItemQuery {
+  /** OData; all conditions must hold. */
+  readonly filter: string | undefined;
+  /** Internal names; undefined for the fields that Graph chooses. */
+  readonly select: readonly string[] | undefined;
+  readonly limit: number;
+  /** Permits filters on columns without an index. */
+  readonly nonIndexed: boolean;
+}
+
+/**
+ * The items of a list, page by page, at most `limit`.
+ *
+ * @throws {Failure} usage, if the filter is beyond the list view threshold; as `Client.send`
+ */
+export async function* itemPages(list: ListRef, query: ItemQuery, client: Client): AsyncGenerator<readonly Item[]> {
+  const options = itemOptions(list, query);
+  let left = query.limit;
+  for (let top = Math.min(left, pageItems); ; top = Math.ceil(top / 10)) {
+    try {
+      for await (const page of pagesOf(itemsPath(list, query, top), options, client)) {
+        yield page.slice(0, left);
+        left -= page.length;
+        if (left <= 0) return;
+      }
+      return;
+    } catch (error) {
+      // A next link cannot be changed.
+      throwUnlessTooLarge(error, top > 1 && left === query.limit);
+    }
+  }
+}
+
+/** Returns if the page was too large, and a smaller one may be read. */
+function throwUnlessTooLarge(error: unknown, mayBeSmaller: boolean): void {
+  if (!(error instanceof Failure && error.cause === tooLarge)) throw error;
+  if (mayBeSmaller) return;
+  throw new Failure(error.kind, error.message, { ...error.details, hint: 'pass --select with fewer columns' });
+}
+
+function itemOptions(list: ListRef, { filter, nonIndexed }: ItemQuery): PageOptions<Item> {
+  return {
+    parse: (members) => withTag(toItem(members, undefined)),
+    purpose: { task: `list the items of ${listName(list)}`, target: listName(list) },
+    headers: nonIndexed ? { prefer: 'HonorNonIndexedQueriesWarningMayFailRandomly' } : {},
+    errors: filter === undefined ? graphErrors : filterErrors(nonIndexed),
+  };
+}
+
+function itemsPath(list: ListRef, { filter, select }: ItemQuery, top: number): string {
+  const fields = select === undefined ? '' : `($select=${select.map(encodeURIComponent).join(',')})`;
+  const condition = filter === undefined ? '' : `&$filter=${encodeURIComponent(filter)}`;
+  return `${listPath(list)}/items?$expand=fields${fields}${condition}&$top=${top}`;
+}
+
+function filterErrors(nonIndexed: boolean): ErrorWording {
+  return {
+    ...graphErrors,
+    kind: (response) => (isBeyondThreshold(response) ? 'usage' : graphErrors.kind(response)),
+    hint: (response) => {
+      if (isBeyondThreshold(response)) return thresholdHint;
+      return response.status === 400 && !nonIndexed ? unindexedHint : graphErrors.hint(response);
+    },
+    meaning: (request, response) => (isBeyondThreshold(response) ? 'final' : graphErrors.meaning(request, response)),
+  };
+}
+
+const thresholdHint =
+  'without Retry-After this is the list view threshold: the first condition of the filter matches more than 5,000 items\n' +
+  'begin with a condition on an indexed column that matches fewer, or list without a filter';
+
+const unindexedHint =
+  'filter on columns that "listctl columns list" shows as indexed, by their internal names, as in fields/NAME\n' +
+  'for a column without an index, pass --non-indexed, which may fail on large lists';
+
+/** Of a filter, and no throttling (microsoftgraph/msgraph-sdk-dotnet#827). */
+function isBeyondThreshold({ status, headers }: ServiceResponse): boolean {
+  return status === 429 && headers['retry-after'] === undefined && headers['ratelimit-reset'] === undefined;
+}

@@ -1,0 +1,112 @@
+/** `listctl items list`, which only Microsoft Graph supports. */
+import type { Client } from '../../api/client.ts';
+import type { Equality } from '../../api/graph/columns.ts';
+import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
+import { collect } from '../../cli/field-flags.ts';
+import type { Print } from '../../cli/output.ts';
+import { inSession, type Session } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import type { Item, ListRef } from '../../core/item.ts';
+import { itemView } from '../../output/item.ts';
+import type { View } from '../../output/view.ts';
+import { parseFlag, parseLimit, parseNames } from '../../settings/setting.ts';
+import { oneList } from './select.ts';
+
+interface ListFlags {
+  readonly filter?: string;
+  readonly where?: readonly string[];
+  readonly select?: string;
+  readonly limit?: string;
+  readonly nonIndexed?: boolean;
+}
+
+export const setUpList: SetUp = (command, context) => {
+  command
+    .option('--filter <odata>', 'condition in OData, e.g. "fields/Count gt 5"')
+    .option('--where <column=value>', 'only items with this value; repeatable, all must hold', collect)
+    .option('--select <names>', 'fields to read, e.g. Title,Status (default: all but lookup texts)')
+    .option('--limit <n>', 'maximum number of items')
+    .option('--non-indexed', 'permit conditions on columns without an index, which may fail')
+    .action(inSession(context, listItems));
+  addHelpNotes(command, {
+    examples: [
+      'listctl items list --where Status=New --select Title,Status',
+      'listctl items list -o jsonl > books.jsonl',
+      'listctl items list --where Status=Old -o jsonl | listctl items delete --from - --yes',
+    ],
+    globalFlags: ['site', 'list', 'output'],
+    exits: serviceExits,
+  });
+};
+
+async function listItems(session: Session, flags: ListFlags): Promise<void> {
+  if (session.settings.service !== 'graph') {
+    throw new Failure('usage', 'cannot list items: the service only returns items by id', {
+      hint: 'save the ids that create prints (-o id), then run: listctl items get ID…',
+    });
+  }
+  const { where = [], select: selected, limit: typed, nonIndexed = false } = flags;
+  const conditions = where.map(parseWhere);
+  const select = selected === undefined ? undefined : parseFlag('--select', selected, parseNames);
+  const limit = typed === undefined ? Number.MAX_SAFE_INTEGER : parseFlag('--limit', typed, parseLimit);
+  const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
+  const columns = select === undefined ? {} : { columns: ['id', ...select.filter((name) => name !== 'id')] };
+  await session.output.printing({ ...view, ...columns }, true, async (print) => {
+    const list = await oneList(session.settings);
+    const client = await session.service.client();
+    const filter = await readFilter({ filter: flags.filter, conditions, select }, list, client);
+    const { itemPages } = await import('../../api/graph/pages.ts');
+    const count = await printPages(itemPages(list, { filter, select, limit, nonIndexed }, client), print, session);
+    if (count === 0) await session.messages.notice(filter === undefined ? 'the list is empty' : 'no item matches');
+  });
+}
+
+/** Prints the items of each page before the next one is read; returns their number. */
+async function printPages(
+  pages: AsyncIterable<readonly Item[]>,
+  print: Print<Item>,
+  { host }: Pick<Session, 'host'>,
+): Promise<number> {
+  let count = 0;
+  for await (const items of pages) {
+    for (const item of items) {
+      const printed = print(item);
+      // A promise for each item would cost more than the item.
+      if (printed !== undefined) await printed;
+    }
+    count += items.length;
+    if (host.stdout.isClosed) break;
+  }
+  return count;
+}
+
+function parseWhere(text: string): Equality {
+  const at = text.indexOf('=');
+  if (at > 0) return { column: text.slice(0, at), value: text.slice(at + 1) };
+  throw new Failure('usage', `invalid --where "${text}": expected COLUMN=VALUE`, {
+    hint: 'for other conditions pass --filter',
+  });
+}
+
+interface Selection {
+  readonly filter: string | undefined;
+  readonly conditions: readonly Equality[];
+  readonly select: readonly string[] | undefined;
+}
+
+/** The filter of all conditions; reads the columns of the list only where their types matter. */
+async function readFilter(
+  { filter, conditions, select = [] }: Selection,
+  list: ListRef,
+  client: Client,
+): Promise<string | undefined> {
+  const { checkSelect, equalityFilter, readColumns } = await import('../../api/graph/columns.ts');
+  let read: ReturnType<typeof readColumns> | undefined;
+  const columns = () => (read ??= readColumns(list, client));
+  await checkSelect(select, columns);
+  if (conditions.length === 0) return filter;
+  const equal = equalityFilter(conditions, await columns());
+  if (filter === undefined) return equal;
+  // `and` binds more tightly than `or`.
+  return `${/\bor\b/i.test(filter) ? `(${filter})` : filter} and ${equal}`;
+}
