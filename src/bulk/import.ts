@@ -169,7 +169,8 @@ async function runInput(
   const { action, common, from } = command;
   const input = await openShown(from, session);
   try {
-    const file = await openRows(input, { ...options, action, common });
+    const readOnly = await readOnlyFields(session);
+    const file = await openRows(input, { ...options, action, common, readOnly });
     const keyOf = keyOfRows(file, options, session);
     const check = await checkFile(distinctRows(file, keyOf, options), options.skipInvalid, outputs.report, session);
     const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
@@ -185,6 +186,11 @@ async function runInput(
   } finally {
     input.close();
   }
+}
+
+/** Items that are read back have fields that Microsoft Graph refuses to write. */
+async function readOnlyFields({ settings }: Session): Promise<readonly string[] | undefined> {
+  return settings.service === 'graph' ? (await import('../api/graph/columns.ts')).systemFields : undefined;
 }
 
 /** @throws {Failure} usage */

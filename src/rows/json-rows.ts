@@ -185,6 +185,7 @@ export class JsonParser implements RowParser {
   /** Names of rows, enough to find a similar one. */
   readonly #names = new Set<string>();
   readonly #dropped = new Set<string>();
+  readonly #readOnly = new Set<string>();
   #hasUnsentId = false;
 
   constructor(options: RowsOptions) {
@@ -212,13 +213,14 @@ export class JsonParser implements RowParser {
     return action === 'create' || action === 'update' ? sentFrom(parts, this.#options) : { id, fields: {} };
   }
 
-  #collect({ members, others, hasId }: Parts): void {
+  #collect({ members, others, readOnly, hasId }: Parts): void {
     const { action, idColumn, rename } = this.#options;
     for (const [name] of members) this.#see(name);
     if (hasId) this.#see(idColumn);
     if (action === 'create' && hasId && !rename.has(idColumn)) this.#hasUnsentId = true;
     if (action === 'delete' || action === 'get') return;
     for (const name of others) if (this.#dropped.size < 100) this.#dropped.add(name);
+    for (const name of readOnly) if (this.#readOnly.size < 100) this.#readOnly.add(name);
   }
 
   #see(name: string): void {
@@ -228,9 +230,11 @@ export class JsonParser implements RowParser {
 
   notices(): readonly string[] {
     const names = [...this.#dropped].map(quoted).join(', ');
+    const readOnly = [...this.#readOnly].map(quoted).join(', ');
     return [
       ...(this.#hasUnsentId ? [unsentIds(this.#options.idColumn)] : []),
       ...(names === '' ? [] : [`only the fields of items are sent; ignored: ${names}`]),
+      ...(readOnly === '' ? [] : [`fields that only the service sets are not sent: ${readOnly}`]),
     ];
   }
 
@@ -248,6 +252,8 @@ interface Parts {
   readonly members: readonly (readonly [string, JsonValue])[];
   /** The names of members of an item that are not sent, without the id. */
   readonly others: readonly string[];
+  /** The names of fields of an item that only the service sets. */
+  readonly readOnly: readonly string[];
   readonly hasId: boolean;
   /** Undefined also if it is neither a string nor a number. */
   readonly id: string | undefined;
@@ -255,7 +261,8 @@ interface Parts {
 }
 
 /** Undefined for an object that is not an item and must be one. */
-function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): Parts | undefined {
+function partsOf(object: JsonObject, options: RowsOptions): Parts | undefined {
+  const { action, idColumn, rows } = options;
   const all = Object.entries(object).filter(([name]) => !isReservedName(name));
   const hasId = Object.hasOwn(object, idColumn);
   const idValue = hasId ? (object[idColumn] ?? null) : null;
@@ -265,14 +272,21 @@ function partsOf(object: JsonObject, { action, idColumn, rows }: RowsOptions): P
   if (rows === 'items' && !isObject(inner)) {
     // get and delete need only the id.
     const needsFields = action === 'create' || inner !== undefined;
-    return needsFields ? undefined : { members: [], others: others(), hasId, id, idValue };
+    return needsFields ? undefined : { members: [], others: others(), readOnly: [], hasId, id, idValue };
   }
   const looksLikeItem = all.length === 1 || Object.hasOwn(object, 'id') || hasId;
   if (isObject(inner) && rows !== 'fields' && (rows === 'items' || looksLikeItem)) {
     const members = Object.entries(inner).filter(([name]) => !isReservedName(name));
-    return { members, others: others(), hasId, id, idValue };
+    const readOnly = members.map(([name]) => name).filter((name) => isReadOnly(name, options));
+    const sent = readOnly.length === 0 ? members : members.filter(([name]) => !readOnly.includes(name));
+    return { members: sent, others: others(), readOnly, hasId, id, idValue };
   }
-  return { members: all.filter(([name]) => name !== idColumn), others: [], hasId, id, idValue };
+  return { members: all.filter(([name]) => name !== idColumn), others: [], readOnly: [], hasId, id, idValue };
+}
+
+function isReadOnly(name: string, { readOnly = [], rename, only = [] }: RowsOptions): boolean {
+  if (rename.has(name) || only.includes(name)) return false;
+  return readOnly.some((each) => (each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each));
 }
 
 /** The fields to send, overridden by the common ones; or why they are not valid. */

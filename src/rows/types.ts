@@ -85,6 +85,11 @@ export interface RowsOptions {
   readonly idColumn: string;
   /** The shape of a JSON object: an item with `fields`, or the fields themselves. */
   readonly rows: 'auto' | 'items' | 'fields';
+  /**
+   * Fields of items that only the service sets, left out of JSON rows with the shape of an item, unless they are in
+   * `rename` or `only`; `*` stands for the rest of a name.
+   */
+  readonly readOnly?: readonly string[] | undefined;
   /** Fields that override those of every row. */
   readonly common: Fields;
   /** One of `count` shares of the rows, by their numbers, from 1; undefined for every row. */

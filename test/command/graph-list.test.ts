@@ -1,7 +1,10 @@
 /** `items list` and `columns list`, with Microsoft Graph as the service. */
-import { describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
 import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
 
 const path = '/v1.0/sites/home/lists/Books';
@@ -346,4 +349,58 @@ test.each([
   const { exitCode, stdout } = await run(['columns', 'list', ...words], { env: envOf(service) });
   expect(exitCode).toBe(0);
   expect(stdout).toContain(includes);
+});
+
+describe('what is listed is input', () => {
+  let directory: TemporaryDirectory;
+  const listctl = (words: string, stdin = '') =>
+    run(words.split(' '), {
+      stdin,
+      env: {
+        LISTCTL_BASE_URL: `local:${join(directory.path, 'items')}`,
+        LISTCTL_SERVICE: 'graph',
+        LISTCTL_SITE: 'root',
+        LISTCTL_LIST: 'Books',
+        LISTCTL_STATE_DIR: directory.path,
+      },
+    });
+
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+    const rows = join(directory.path, 'rows.csv');
+    writeFileSync(rows, 'Title,Status\nDune,New\nSolaris,Old\nEden,New\n');
+    expect(await listctl(`items create --from ${rows} -o none`)).toMatchObject({ exitCode: 0 });
+    return () => directory[Symbol.asyncDispose]();
+  });
+
+  test('of update, without what only the service sets', async () => {
+    const { stdout: listed } = await listctl('items list -o jsonl');
+    const edited = listed.replace('"Title":"Dune"', '"Title":"Dune Messiah"');
+    const { exitCode, stderr } = await listctl('items update --from - -o none', edited);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+    expect(stderr).toContain('fields that only the service sets are not sent: "@odata.etag", "id", "ContentType"');
+    const after = await listctl('items list -o csv --select Title,Status');
+    expect(after.stdout).toBe('id,Title,Status\n1,Dune Messiah,New\n2,Solaris,Old\n3,Eden,New\n');
+  });
+
+  test('of delete', async () => {
+    const { stdout: listed } = await listctl('items list -o jsonl --limit 2');
+    expect(await listctl('items delete --from - --yes -o none', listed)).toMatchObject({ exitCode: 0 });
+    expect((await listctl('items list -o id')).stdout).toBe('3\n');
+  });
+
+  test('of create, for a copy', async () => {
+    const { stdout: listed } = await listctl('items list -o jsonl --limit 1');
+    expect(await listctl('items create --from - -l Copy -o none', listed)).toMatchObject({ exitCode: 0 });
+    expect((await listctl('items list -l Copy -o csv --select Title,Status')).stdout).toBe(
+      'id,Title,Status\n1,Dune,New\n',
+    );
+  });
+
+  test("a user's row keeps a field of that name", async () => {
+    const row = '{"id":"1","Edit":"x"}';
+    const { exitCode, stderr } = await listctl('items update --from - --input-format jsonl -o none', row);
+    expect(exitCode).toBe(9);
+    expect(stderr).toContain('invalidRequest');
+  });
 });
