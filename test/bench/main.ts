@@ -10,6 +10,7 @@ import {
   measureLatency,
   measureStrays,
 } from './bulk.ts';
+import { measureList } from './list.ts';
 import { measureServe, serveLines } from './serve.ts';
 import { measureStartUp, nodeVersion, startUpTable } from './start-up.ts';
 
@@ -24,7 +25,7 @@ const bulkRounds = 5;
 const bulkRows = 100_000;
 
 /** What is measured where nothing is named; `growth` takes minutes. */
-const usualSections = ['start-up', 'serve', 'bulk', 'latency', 'stray'] as const;
+const usualSections = ['start-up', 'serve', 'bulk', 'list', 'latency', 'stray'] as const;
 
 async function main(): Promise<void> {
   const sections = argv.slice(2).length === 0 ? usualSections : argv.slice(2);
@@ -52,6 +53,12 @@ async function measureSection(section: string, node: string): Promise<void> {
       say(
         `${bulkRows} rows of CSV ${on}, 64 at once: medians of ${bulkRounds} interleaved rounds`,
         bulkTable(await measureBulk(node, bulkRows, bulkRounds)),
+      );
+      break;
+    case 'list':
+      say(
+        `${bulkRows} items of Microsoft Graph ${on}, as JSONL: medians of ${bulkRounds} interleaved rounds`,
+        await measureList(node, bulkRows, bulkRounds),
       );
       break;
     case 'latency':
