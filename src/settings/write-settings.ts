@@ -47,16 +47,18 @@ function replaceSettingsFile(file: string, content: StoredObject, keepBackup: bo
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
   tryToWrite(file, () => {
     removeTemporaryFiles(target);
-    const hadBefore = copyWhole(target, backup);
+    let hadBefore: boolean | undefined;
     try {
+      hadBefore = copyWhole(target, backup);
       writeConfFile(target, content, text);
       if (readFileSync(target, 'utf8') !== text) {
         throw Object.assign(new Error('short write'), { code: 'ENOSPC' });
       }
       fileIo.syncDirectory(dirname(target));
     } catch (error) {
-      restore(target, backup, hadBefore);
+      if (hadBefore !== undefined) restore(target, backup, hadBefore);
       ignoreErrors(() => removeTemporaryFiles(target));
+      // The copy may be whole although its directory could not be synced.
       if (!keepBackup) ignoreErrors(() => rmSync(backup, { force: true }));
       throw error;
     }
