@@ -308,13 +308,10 @@ class Attempts<T> implements RequestAttempts<T> {
     const { maxWaitMs, random, clock } = this.#shared.options;
     if (!this.#mayRetry(failed)) return {};
     const { response } = failed.attempt;
-    const requestedMs = response && retryAfterMs(response, clock.now());
+    const wasThrottled = this.#signal(failed.attempt) === 'throttled';
+    const requestedMs = response && retryAfterMs(response, clock.now(), wasThrottled);
     if (requestedMs !== undefined && requestedMs > maxWaitMs) return { tooLongMs: requestedMs };
-    const waitMs = delayMs(
-      this.#number,
-      { wasThrottled: this.#signal(failed.attempt) === 'throttled', requestedMs },
-      random,
-    );
+    const waitMs = delayMs(this.#number, { wasThrottled, requestedMs }, random);
     return this.#isKeyOld(waitMs) ? {} : { waitMs, isRetryAfter: requestedMs !== undefined };
   }
 

@@ -131,14 +131,16 @@ export function toFailureScope(
 }
 
 /**
- * The wait that a response requests, in milliseconds (retries-3): the longest of its `Retry-After` (RFC 9110, section
- * 10.2.3) and `RateLimit-Reset`, which SharePoint sends. Without `Date` it counts from `nowMs`.
+ * The wait that a response requests, in milliseconds (retries-3): its `Retry-After` (RFC 9110, section 10.2.3), or
+ * `RateLimit-Reset` if that is longer and the response is a throttle that leaves nothing: SharePoint sends it with other
+ * responses too. Without `Date` it counts from `nowMs`.
  */
-export function retryAfterMs({ headers }: ResponseHead, nowMs: number): number | undefined {
+export function retryAfterMs({ headers }: ResponseHead, nowMs: number, wasThrottled: boolean): number | undefined {
   const sentMs = parseHttpDate(headers['date'] ?? '') ?? nowMs;
   const untilMs = (value: string) => (parseHttpDate(value) ?? sentMs) - sentMs;
   const delays = splitHeader(headers['retry-after']).map((value) => parseSeconds(value) ?? untilMs(value));
-  const resets = splitHeader(headers['ratelimit-reset']).map(parseReset);
+  const isUsedUp = wasThrottled && !(Number(headers['ratelimit-remaining']) > 0);
+  const resets = isUsedUp ? splitHeader(headers['ratelimit-reset']).map(parseReset) : [];
   const longestMs = Math.max(0, ...delays, ...resets);
   return longestMs > 0 ? longestMs : undefined;
 }

@@ -43,6 +43,15 @@ describe('the result of an attempt', () => {
     });
   });
 
+  test('has no wait for RateLimit-Reset where nothing is throttled', async () => {
+    const budget = { 'ratelimit-remaining': '0', 'ratelimit-reset': '1800' };
+    const { client } = clientWith([answered(500, budget)]);
+
+    const step = await client.startAttempts(operation(1)).attempt();
+
+    expect(step).toMatchObject({ waitMs: 250, isRetryAfter: false, scope: 'row' });
+  });
+
   test('has the scope of the failure', async () => {
     const scopeOf = async (response = answered(200), method: 'GET' | 'POST' = 'POST') => {
       const step = await clientWith([response])

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { delayMs, retryAfterMs } from '../../../src/api/outcome.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
-const requested = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs);
+const requested = (headers: Record<string, string>) => retryAfterMs({ status: 429, headers }, nowMs, true);
 const respondedAt = 'Thu, 01 Jan 2026 00:00:00 GMT';
 
 test.each([
@@ -34,7 +34,7 @@ describe('a date counts from the Date of the response, not from the local clock'
   test.each([-86_400_000, 0, 86_400_000])('which is off by %i ms', (offMs) => {
     const headers = { date: respondedAt, 'retry-after': 'Thu, 01 Jan 2026 00:00:05 GMT' };
 
-    expect(retryAfterMs({ status: 503, headers }, nowMs + offMs)).toBe(5000);
+    expect(retryAfterMs({ status: 503, headers }, nowMs + offMs, true)).toBe(5000);
   });
 });
 
@@ -53,6 +53,14 @@ test('the longer of Retry-After and RateLimit-Reset counts; a point in time in t
   expect(requested({ 'ratelimit-reset': '999999999' })).toBe(999_999_999_000);
   expect(requested({ 'ratelimit-reset': '1000000000' })).toBeUndefined();
   expect(requested({ 'ratelimit-reset': 'soon' })).toBeUndefined();
+});
+
+test('RateLimit-Reset counts only with a throttle, and only where nothing remains', () => {
+  const reset = { 'ratelimit-reset': '30' };
+  expect(requested({ ...reset, 'ratelimit-remaining': '0' })).toBe(30_000);
+  expect(requested({ ...reset, 'ratelimit-remaining': '40', 'retry-after': '2' })).toBe(2000);
+  expect(retryAfterMs({ status: 500, headers: reset }, nowMs, false)).toBeUndefined();
+  expect(retryAfterMs({ status: 500, headers: { ...reset, 'retry-after': '2' } }, nowMs, false)).toBe(2000);
 });
 
 test('for any header the wait is a number: never too early, never under 100 ms', () => {
