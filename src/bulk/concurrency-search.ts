@@ -39,7 +39,7 @@ export class ConcurrencySearch {
   #sinceMs = Number.NaN;
   #count = 0;
   #isFull = false;
-  #wasHeldBack = false;
+  #isSkipped = false;
   // The last round with a rise, and those without one since.
   #baseLimit = 0;
   #baseRate = 0;
@@ -61,8 +61,8 @@ export class ConcurrencySearch {
   }
 
   /** Records that something else limits requests, so that this round does not count. */
-  heldBack(): void {
-    this.#wasHeldBack = true;
+  skipRound(): void {
+    this.#isSkipped = true;
   }
 
   /** Records a response; a round at nearly the `allowed` rate does not count either. */
@@ -81,7 +81,7 @@ export class ConcurrencySearch {
     if (this.#count < this.limit) return;
     if (nowMs - this.#sinceMs < (this.#isFirst ? roundMs : laterRoundMs)) return;
     const rate = (1000 * this.#count) / (nowMs - this.#sinceMs);
-    if (this.#isFull && !this.#wasHeldBack && rate < answeredShare * allowed) this.#judge(rate, nowMs);
+    if (this.#isFull && !this.#isSkipped && rate < answeredShare * allowed) this.#judge(rate, nowMs);
     this.#beginRound(nowMs);
   }
 
@@ -116,7 +116,7 @@ export class ConcurrencySearch {
     this.#sinceMs = nowMs;
     this.#count = 0;
     this.#isFull = false;
-    this.#wasHeldBack = false;
+    this.#isSkipped = false;
   }
 
   #judge(rate: number, nowMs: number): void {

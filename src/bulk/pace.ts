@@ -184,9 +184,14 @@ class RateLimiter {
     this.#earlyMs = Math.max(latenessMs, burstMs - intervalMs);
   }
 
-  /** Milliseconds until the next request may start. */
+  /** When the next request may start. */
+  get nextMs(): number {
+    return this.#dueMs - this.#earlyMs;
+  }
+
+  /** Milliseconds until then. */
   waitMs(nowMs: number): number {
-    return Math.max(0, this.#dueMs - this.#earlyMs - nowMs);
+    return Math.max(0, this.nextMs - nowMs);
   }
 
   started(nowMs: number): void {
@@ -231,7 +236,8 @@ export class Pace {
 
   /**
    * @param options `limitMax`: --concurrency, at least 1; `ratePerSecond`: --rate; `startPerSecond`: the rate of a slow
-   *   start, without --rate; `left`: the rows that are still to be sent; `maxWaitMs`: --max-wait, after which an outage ends the run
+   *   start, without --rate; `left`: the rows that are still to be sent; `maxWaitMs`: --max-wait, after which an outage ends
+   *   the run, and the longest pause for a short budget
    * @param random gives a number from 0 up to 1
    */
   constructor(
@@ -251,7 +257,8 @@ export class Pace {
     this.#breaker = new CircuitBreaker(maxWaitMs);
     this.#rateMax = ratePerSecond;
     this.#left = left ?? (() => Number.POSITIVE_INFINITY);
-    this.#budget = new RateBudget(Number.isFinite(ratePerSecond) ? ratePerSecond : (startPerSecond ?? ratePerSecond));
+    const startRate = Number.isFinite(ratePerSecond) ? ratePerSecond : (startPerSecond ?? ratePerSecond);
+    this.#budget = new RateBudget(startRate, maxWaitMs);
     this.#applyRate(0);
   }
 
@@ -260,9 +267,10 @@ export class Pace {
     return this.#throttles.slotsOf(this.#concurrency.limit);
   }
 
-  /** The end of a pause after throttles; undefined without one. May be past until the next `waitMs`. */
+  /** The end of a pause after throttles, or for a short budget; undefined without one. May be past until the next `waitMs`. */
   get pausedUntilMs(): number | undefined {
-    return this.#isPaused ? this.#pause.endMs : undefined;
+    if (this.#isPaused) return this.#pause.endMs;
+    return this.#budget.isPausing && this.ratePerSecond === this.#budget.rate ? this.#limiter.nextMs : undefined;
   }
 
   get throttledMs(): number {
@@ -296,7 +304,7 @@ export class Pace {
   }
 
   /** How long nothing was sent because of pauses and outages. */
-  heldBackMs(nowMs: number): number {
+  pausedMs(nowMs: number): number {
     const restMs = this.#isPaused ? Math.max(0, this.#pause.endMs - nowMs) : 0;
     return this.#pause.totalMs - restMs + this.outageMs(nowMs);
   }
@@ -309,7 +317,7 @@ export class Pace {
     if (this.#budget.expire(nowMs)) this.#applyRate(nowMs);
     const ms = this.#limiter.waitMs(nowMs);
     const closedMs = this.#isPaused || this.#breaker.state !== 'none' ? this.#blockedMs(nowMs) : 0;
-    if (closedMs > 0) this.#concurrency.heldBack();
+    if (closedMs > 0) this.#concurrency.skipRound();
     return ms > noWaitMs || closedMs > 0 ? Math.max(ms, closedMs) : 0;
   }
 
@@ -329,15 +337,12 @@ export class Pace {
    * Records the end of a request.
    *
    * @param retryAfterMs of a throttled one: the wait that the service asked for, with jitter; without it the pace backs off
-   * @param budget that the response told
+   * @param budget in the headers of the response
    */
   ended(stamp: number, end: PaceEnd, nowMs: number, retryAfterMs?: number, budget?: Budget): void {
     this.#inFlight -= 1;
-    const isNewRate =
-      budget === undefined
-        ? end === 'accepted' && this.#budget.accepted()
-        : this.#budget.told(budget, nowMs, this.#left());
-    if (isNewRate) this.#applyRate(nowMs);
+    const response = { stamp, isAccepted: end === 'accepted', budget, left: this.#left() };
+    if (this.#budget.record(response, nowMs)) this.#applyRate(nowMs);
     switch (end) {
       case 'accepted':
         this.#breaker.succeeded(stamp, nowMs);
@@ -379,7 +384,7 @@ export class Pace {
     else if (!isChecking && this.#throttles.excess(nowMs) > 0) this.#check(nowMs);
     else if (this.#search.strayed(stamp)) this.#forgive(nowMs);
     // The rate of half of the slots does not show that of all.
-    if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.heldBack();
+    if (2 * this.limit <= this.#concurrency.limit) this.#concurrency.skipRound();
   }
 
   #beginPause(nowMs: number, retryAfterMs: number | undefined): void {

@@ -3,15 +3,35 @@ import type { Budget } from '../api/client.ts';
 /** The part of the rest that is spent: other clients may share it. */
 const spent = 0.97;
 
+/**
+ * The longest window whose rest is spread; SharePoint's is a minute. A longer one is left to 429 and Retry-After: 100
+ * requests of a day would be one every quarter of an hour.
+ */
+const windowMaxMs = 120_000;
+
+/** A longer wait between two requests is a pause. */
+const gapMaxMs = 3000;
+
 /** A rate follows the budget, and its own growth, in steps of at least this part. */
 const step = 0.05;
 
 /** By how much a slow start rises with each response: a tenth of the rate in a second. */
 const growth = 0.1;
 
-/** The time and the requests over which the cost of a request is measured. */
-const measureMs = 1000;
-const measureRequests = 3;
+/** The cost of a request is measured over this time and number of requests, or over a longer time and any number. */
+const measured = { ms: 1000, requests: 3, longMs: 5000 } as const;
+
+/** By how much one measurement may raise the cost: another client may have spent much at once. */
+const costGrowthMax = 4;
+
+interface ResponseInfo {
+  /** When its request started. */
+  readonly stamp: number;
+  readonly isAccepted: boolean;
+  readonly budget: Budget | undefined;
+  /** The requests that the run still has to send: a budget that is enough for them is not spread. */
+  readonly left: number;
+}
 
 /**
  * The rate, in requests a second, that a service's budget allows: the rest of a window is spread over what remains of it.
@@ -20,17 +40,25 @@ const measureRequests = 3;
  */
 export class RateBudget {
   rate: number;
-  /** The end of the window whose budget is known. */
-  endMs = Number.POSITIVE_INFINITY;
+  /** Whether requests are so far apart, because the budget is short, that the run pauses between them. */
+  isPausing = false;
   #startRate: number;
+  readonly #maxWaitMs: number;
+  /** When the last budget was recorded, and when its window ends; Infinity without a known budget. */
+  #recordedMs = Number.POSITIVE_INFINITY;
+  #endMs = Number.POSITIVE_INFINITY;
   /** Units per request. */
   #cost = 1;
   #starts = 0;
   #mark: { readonly ms: number; readonly remaining: number; readonly starts: number } | undefined;
 
-  /** @param startRate the rate of a slow start; Infinity for none */
-  constructor(startRate: number) {
+  /**
+   * @param startRate the rate of a slow start; Infinity for none
+   * @param maxWaitMs the longest pause between two requests; a budget that is shorter is left to 429
+   */
+  constructor(startRate: number, maxWaitMs: number) {
     this.#startRate = startRate;
+    this.#maxWaitMs = Math.max(maxWaitMs, gapMaxMs);
     this.rate = startRate;
   }
 
@@ -38,38 +66,59 @@ export class RateBudget {
     this.#starts += 1;
   }
 
-  /** Records an accepted request without a budget; returns whether the rate has changed. */
-  accepted(): boolean {
-    return this.endMs === Number.POSITIVE_INFINITY && this.#grow();
-  }
-
-  /**
-   * Records a budget; returns whether the rate has changed.
-   *
-   * @param left the requests that the run still has to send: a budget that is enough for them is not spread
-   */
-  told({ remaining, resetMs }: Budget, nowMs: number, left: number): boolean {
-    this.endMs = nowMs + resetMs;
-    const mark = this.#mark;
-    // A larger rest is that of a new window.
-    if (mark === undefined || remaining > mark.remaining) this.#mark = { ms: nowMs, remaining, starts: this.#starts };
-    else if (nowMs - mark.ms >= measureMs && this.#starts - mark.starts >= measureRequests) {
-      this.#cost = Math.max(0.1, (mark.remaining - remaining) / (this.#starts - mark.starts));
-      this.#mark = { ms: nowMs, remaining, starts: this.#starts };
-    }
-    if (left * this.#cost <= spent * remaining) return this.#grow();
-    const seconds = Math.max(0.001, resetMs / 1000);
-    // With nothing left, the next request is that of the next window.
-    return this.#change(Math.max((spent * remaining) / this.#cost, 1) / seconds);
+  /** Records a response; returns whether the rate has changed. */
+  record({ stamp, isAccepted, budget, left }: ResponseInfo, nowMs: number): boolean {
+    const hasExpired = this.expire(nowMs);
+    if (budget !== undefined && budget.resetMs <= windowMaxMs) return this.#spread(budget, left, nowMs) || hasExpired;
+    if (!isAccepted) return hasExpired;
+    if (!Number.isFinite(this.#recordedMs)) return this.#grow() || hasExpired;
+    // A request that was sent after the last budget was known, and has none, shows that the budget is no longer short.
+    return stamp >= this.#recordedMs && this.#forget();
   }
 
   /** Forgets a budget whose window is over; returns whether the rate has changed. */
   expire(nowMs: number): boolean {
-    if (nowMs < this.endMs) return false;
-    this.endMs = Number.POSITIVE_INFINITY;
+    return nowMs >= this.#endMs && this.#forget();
+  }
+
+  #spread({ remaining, resetMs }: Budget, left: number, nowMs: number): boolean {
+    this.#recordedMs = nowMs;
+    this.#endMs = nowMs + resetMs;
+    this.#measure(remaining, nowMs);
+    this.isPausing = false;
+    if (left * this.#cost <= spent * remaining) return this.#grow();
+    // With nothing left, the next request is that of the next window.
+    const gapMs = Math.max(1, resetMs) / Math.max((spent * remaining) / this.#cost, 1);
+    if (gapMs > this.#maxWaitMs) return this.#forget();
+    this.isPausing = gapMs > gapMaxMs;
+    return this.#change(1000 / gapMs);
+  }
+
+  #measure(remaining: number, nowMs: number): void {
+    const mark = this.#mark;
+    const ms = nowMs - (mark?.ms ?? 0);
+    const requests = this.#starts - (mark?.starts ?? 0);
+    // A larger rest is that of a new window.
+    const isNew = mark === undefined || remaining > mark.remaining;
+    if (!isNew) {
+      const isEnough = ms >= measured.ms && requests >= measured.requests;
+      if (!isEnough && !(ms >= measured.longMs && requests > 0)) return;
+      const cost = (mark.remaining - remaining) / requests;
+      this.#cost = Math.max(0.1, Math.min(cost, costGrowthMax * Math.max(1, this.#cost)));
+    }
+    this.#mark = { ms: nowMs, remaining, starts: this.#starts };
+  }
+
+  /** Forgets the budget, and what a request costs of it; returns whether the rate has changed. */
+  #forget(): boolean {
+    this.#recordedMs = Number.POSITIVE_INFINITY;
+    this.#endMs = Number.POSITIVE_INFINITY;
     this.#mark = undefined;
+    this.#cost = 1;
+    this.isPausing = false;
+    const hasChanged = this.rate !== this.#startRate;
     this.rate = this.#startRate;
-    return true;
+    return hasChanged;
   }
 
   #grow(): boolean {

@@ -221,15 +221,15 @@ class RecentRate {
   readonly #samples: { readonly atMs: number; readonly sendingMs: number; readonly count: number }[] = [];
 
   /**
-   * Takes the number of rows done so far, and how long the run was held back so far.
+   * Takes the number of rows done so far, and how long the run was paused so far.
    *
    * @returns rows per second; undefined if it is too early to tell
    */
-  add(count: number, heldBackMs: number, nowMs: number): number | undefined {
-    this.#samples.push({ atMs: nowMs, sendingMs: nowMs - heldBackMs, count });
+  add(count: number, pausedMs: number, nowMs: number): number | undefined {
+    this.#samples.push({ atMs: nowMs, sendingMs: nowMs - pausedMs, count });
     while ((this.#samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - rateMs.window) this.#samples.shift();
     const [first] = this.#samples;
-    const sendingMs = nowMs - heldBackMs - (first?.sendingMs ?? 0);
+    const sendingMs = nowMs - pausedMs - (first?.sendingMs ?? 0);
     return sendingMs < rateMs.least ? undefined : ((count - (first?.count ?? 0)) * 1000) / sendingMs;
   }
 }
@@ -260,7 +260,7 @@ const nothingShown: Progress = { clear: () => {}, end: () => {} };
 
 function shownOf({ running, pace, toDo }: WatchedRun, rate: RecentRate, nowMs: number): RunProgressShown {
   const { settled, failed, inDoubt } = running.settled;
-  const recent = rate.add(settled, pace.heldBackMs(nowMs), nowMs);
+  const recent = rate.add(settled, pace.pausedMs(nowMs), nowMs);
   const reason = running.isStopping ? stoppingText(running.inFlight) : reasonOf(pace, nowMs);
   const ratePerSecond = reason === undefined ? recent : undefined;
   const leftMs = ratePerSecond === undefined ? undefined : ((toDo - settled) / ratePerSecond) * 1000;

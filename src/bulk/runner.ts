@@ -295,7 +295,8 @@ export class Run<R extends NumberedRow, T> {
     const retryAfterMs = step.isDone || !step.isRetryAfter ? undefined : step.waitMs;
     pace.ended(stamp, 'throttled', nowMs, retryAfterMs, step.budget);
     const { pausedUntilMs: until } = pace;
-    if (until !== undefined && until !== before) this.#ledger.commit.add(['T', Math.round(until - nowMs)]);
+    if (until !== undefined && until !== before && until > nowMs)
+      this.#ledger.commit.add(['T', Math.round(until - nowMs)]);
   }
 
   #notDone(entry: Entry<R, T>, step: NotDone, nowMs: number): void {

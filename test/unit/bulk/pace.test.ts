@@ -398,19 +398,60 @@ describe('1,250 units a minute, of which a second client takes a third', () => {
   test('a budget that is enough for the rest of the rows is not spread over its window', () => {
     const paceWith = (left: number) => {
       const pace = new Pace({ limitMax: 8, maxWaitMs: 900_000, left: () => left }, () => 0.5);
-      pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 4000, resetMs: 3_000_000 });
+      pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 4000, resetMs: 100_000 });
       return pace.ratePerSecond;
     };
     expect(paceWith(3000)).toBe(Number.POSITIVE_INFINITY);
-    expect(paceWith(30_000)).toBeLessThan(2);
+    expect(paceWith(30_000)).toBeLessThan(40);
   });
 
-  test('a budget that is used up holds the run until it is full again', () => {
-    const pace = new Pace({ limitMax: 8, maxWaitMs: 900_000 }, () => 0.5);
-    pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining: 0, resetMs: 5000 });
+  /** A pace after a response with this budget, and the next request. */
+  const paceAfter = (remaining: number, resetMs: number, maxWaitMs = 900_000) => {
+    const pace = new Pace({ limitMax: 8, maxWaitMs }, () => 0.5);
+    pace.ended(pace.started(0), 'accepted', 10, undefined, { remaining, resetMs });
     pace.started(10);
+    return pace;
+  };
+
+  test('a budget that is used up pauses the run until it is full again', () => {
+    const pace = paceAfter(0, 5000);
     expect(pace.waitMs(20)).toBeGreaterThan(4500);
+    expect(pace.pausedUntilMs).toBeCloseTo(5010, -2);
     expect(pace.waitMs(5010)).toBe(0);
+    expect(pace.pausedUntilMs).toBeUndefined();
+  });
+
+  test.each([
+    { name: 'one of a day', remaining: 100, resetMs: 86_400_000 },
+    { name: 'one of an hour, used up', remaining: 0, resetMs: 3_600_000 },
+    { name: 'one that would pause for longer than --max-wait', remaining: 0, resetMs: 60_000, maxWaitMs: 30_000 },
+  ])('a budget that is left to 429: $name', ({ remaining, resetMs, maxWaitMs }) => {
+    const pace = paceAfter(remaining, resetMs, maxWaitMs);
+    expect([pace.waitMs(20), pace.ratePerSecond, pace.pausedUntilMs]).toEqual([0, Number.POSITIVE_INFINITY, undefined]);
+  });
+
+  test('a later request whose response has no budget ends the pause for one; an earlier one does not', () => {
+    const pace = paceAfter(0, 60_000);
+    pace.ended(5, 'accepted', 15);
+    expect(pace.waitMs(20)).toBeGreaterThan(50_000);
+    pace.ended(10, 'accepted', 30);
+    expect([pace.waitMs(40), pace.pausedUntilMs]).toEqual([0, undefined]);
+  });
+
+  test('what another client spends at once does not slow the run down for longer', () => {
+    let [minute, used] = [0, 0];
+    const service: Service = (nowMs) => {
+      const current = Math.floor(nowMs / 60_000);
+      if (current !== minute) used = 0;
+      minute = current;
+      used += 1;
+      const remaining = 1000 - used - (minute === 0 && nowMs > 10_000 ? 600 : 0);
+      return { ms: 300, budget: { remaining: Math.max(0, remaining), resetMs: (current + 1) * 60_000 - nowMs } };
+    };
+    const { ends } = simulate({ service, untilMs: 120_000, limitMax: 1 });
+    const within = (fromMs: number, toMs: number) => ends.filter((ms) => ms >= fromMs && ms < toMs).length;
+    expect(within(12_000, 60_000)).toBeGreaterThan(0.8 * 160);
+    expect(within(60_000, 120_000)).toBeGreaterThan(0.95 * 200);
   });
 });
 

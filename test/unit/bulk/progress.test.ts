@@ -44,6 +44,15 @@ test('the rate and the time left are those of the last seconds', () => {
   expect(line(0, 30_000)).toBe('  500 of 1,000 rows, 0 rows/s');
 });
 
+test('a pause for a budget that is used up is shown', () => {
+  const pace = newPace();
+  const { line } = watched(pace);
+  pace.ended(pace.started(0), 'accepted', 1000, undefined, { remaining: 0, resetMs: 60_000 });
+  pace.started(1000);
+
+  expect(line(1, 11_000)).toBe('  1 of 1,000 rows, throttled, retrying in 50.0 s');
+});
+
 test('an outage shows the time of the next try, and neither it nor a pause counts in a rate', () => {
   const pace = newPace();
   const { line } = watched(pace);

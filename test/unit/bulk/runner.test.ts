@@ -24,7 +24,7 @@ function freePace(limit: number): Pace {
       probeAtMs: undefined,
     },
     ratePerSecond: Number.POSITIVE_INFINITY,
-    ...{ outageMs: () => 0, heldBackMs: () => 0 },
+    ...{ outageMs: () => 0, pausedMs: () => 0 },
   };
   return pace as Pace;
 }
