@@ -288,7 +288,9 @@ export class Run<R extends NumberedRow, T> {
   #updatePace(stamp: number, step: AttemptResult<T>, nowMs: number): void {
     const { pace } = this.#options;
     if (step.service !== 'throttled') {
-      pace.ended(stamp, step.service === 'unreachable' ? 'no-response' : 'accepted', nowMs, undefined, step.budget);
+      // A request may have been aborted by the stop, which is no outage.
+      const lost = this.#stop === undefined ? 'no-response' : 'aborted';
+      pace.ended(stamp, step.service === 'unreachable' ? lost : 'accepted', nowMs, undefined, step.budget);
       return;
     }
     const { pausedUntilMs: before } = pace;

@@ -310,6 +310,22 @@ describe('a stop', () => {
     expect(run.results.some(({ status }) => status === 'failed' || status === 'in-doubt')).toBe(false);
   });
 
+  test('that aborts requests is no outage', async () => {
+    const stopping = new AbortController();
+    const run = watchedRun({
+      ...{ rows: 200, limitMax: 16, signal: stopping.signal, takesMs: (row) => 50 + (row % 16) },
+      answer: (row) => {
+        if (row === 100) stopping.abort(new Stopped('SIGINT'));
+        return stopping.signal.aborted ? notDone({ outcome: 'not-sent', service: 'unreachable' }) : done();
+      },
+    });
+
+    const end = await run.end();
+
+    expect(run.atOnceMax).toBe(16);
+    expect(end?.totals).not.toHaveProperty('outageMs');
+  });
+
   test('before the first row sends nothing', async () => {
     const stopping = new AbortController();
     stopping.abort(new Stopped('SIGTERM'));
