@@ -394,7 +394,7 @@ class Attempts<T> implements RequestAttempts<T> {
     };
     const times = this.#number;
     if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
-    if (attempt.error?.kind === 'stopped') return options.signal.reason;
+    if (attempt.error?.kind === 'stopped') return options.signal.reason ?? attempt.error.cause;
     if (tooLongMs !== undefined && attempt.response) {
       return tooLongToWait(context, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
     }

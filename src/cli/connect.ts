@@ -56,7 +56,8 @@ export async function connect(
   };
   const opened = await open(token);
   if (token.renew === undefined) return opened;
-  return (await import('./token-renewal.ts')).renewingTransport(opened, token, open, host.clock);
+  const { RenewingTransport } = await import('./token-renewal.ts');
+  return new RenewingTransport(opened, token, open, host);
 }
 
 /** Microsoft asks for this form ("How to avoid getting throttled", "decorate your traffic"). */
@@ -121,6 +122,10 @@ export function noToken(profile: string | undefined): Failure {
 export function tokenCommandRunner(host: Host, isJsonWanted: boolean): RunTokenCommand {
   const { clock, env, killGroup, platform, signal } = host;
   const stderr = isJsonWanted ? noticesInto(host.stderr) : host.stderr;
-  const commandHost = { clock, env, killGroup, platform, signal, stderr };
-  return async (command, name) => (await import('./token-command.ts')).runTokenCommand(command, name, commandHost);
+  const commandHost = { clock, env, killGroup, platform, stderr };
+  return async (command, name, until) => {
+    const { runTokenCommand } = await import('./token-command.ts');
+    const ended = until === undefined ? signal : AbortSignal.any([signal, until]);
+    return runTokenCommand(command, name, { ...commandHost, signal: ended });
+  };
 }

@@ -1,6 +1,6 @@
 /** Renews the token of a transport: a run may last longer than a token lives (docs/settings.md, "Tokens"). */
 import { stoppedBefore } from '../api/connect.ts';
-import type { Attempt, AttemptLimits, Transport } from '../api/transport.ts';
+import { type Attempt, isSuccess, type Transport } from '../api/transport.ts';
 import type { Clock } from '../core/host.ts';
 import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
 import type { Token } from '../settings/token.ts';
@@ -11,6 +11,11 @@ const renewalIntervalMs = 60_000;
 /** A token is renewed when less than this is left of its life, or less than a tenth of it. */
 const earlyMs = 300_000;
 
+interface RenewalHost {
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'sleep'>;
+  readonly signal: AbortSignal;
+}
+
 interface Credential {
   readonly token: Token;
   readonly transport: Transport;
@@ -19,97 +24,136 @@ interface Credential {
   /** The service accepted it before, or it is the first: it may be replaced once it is refused. */
   mayExpire: boolean;
   inFlight: number;
-  /** Settles once the token has been read again: ahead of time, or after a refusal. */
-  early?: Promise<void>;
+  /** Settles once the token has been read again ahead of time. */
+  early?: Promise<void> | undefined;
+  /** The 401 after which it is not sent again. */
+  refused?: Attempt;
+  /** Settles once the token has been read again after that; rejects at a stop. */
   renewed?: Promise<void>;
 }
 
 /**
  * A transport that reads its token again ahead of its expiry, if that can be read from the token, and whenever the
- * service refuses (401) a token that it had accepted. The refused request is then sent once more. Tokens are read at
- * most once a minute, and none that was replaced is used again.
- *
- * @param open opens a transport with another token
+ * service refuses (401) a token that it had accepted. The refused request is then sent once more, unless the process is
+ * stopping. Tokens are read at most once a minute, and none that was replaced is used again.
  */
-export function renewingTransport(
-  first: Transport,
-  token: Token,
-  open: (token: Token) => Promise<Transport>,
-  clock: Pick<Clock, 'now' | 'monotonicMs' | 'sleep'>,
-): Transport {
-  const seen = new Set([token.value]);
-  const live = new Set([first]);
-  let hide = first.hide;
-  let lastReadMs = Number.NEGATIVE_INFINITY;
-  let newest = credentialOf(token, first, true);
+export class RenewingTransport implements Transport {
+  readonly address: string;
+  readonly #open: (token: Token) => Promise<Transport>;
+  readonly #clock: RenewalHost['clock'];
+  readonly #closed = new AbortController();
+  /** Aborts at a stop, or once this transport is closed. */
+  readonly #ended: AbortSignal;
+  readonly #seen: Set<string>;
+  readonly #live: Set<Transport>;
+  #newest: Credential;
+  #hide: Transport['hide'];
+  #lastReadMs = Number.NEGATIVE_INFINITY;
 
-  function credentialOf(held: Token, transport: Transport, mayExpire: boolean): Credential {
-    return { token: held, transport, renewAtMs: renewalTime(held.value, clock.now()), mayExpire, inFlight: 0 };
+  /**
+   * @param open opens a transport with another token
+   * @param host its signal ends the wait for a token; requests have one of their own, which may abort later
+   */
+  constructor(first: Transport, token: Token, open: (token: Token) => Promise<Transport>, host: RenewalHost) {
+    this.address = first.address;
+    this.#open = open;
+    this.#clock = host.clock;
+    this.#ended = AbortSignal.any([host.signal, this.#closed.signal]);
+    this.#seen = new Set([token.value]);
+    this.#live = new Set([first]);
+    this.#hide = first.hide;
+    this.#newest = this.#createCredential(token, first, true);
   }
 
-  /** Never rejects: a token command that fails has printed the reason, and the result is the 401. */
-  const renew = async (used: Credential): Promise<void> => {
-    lastReadMs = clock.monotonicMs();
+  readonly hide = (text: string) => this.#hide(text);
+
+  readonly tokenHint = () => this.#newest.transport.tokenHint?.();
+
+  readonly send: Transport['send'] = async (request, limits) => {
+    const used = this.#newest;
+    this.#renewEarly(used);
+    // A token that is known to be refused is not sent again.
+    const attempt = used.refused ?? (await this.#sendWith(used, request, limits));
+    if (attempt.response?.status !== 401 || !used.mayExpire) return attempt;
+    used.refused ??= attempt;
+    used.renewed ??= this.#renewRefused(used, limits.signal);
     try {
-      const fresh = await used.token.renew?.();
-      if (fresh === undefined || seen.has(fresh.value)) return;
-      seen.add(fresh.value);
-      const transport = await open(fresh);
-      const hideEarlier = hide;
-      hide = (text) => transport.hide(hideEarlier(text));
-      newest = credentialOf(fresh, transport, false);
-      live.add(transport);
+      await used.renewed;
+      this.#ended.throwIfAborted();
     } catch {
-      return;
+      return stoppedBefore(this.#ended.aborted ? this.#ended : limits.signal);
     }
-    await closeIdle(used);
+    return this.#newest === used ? attempt : this.#sendWith(this.#newest, request, limits);
   };
 
-  const closeIdle = async (used: Credential): Promise<void> => {
-    if (used !== newest && used.inFlight === 0 && live.delete(used.transport)) await used.transport.close();
+  readonly close = async () => {
+    this.#closed.abort();
+    // A renewal may be opening one more transport.
+    await Promise.allSettled([this.#newest.early, this.#newest.renewed]);
+    await Promise.all(Array.from(this.#live, (transport) => transport.close()));
   };
 
-  const renewRefused = async (used: Credential, signal: AbortSignal): Promise<void> => {
-    await used.early;
-    if (newest !== used) return;
-    const waitMs = lastReadMs + renewalIntervalMs - clock.monotonicMs();
-    if (waitMs > 0) await clock.sleep(waitMs, signal);
-    await renew(used);
-  };
-
-  const sendWith = async (used: Credential, request: Parameters<Transport['send']>[0], limits: AttemptLimits) => {
+  async #sendWith(used: Credential, ...[request, limits]: Parameters<Transport['send']>): Promise<Attempt> {
     used.inFlight += 1;
     const attempt = await used.transport.send(request, limits);
     used.inFlight -= 1;
-    await closeIdle(used);
-    if (![undefined, 401].includes(attempt.response?.status)) used.mayExpire = true;
+    await this.#closeIdle(used);
+    if (isAuthenticated(attempt)) used.mayExpire = true;
     return attempt;
-  };
+  }
 
-  return {
-    address: first.address,
-    hide: (text) => hide(text),
-    tokenHint: () => newest.transport.tokenHint?.(),
-    send: async (request, limits): Promise<Attempt> => {
-      const used = newest;
-      if (clock.now() >= used.renewAtMs && clock.monotonicMs() >= lastReadMs + renewalIntervalMs) {
-        used.early ??= renew(used);
-      }
-      // A token that is known to be refused is not sent again.
-      const attempt = used.renewed === undefined ? await sendWith(used, request, limits) : undefined;
-      if (attempt !== undefined && (attempt.response?.status !== 401 || !used.mayExpire)) return attempt;
-      used.renewed ??= renewRefused(used, limits.signal);
-      try {
-        await used.renewed;
-      } catch {
-        return stoppedBefore(limits.signal);
-      }
-      return newest === used ? (attempt ?? sendWith(used, request, limits)) : sendWith(newest, request, limits);
-    },
-    close: async () => {
-      await Promise.all(Array.from(live, (transport) => transport.close()));
-    },
-  };
+  #renewEarly(used: Credential): void {
+    if (used.early !== undefined || used.refused !== undefined || this.#ended.aborted) return;
+    if (this.#clock.now() < used.renewAtMs || this.#nextReadMs() > 0) return;
+    used.early = this.#renew(used).finally(() => {
+      used.early = undefined;
+    });
+  }
+
+  async #renewRefused(used: Credential, signal: AbortSignal): Promise<void> {
+    await used.early;
+    if (this.#newest !== used) return;
+    const waitMs = this.#nextReadMs();
+    if (waitMs > 0) await this.#clock.sleep(waitMs, AbortSignal.any([this.#ended, signal]));
+    this.#ended.throwIfAborted();
+    await this.#renew(used);
+  }
+
+  /** Milliseconds until the token may be read again. */
+  #nextReadMs(): number {
+    return this.#lastReadMs + renewalIntervalMs - this.#clock.monotonicMs();
+  }
+
+  /** Never rejects: a token command that fails has printed the reason, and the result is the 401. */
+  async #renew(used: Credential): Promise<void> {
+    this.#lastReadMs = this.#clock.monotonicMs();
+    try {
+      const fresh = await used.token.renew?.(this.#closed.signal);
+      if (fresh === undefined || this.#seen.has(fresh.value)) return;
+      this.#seen.add(fresh.value);
+      const transport = await this.#open(fresh);
+      const hideEarlier = this.#hide;
+      this.#hide = (text) => transport.hide(hideEarlier(text));
+      this.#newest = this.#createCredential(fresh, transport, false);
+      this.#live.add(transport);
+    } catch {
+      return;
+    }
+    await this.#closeIdle(used);
+  }
+
+  #createCredential(token: Token, transport: Transport, mayExpire: boolean): Credential {
+    return { token, transport, renewAtMs: renewalTime(token.value, this.#clock.now()), mayExpire, inFlight: 0 };
+  }
+
+  async #closeIdle(used: Credential): Promise<void> {
+    if (used !== this.#newest && used.inFlight === 0 && this.#live.delete(used.transport)) await used.transport.close();
+  }
+}
+
+/** Whether a response proves that the token was accepted; a 503 may come from a gateway that has not checked it. */
+function isAuthenticated({ response }: Attempt): boolean {
+  return response !== undefined && (isSuccess(response) || [404, 409, 412].includes(response.status));
 }
 
 /** When to renew a token that is read now; never, where its expiry is unknown, or past: then a clock may be wrong. */

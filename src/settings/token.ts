@@ -10,15 +10,15 @@ export interface Token {
   readonly value: string;
   /** `LISTCTL_TOKEN`, `profile prod (auth login)` */
   readonly source: string;
-  /** Reads it again after the service rejected it, from a file or a command. */
-  readonly renew?: () => Promise<Token>;
+  /** Reads it again, from a file or a command; the signal ends the command. */
+  readonly renew?: (signal: AbortSignal) => Promise<Token>;
   readonly warning?: string;
   /** How to replace it: `run listctl auth login -p prod`. */
   readonly remedy?: string;
 }
 
-/** Runs a token command and resolves to its output; `name` is for messages. */
-export type RunTokenCommand = (command: string, name: string) => Promise<string>;
+/** Runs a token command and resolves to its output; `name` is for messages. The signal ends it. */
+export type RunTokenCommand = (command: string, name: string, signal?: AbortSignal) => Promise<string>;
 
 /** A shorter token could be guessed, and would be masked in unrelated texts. */
 export const shortestToken = 8;
@@ -112,10 +112,16 @@ async function profileToken(
   return commandToken(command, `the token-command of profile ${name}`, source, runCommand);
 }
 
-async function commandToken(command: string, name: string, source: string, run: RunTokenCommand): Promise<Token> {
-  const token = checkToken(await run(command, name), source);
+async function commandToken(
+  command: string,
+  name: string,
+  source: string,
+  run: RunTokenCommand,
+  signal?: AbortSignal,
+): Promise<Token> {
+  const token = checkToken(await run(command, name, signal), source);
   const remedy = `check the output of ${name}`;
-  return { ...token, remedy, renew: () => commandToken(command, name, source, run) };
+  return { ...token, remedy, renew: (until) => commandToken(command, name, source, run, until) };
 }
 
 function fileToken(file: string): Token {

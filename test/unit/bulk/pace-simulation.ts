@@ -9,7 +9,7 @@ export interface Reply {
   readonly retryAfterMs?: number | 'unsaid';
   /** Whether nothing answers. */
   readonly isLost?: boolean;
-  /** What the answer tells of the client's budget. */
+  /** The client's budget. */
   readonly budget?: { readonly remaining: number; readonly resetMs: number };
 }
 
@@ -235,7 +235,7 @@ export function fixedWindow(most: number, windowMs: number, inner: Service): Ser
 
 /**
  * Resource units of Microsoft Graph: `most` in each minute, of which others spend `others` within its first `othersMs`, and
- * each request of ours `cost`. From 80 % on, responses tell what is left; a client that has spent all waits for the next minute.
+ * each request of ours `cost`. From 80 % on, responses have what is left; a client that has spent all waits for the next minute.
  */
 export function resourceUnits(
   most: number,
@@ -252,10 +252,10 @@ export function resourceUnits(
     const resetMs = Math.ceil(((current + 1) * 60_000 - nowMs) / 1000) * 1000;
     const used = own + others * Math.min(1, (nowMs % 60_000) / othersMs);
     const reply = inner(nowMs, inside, random);
-    const told = (left: number) => (left <= 0.2 * most ? { budget: { remaining: Math.floor(left), resetMs } } : {});
-    if (used + cost > most) return { ...reply, retryAfterMs: resetMs, ...told(most - used) };
+    const headers = (left: number) => (left <= 0.2 * most ? { budget: { remaining: Math.floor(left), resetMs } } : {});
+    if (used + cost > most) return { ...reply, retryAfterMs: resetMs, ...headers(most - used) };
     own += cost;
-    return { ...reply, ...told(most - used - cost) };
+    return { ...reply, ...headers(most - used - cost) };
   };
 }
 

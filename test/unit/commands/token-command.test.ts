@@ -1,6 +1,7 @@
 /** A token command, in a real shell. */
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, test } from 'vitest';
+import { tokenCommandRunner } from '../../../src/cli/connect.ts';
 import { runTokenCommand } from '../../../src/cli/token-command.ts';
 import { Stopped } from '../../../src/core/errors.ts';
 import { testHost, type World } from '../../support/test-host.ts';
@@ -116,13 +117,13 @@ describe('what it may end in', () => {
     });
   });
 
-  test('a stop ends it, and what it started', async () => {
-    const stop = new AbortController();
+  test.each(['a stop', 'the signal of its caller'])('%s ends it, and what it started', async (by) => {
+    const [stop, caller] = [new AbortController(), new AbortController()];
     const host = hastyHost({ signal: stop.signal });
-    const running = runTokenCommand('sleep 60 & echo $! >&2; wait', name, host);
+    const running = tokenCommandRunner(host, false)('sleep 60 & echo $! >&2; wait', name, caller.signal);
     await expect.poll(() => host.printed.stderr).not.toBe('');
 
-    stop.abort(new Stopped('SIGTERM'));
+    (by === 'a stop' ? stop : caller).abort(new Stopped('SIGTERM'));
 
     await expect(running).rejects.toBeInstanceOf(Stopped);
     left.push(Number(host.printed.stderr));
