@@ -172,7 +172,8 @@ function pathOf(address: string): string {
   // Node.js decodes other bytes than ASCII as Latin 1.
   if (/[^\x21-\x7e]/.test(address)) throw new Refusal(400, 'the path must be percent-encoded');
   if (address.startsWith(`${versionPath}/`)) return address.slice(versionPath.length);
-  throw new Refusal(404, `no such path: paths begin with ${versionPath}/sites/`);
+  // As Microsoft Graph does, so that a missing version is not taken for a missing item.
+  throw new Refusal(400, `invalid version: paths begin with ${versionPath}/sites/`);
 }
 
 /** Cuts an idle connection only if the client does not read the response, not while it waits for one. */

@@ -56,12 +56,12 @@ describe('a path', () => {
     '/sites/a/lists/b/items',
     '*',
     '//v1.0/sites',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s lacks the version path, which is not a missing item', async (path) => {
     await using server = await serverIn();
 
     const connection = await rawConnection(server.url, headOf('GET', ['Connection: close'], path));
 
-    expect(await connection.closed()).toMatch(/^HTTP\/1.1 404 .*"error":/s);
+    expect(await connection.closed()).toMatch(/^HTTP\/1.1 400 .*"error":"invalid version/s);
   });
 
   test('must be ASCII, so that it arrives as it was meant', async () => {
