@@ -407,7 +407,7 @@ async function confirmDeletes(plan: PlanFile, deletes: Deletes, session: Session
 async function confirmChanges(plan: PlanFile, session: Session): Promise<void> {
   if (isSeen(session) && (await session.prompts.confirm(questionAbout(plan, session)))) return;
   throw new Failure('usage', 'not confirmed: nothing was changed', {
-    hint: 'pass --yes to skip the confirmation prompt',
+    hint: session.prompts.skipHint(),
   });
 }
 

@@ -388,7 +388,7 @@ async function confirmDelete({ check, command, file }: FileRun, session: Session
   const question = `Delete the ${count} in ${from} from list "${list}" of site "${site}" on ${session.settings.target()}?`;
   if (await session.prompts.confirm(question)) return;
   throw new Failure('usage', `not confirmed: none of the ${count} in ${from} was ${command.done}`, {
-    hint: 'pass --yes to skip the prompt',
+    hint: session.prompts.skipHint(),
   });
 }
 

@@ -18,6 +18,8 @@ export interface WriteGuard {
    * profile, which also passes `check`.
    */
   confirm(question: string, typed?: { readonly words: readonly string[]; readonly purpose: string }): Promise<boolean>;
+  /** What to pass to be asked nothing: `--yes`, and `--confirm` for a protected profile. */
+  skipHint(): string;
 }
 
 /** Creates the guard of a command: it asks before the first write only. */
@@ -48,7 +50,11 @@ export function createWriteGuard(sources: Sources, mayPrompt: () => boolean, con
     confirmed ??= confirmWrite(profile.name, target, findValue(globalFlags.confirm, sources), mayPrompt, confirm);
     await confirmed;
   };
-  return { check, confirm };
+  const skipHint = () => {
+    const profile = unnamed();
+    return `pass --yes${profile === undefined ? '' : ` --confirm ${profile}`} to skip the prompt`;
+  };
+  return { check, confirm, skipHint };
 }
 
 function protectedProfile(sources: Sources): ChosenProfile | undefined {

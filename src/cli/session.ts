@@ -26,6 +26,7 @@ export interface Session {
     /** --no-input or CI. */
     readonly isUnattended: boolean;
     readonly confirm: WriteGuard['confirm'];
+    readonly skipHint: WriteGuard['skipHint'];
   };
   readonly command: {
     readonly words: readonly string[];
@@ -121,7 +122,7 @@ function openSession(
   });
   return {
     ...{ host, service, messages },
-    prompts: { isUnattended, mayPrompt, confirm: guard.confirm },
+    prompts: { isUnattended, mayPrompt, confirm: guard.confirm, skipHint: guard.skipHint },
     settings: runSettings(sources, typed.allowHttp, address, (list) => service.locate(list)),
     output: commandOutput({ sources, output, color, typed, messages }, host, command),
     command: {

@@ -66,6 +66,21 @@ describe('a protected profile', () => {
     expect(service.requests).toHaveLength(2);
   });
 
+  test.each([
+    { more: ['--no-input'], typed: undefined },
+    { more: [], typed: 'y\n' },
+  ])('says all that it takes to be asked nothing: $more $typed', async ({ more, typed }) => {
+    await using service = await scriptedService({ status: 204 });
+    await using directory = await settingsDirectory(keptFor(service, { protected: true }));
+    const host = testHost({ ...directory, terminal: 200 });
+
+    const running = main(['items', 'delete', '17', ...more], host);
+    if (typed !== undefined) await host.answer('Type prod', typed);
+
+    expect(await running).toBe(2);
+    expect(host.printed.stderr).toContain('pass --yes --confirm prod to skip the prompt');
+  });
+
   test('reads and dry runs do not prompt', async () => {
     await using service = await scriptedService({ status: 200, body: milk });
     await using directory = await settingsDirectory(keptFor(service, { protected: true }));

@@ -76,6 +76,6 @@ async function confirmDelete(refs: readonly ItemRef[], session: Session): Promis
   const what = `${refs.length === 1 ? 'item' : 'items'} ${names} from list "${first?.list}" of site "${first?.site}"`;
   if (await session.prompts.confirm(`Delete ${what} on ${session.settings.target()}?`)) return;
   throw new Failure('usage', 'not confirmed: nothing was deleted', {
-    hint: 'pass --yes to skip the prompt',
+    hint: session.prompts.skipHint(),
   });
 }

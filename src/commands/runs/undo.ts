@@ -271,7 +271,7 @@ async function confirmUndo({ of, list }: Undo, left: number, session: Session): 
   if (await session.prompts.confirm(questions[action] ?? `Delete ${what} ${where}?`)) return;
   const undone = { update: 'put back', delete: 'created anew' }[action as string] ?? 'deleted';
   throw new Failure('usage', `not confirmed: none of ${what} in list "${list.list}" was ${undone}`, {
-    hint: 'pass --yes to skip the prompt',
+    hint: session.prompts.skipHint(),
   });
 }
 
