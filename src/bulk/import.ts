@@ -249,6 +249,7 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
       origin: runOrigin(session),
       ...session.settings.list(),
       shard: shardText(options),
+      profile: session.settings.profile(),
     },
     name: nameOf(input.name),
     path: input.isSpooled ? undefined : absolutePath(input.name, host),

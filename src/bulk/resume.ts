@@ -29,7 +29,7 @@ export type ResumeDecision =
     };
 
 /** The action and the place of a run; with the content of its input, its identity. */
-export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'site' | 'list' | 'shard'>;
+export type RunTarget = Pick<JournalHeader, 'action' | 'origin' | 'profile' | 'site' | 'list' | 'shard'>;
 
 /** The input of a run, to compare with that of others. */
 export interface RunInput {
@@ -435,14 +435,16 @@ function placeOf({ run, origin, shard }: JournalHeader, here: RunTarget, journal
 }
 
 function adviceFor(
-  { file, origin, shard }: JournalHeader,
+  { file, origin, profile, shard }: JournalHeader,
   here: RunTarget,
   journal: string | undefined,
   more: readonly string[] = [],
 ): string {
+  // A profile that has changed its service since does not lead there.
+  const other = profile === undefined || profile === here.profile ? originFlags(origin, here.origin) : `-p ${profile}`;
   const flags = [
     ...(journal === undefined ? [] : ['leave out --journal']),
-    ...(origin === here.origin ? [] : [`pass ${originFlags(origin, here.origin)}`]),
+    ...(origin === here.origin ? [] : [`pass ${other}`]),
     ...(shard === here.shard ? [] : [shard === null ? 'leave out --shard' : `pass --shard ${shard}`]),
   ];
   const advice = [...(flags.length === 0 ? [`pass --from ${file}`] : flags), ...more];

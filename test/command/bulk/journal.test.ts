@@ -270,6 +270,20 @@ describe('--resume', () => {
     for (const text of ['of the same rows is incomplete', says, advice, start]) expect(stderr).toContain(text);
   });
 
+  test('names the profile of the unfinished run, which has its token', async () => {
+    await using service = await listService(({ title }) => (title === 't3' ? { status: 400 } : undefined));
+    await using other = await listService();
+    await using world = await manyWorld(service);
+    const file = world.file('a.csv', titles(5));
+    const env = { LISTCTL_CONFIG_DIR: join(world.path, 'config') };
+    await world.run(['profile', 'set', 'slow', '--base-url', service.url], { env });
+    await world.run(create(file, '-p', 'slow'), { env });
+
+    const { stderr } = await world.run(create(file, '--resume'), { env: { ...env, LISTCTL_BASE_URL: other.url } });
+
+    expect(stderr).toContain('pass -p slow to resume that run');
+  });
+
   test.each([
     { before: [], now: ['--shard', '1/2'], says: 'without --shard', advice: 'leave out --shard and pass --resume' },
     { before: ['--shard', '2/3'], now: [], says: 'as shard 2/3', advice: 'pass --shard 2/3 and pass --resume' },
