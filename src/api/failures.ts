@@ -209,8 +209,7 @@ function hintFor(kind: FailureKind, context: RequestContext, response: ServiceRe
   if (status === 401)
     return context.tokenHint?.() ?? 'the service rejected the token; run listctl auth status to see its source';
   if (status === 403) return 'the token is valid but lacks permission';
-  if (kind === 'conflict')
-    return context.method === 'POST' ? createConflictHint(status) : 'read the item again before you retry';
+  if (kind === 'conflict') return conflictHint(status, context.method);
   if (status === 400 && isUnversioned(context.address) && /version/i.test(errorOf(context, response).text ?? '')) {
     return `add the version path of the service, such as /v1.0, to ${context.address}`;
   }
@@ -219,9 +218,11 @@ function hintFor(kind: FailureKind, context: RequestContext, response: ServiceRe
   return undefined;
 }
 
-/** There is no item yet that could be read. */
-function createConflictHint(status: number): string {
-  return status === 423 ? 'the list is locked: retry later' : 'check whether the item exists already';
+function conflictHint(status: number, method: string): string {
+  // There is no item yet that could be read.
+  const isCreate = method === 'POST';
+  if (status === 423) return `the ${isCreate ? 'list' : 'item'} is locked: retry later`;
+  return isCreate ? 'check whether the item exists already' : 'read the item again before you retry';
 }
 
 function isUnversioned(address: string): boolean {

@@ -29,6 +29,18 @@ test('an update answered with nothing has succeeded: the id is all there is to s
   expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '{"id":"17"}\n' });
 });
 
+test.each([
+  { status: 423, hint: 'the item is locked: retry later' },
+  { status: 412, hint: 'read the item again before you retry' },
+])('an update refused with $status has the hint "$hint"', async ({ status, hint }) => {
+  await using service = await scriptedService({ status });
+
+  const { exitCode, stderr } = await run(['items', 'update', '17', '-f', 'a=b'], { env: environmentFor(service) });
+
+  expect(exitCode).toBe(5);
+  expect(stderr.split('\n')[1]).toBe(`  ${hint}`);
+});
+
 test('the same field set and cleared, or no field at all, is wrong usage', async () => {
   await using service = await scriptedService({ status: 204 });
   const env = environmentFor(service);
