@@ -36,7 +36,8 @@ export async function askText(
     return found === undefined ? true : printable(found);
   };
   const initialOption = initial === undefined ? {} : { default: initial };
-  const config = { message: printable(question), validate, ...initialOption, ...(await toTheme(context)) };
+  const message = await wrapped(question, ' '.length, context);
+  const config = { message, validate, ...initialOption, ...(await toTheme(context)) };
   return requireInput(await prompt((streams) => ask(config, streams), context.host)).trim();
 }
 

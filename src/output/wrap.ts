@@ -120,7 +120,10 @@ export function wrapMessage(line: string, width: number): string {
 
 /** What stays on one line, with the blanks before it: a command line, a flag with its value, a word or quoted text. */
 const word = /(?:"[^"]{0,60}"|\[[^\]]{0,60}\]|(?<=[\s=(])'[^']{0,60}'|[^\s"]|")+/.source;
-const unbroken = new RegExp(` *\\(?(?:\\blistctl [a-z][^;]*;?|--?[a-z][a-z-]* (?!-)${word}|${word})|\\s+$`, 'g');
+const unbroken = new RegExp(
+  ` *\\(?(?:\\blistctl [a-z](?:(?!, or )[^;])*[;,]?|--?[a-z][a-z-]* (?!-)${word}|${word})|\\s+$`,
+  'g',
+);
 
 /** Splits a printable text into words; the mark follows the last one. */
 export function splitWords(text: string, { paint, mark }: Omit<Part, 'text'> = {}): Part[] {

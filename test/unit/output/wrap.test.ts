@@ -22,6 +22,10 @@ test.each([
     line: '  write strings in quotes: [?Count > `5` && Title == 1]',
     lines: ['  write strings in quotes:', '    [?Count > `5` && Title == 1]'],
   },
+  {
+    line: '  run listctl init, or pass --base-url <url> and set LISTCTL_TOKEN',
+    lines: ['  run listctl init, or pass', '    --base-url <url> and set', '    LISTCTL_TOKEN'],
+  },
   { line: `cannot read /${'long/'.repeat(10)}file`, lines: ['cannot read', `  /${'long/'.repeat(10)}file`] },
   {
     line: '\u001b[31mlistctl:\u001b[39m exactly forty visible ones up',
