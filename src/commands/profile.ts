@@ -135,11 +135,14 @@ export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unkno
 }
 
 function parseUnset(name: string): string {
-  const key = keyOf(`--${name}`);
+  const key = keys.find((each) => flagFor(each) === `--${name}`) ?? keyOf(`--${name}`);
   if (keys.includes(key)) return key;
   const meant = nearestName(key, keys);
   throw new Failure('usage', `invalid --unset "${name}": not a profile setting`, {
-    hint: meant === undefined ? `use one of ${keys.join(', ')}` : `did you mean ${meant}?`,
+    hint:
+      meant === undefined
+        ? `use one of ${keys.map((each) => flagFor(each).slice(2)).join(', ')}`
+        : `did you mean ${flagFor(meant).slice(2)}?`,
   });
 }
 
@@ -343,7 +346,9 @@ function setProfile(name: string, flags: SetFlags, session: Session): Promise<vo
   const values = typedValues(sources.flags, { ...flags, allowHttp }, host.cwd);
   const removed = (flags.unset ?? []).map(parseUnset);
   if (Object.keys(values).length + removed.length === 0) {
-    throw new Failure('usage', 'nothing to set', { hint: 'pass at least one setting, e.g. --base-url URL' });
+    const format = sources.flags['--output'];
+    const setting = format === undefined ? '--base-url URL' : `--default-output ${format}`;
+    throw new Failure('usage', 'nothing to set', { hint: `pass at least one setting, e.g. ${setting}` });
   }
   checkProfileName(name);
   return changeAndPrint(session, (draft) => putProfile(draft, name, values, removed));

@@ -46,11 +46,13 @@ describe('profile set', () => {
   test('changes only what it names, and --unset removes', async () => {
     await using directory = await settingsDirectory({
       current: 'a',
-      profiles: { a: { baseUrl: url, site: 'home', list: 'tasks', protected: true, allowHttp: true, future: 1 } },
+      profiles: {
+        a: { baseUrl: url, site: 'home', list: 'tasks', protected: true, allowHttp: true, output: 'yaml', future: 1 },
+      },
     });
 
-    const words = ['--site', 'work', '--unset', 'list', '--unset', 'allow-http', '--unset', 'protected'];
-    const { exitCode } = await run(['profile', 'set', 'a', ...words], directory);
+    const removed = ['list', 'allow-http', 'protected', 'default-output'].flatMap((name) => ['--unset', name]);
+    const { exitCode } = await run(['profile', 'set', 'a', '--site', 'work', ...removed], directory);
 
     expect(exitCode).toBe(0);
     // A member that a newer listctl wrote stays.
@@ -86,6 +88,7 @@ describe('profile set', () => {
     { words: ['a\u001b[31m', '--site', 'x'], says: 'invalid profile name' },
     { words: ['x'.repeat(65), '--site', 'x'], says: 'invalid profile name' },
     { words: ['a'], says: 'nothing to set' },
+    { words: ['a', '--output', 'json'], says: 'e.g. --default-output json' },
     { words: ['a', '--default-output', 'curl'], says: 'invalid --default-output' },
     { words: ['a', '--site', ''], says: '--site has no value' },
     { words: ['a', '--base-url', 'https://me:verysecret@host'], says: 'a user name or password' },
@@ -94,6 +97,7 @@ describe('profile set', () => {
     { words: ['a', '--timeout', 'soon'], says: 'invalid --timeout' },
     { words: ['a', '--default-output', 'xml'], says: 'invalid --default-output' },
     { words: ['a', '--unset', 'sight'], says: 'invalid --unset "sight"' },
+    { words: ['a', '--unset', 'xyzzy'], says: 'use one of base-url, service' },
     { words: ['a', '--token', 'verysecret'], says: 'unknown option --token' },
   ])('$words is wrong usage, and nothing is kept', async ({ words, says }) => {
     await using directory = await settingsDirectory();
