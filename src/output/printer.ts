@@ -78,7 +78,7 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
     case 'tsv':
       return csvLayout(view, options);
     case 'pretty':
-      if (view.inPages) return pagesLayout(view, columns, screen);
+      if (view.inPages) return pagesLayout(view, columns ?? view.columns, screen);
       if (columns !== undefined) return columnsLayout(view, columns, options);
       if (view.line !== undefined) return textLayout(view.line, screen);
       return wholeLayout(async (values) => endLine(await view.pretty(values, screen)));

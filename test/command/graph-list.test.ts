@@ -296,10 +296,15 @@ describe('conditions', () => {
 
 describe('--select', () => {
   test('reads these fields, which are the columns of a table and of csv', async () => {
-    await using service = await scriptedService({ status: 200, body: { value: itemsFrom(1, 1) } });
+    await using service = await scriptedService({
+      status: 200,
+      body: { value: itemsFrom(1, 1, { '@odata.etag': 'e' }) },
+    });
     const { stdout } = await run(['items', 'list', '--select', 'Title,Count', '-o', 'csv'], { env: envOf(service) });
     expect(stdout).toBe('id,Title,Count\n1,t1,\n');
     expect(queryOf(service).get('$expand')).toBe('fields($select=Title,Count)');
+    const table = await run(['items', 'list', '--select', 'Title,Count', '-o', 'pretty'], { env: envOf(service) });
+    expect(table.stdout).toBe('id  Title  Count\n1   t1\n');
   });
 
   const shelves = (count: number) => Array.from({ length: count }, (_, at) => `Shelf${at}`).join(',');
