@@ -1,5 +1,5 @@
 /** What a person does with a list, over the built-in service of Microsoft Graph: each command, from create to undo. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
@@ -51,7 +51,10 @@ test('one item: create, get, update, delete', async () => {
 
 test('an item is edited: what changed is sent with the entity tag of the body', async () => {
   await listctl('items', 'create', '-f', 'Title=Dune', '-o', 'none');
-  const editor = file('editor', '#!/bin/sh\nsed -i "s/^Title: Dune/Title: Solaris/" "$1"\n');
+  const editor = file(
+    'editor',
+    `#!/bin/sh\ncp "$1" '${join(directory.path, 'seen')}'\nsed -i "s/^Title: Dune/Title: Solaris/" "$1"\n`,
+  );
   chmodSync(editor, 0o700);
   const given = { ...env(), EDITOR: editor, NO_COLOR: '1' };
   const host = testHost({ env: given, terminal: 120, cwd: directory.path });
@@ -59,6 +62,8 @@ test('an item is edited: what changed is sent with the entity tag of the body', 
   await host.answer('Send ', 'y\n');
   expect(await running).toBe(0);
   expect(await titles('1')).toEqual(['Solaris']);
+  expect(readFileSync(join(directory.path, 'seen'), 'utf8')).toMatch(/^Title: Dune\n$/m);
+  expect(readFileSync(join(directory.path, 'seen'), 'utf8')).not.toContain('ContentType');
 });
 
 test('a file: create, update and delete, and the run undone', async () => {

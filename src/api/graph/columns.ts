@@ -1,7 +1,7 @@
 /** The columns of a list (learn.microsoft.com, resource type columnDefinition), and conditions on them. */
 import { Failure } from '../../core/errors.ts';
-import type { ListRef } from '../../core/item.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
+import type { Fields, ListRef } from '../../core/item.ts';
+import { isObject, type JsonObject, objectFrom } from '../../core/json.ts';
 import { nearestName } from '../../core/text.ts';
 import type { Client } from '../client.ts';
 import { listName } from '../failures.ts';
@@ -86,7 +86,12 @@ export const systemFields: readonly string[] = [
 ];
 
 function isSystemField(name: string): boolean {
-  return name.startsWith('_') || systemFields.includes(name);
+  return /^[_@]/.test(name) || systemFields.includes(name);
+}
+
+/** The fields of an item that a client may write back. */
+export function ownFields(fields: Fields): Fields {
+  return objectFrom(Object.entries(fields).filter(([name]) => !isSystemField(name)));
 }
 
 /** `COLUMN=VALUE` */

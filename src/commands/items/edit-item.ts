@@ -71,10 +71,18 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
   );
 }
 
+/** Reads an item, without the fields that Microsoft Graph sets itself. */
+async function readItem(ref: ItemRef, client: Client, { settings }: Session): Promise<Item> {
+  const item = await client.send(client.items.get(ref));
+  if (settings.service !== 'graph') return item;
+  const { ownFields } = await import('../../api/graph/columns.ts');
+  return { ...item, fields: ownFields(item.fields) };
+}
+
 /** Opens the editor until the changes are sent; undefined without changes. */
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
   const client = await session.service.client();
-  const base = await client.send(client.items.get(ref));
+  const base = await readItem(ref, client, session);
   const draft = new Draft(ref.id);
   const editing: Editing = { ref, draft, client, session };
   let written: string | undefined;
@@ -166,9 +174,9 @@ async function reopenAfterConflict(
   failure: Failure,
   base: Item,
   changes: readonly FieldChange[],
-  { ref, client }: Editing,
+  { ref, client, session }: Editing,
 ): Promise<Opening> {
-  const now = await client.send(client.items.get(ref));
+  const now = await readItem(ref, client, session);
   const fields = new Map(Object.entries(now.fields));
   for (const { field, after = null } of changes) {
     if (after === null) fields.delete(field);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
+import { ownFields } from '../../api/graph/columns.ts';
 import { type KeptValues, readEarlier } from '../../bulk/earlier-values.ts';
 import { addPaceOptions, type BulkFlags, halved, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
 import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
@@ -27,8 +28,8 @@ import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
-import type { Fields, ListRef } from '../../core/item.ts';
-import { objectFrom, printJson } from '../../core/json.ts';
+import type { ListRef } from '../../core/item.ts';
+import { printJson } from '../../core/json.ts';
 import { countOf, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { checkTarget, doneItems, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
@@ -218,7 +219,7 @@ async function* undoRows(
     if (done === undefined || values === undefined) continue;
     const { row: number, etag } = done;
     const { action, origin } = of.header;
-    const fields = action === 'delete' && origin.startsWith('graph+') ? writableFields(values.fields) : values.fields;
+    const fields = action === 'delete' && origin.startsWith('graph+') ? ownFields(values.fields) : values.fields;
     yield { row: { number, id: values.id, etag, hash: of.hashOf(number), fields }, problem: undefined };
   }
 }
@@ -364,14 +365,6 @@ function taskOf(
   const isCreate = of.header.action === 'delete';
   const how = { isCreate, inDoubt: isCreate ? undefined : ('retry' as const), present };
   return doubtTask(row, before?.doubtOf(row.number), { ...how, hash: isCreate ? createHashOf(row) : '' });
-}
-
-/** What Microsoft Graph sets itself, and refuses in a create. */
-const readOnly =
-  /^([_@].*|id|ContentType|Created|Modified|(App)?(Author|Editor)LookupId|LinkTitle.*|Edit|Attachments|(Item|Folder)ChildCount)$/;
-
-function writableFields(fields: Fields): Fields {
-  return objectFrom(Object.entries(fields).filter(([name]) => !readOnly.test(name)));
 }
 
 /** JSONL, as for `items delete --from`. */
