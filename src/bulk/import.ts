@@ -36,7 +36,6 @@ import {
   identityOf,
   journalFiles,
   openRecord,
-  originFlags,
   presentMoment,
   type RunRecord,
   type RunRecording,
@@ -49,7 +48,6 @@ import {
   findChangedRow,
   findEditedRun,
   findOverlappingRun,
-  findRunOfOtherService,
   isSameTarget,
   newCounts,
   nothingToResume,
@@ -287,7 +285,6 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   const record = await openRecord(place, options, session);
   try {
     const { before } = record;
-    if (before === undefined) await refuseOtherService(run, session);
     if (before !== undefined && !isSameTarget(before.header, input.target)) throw otherRunFailure(options, before);
     if (before === undefined && resume) {
       throw failure ?? (await nothingToResume(findRunsDirectory(host), input, journal));
@@ -296,17 +293,6 @@ async function withRecord(run: FileRun, session: Session, work: (record: RunReco
   } finally {
     record.release();
   }
-}
-
-/** Refuses rows that a run sent by the other kind of service: its items may be in the same list. */
-async function refuseOtherService({ command, input, options }: FileRun, { host }: Session): Promise<void> {
-  if (command.action !== 'create' || options.restart) return;
-  const other = await findRunOfOtherService(findRunsDirectory(host), input);
-  if (other === undefined) return;
-  const { run, origin } = other.header;
-  throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${input.target.origin}`, {
-    hint: `pass ${originFlags(origin, input.target.origin)}, or --restart to create these rows again; nothing was sent`,
-  });
 }
 
 function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure {

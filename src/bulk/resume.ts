@@ -311,7 +311,11 @@ export async function findEditedRun(
   return { run: undefined, failure };
 }
 
-/** The failure of a `--resume` without a run; names incomplete runs of the same rows elsewhere. */
+/**
+ * The failure of a `--resume` without a run; names incomplete runs of the same rows elsewhere.
+ *
+ * @throws {Failure} usage, for a create by the other kind of service
+ */
 export async function nothingToResume(
   directory: string | undefined,
   { target, sha256, name }: RunInput,
@@ -319,6 +323,7 @@ export async function nothingToResume(
 ): Promise<Failure> {
   const found: ReadRun[] = [];
   for await (const run of runsOfRows(directory, sha256, target)) {
+    if (target.action === 'create') refuseOtherService(run, target);
     if (!isComplete(run.counts) && found.length < elsewhereMax) found.push(run);
   }
   const where = journal === undefined ? '' : `${journal} does not exist, and `;
@@ -336,33 +341,38 @@ export async function nothingToResume(
   });
 }
 
-/** Finds a run of these rows in the same list at the same address, but by the other kind of service. */
-export async function findRunOfOtherService(
-  directory: string | undefined,
-  { target, sha256 }: RunInput,
-): Promise<ReadRun | undefined> {
-  for await (const run of runsOfRows(directory, sha256, target)) {
-    const { origin, shard } = run.header;
-    const isOther = origin !== target.origin && withoutKind(origin) === withoutKind(target.origin);
-    if (isOther && sharesRows(shard, target.shard)) return run;
-  }
-  return undefined;
+/**
+ * Refuses rows that a run sent to the same list by the other kind of service: its items may be there.
+ *
+ * @throws {Failure} usage
+ */
+function refuseOtherService({ header }: ReadRun, { origin: here, shard }: RunTarget): void {
+  const { run, origin } = header;
+  const isOther = origin !== here && withoutKind(origin) === withoutKind(here);
+  if (!isOther || !sharesRows(header.shard, shard)) return;
+  throw new Failure('usage', `run ${run} of the same rows used the service ${origin}, not ${here}`, {
+    hint: `pass ${originFlags(origin, here)}, or --restart to create these rows again; nothing was sent`,
+  });
 }
 
 /**
  * Finds another run that created rows of this input in the same list: of a shard that shares rows with this one, or
  * recorded in the state directory where this one has a --journal.
+ *
+ * @throws {Failure} usage, if a run of the other kind of service did
  */
 export async function findOverlappingRun(
   directory: string | undefined,
   { target, sha256 }: RunInput,
 ): Promise<ReadRun | undefined> {
+  let newest: ReadRun | undefined;
   for await (const run of runsOfRows(directory, sha256, target)) {
+    refuseOtherService(run, target);
     const { header, counts } = run;
     const isOverlapping = header.origin === target.origin && sharesRows(header.shard, target.shard);
-    if (isOverlapping && counts.done + counts.inDoubt > 0) return run;
+    if (isOverlapping && counts.done + counts.inDoubt > 0) newest ??= run;
   }
-  return undefined;
+  return newest;
 }
 
 /**
