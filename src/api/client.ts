@@ -68,7 +68,6 @@ class ServiceClock {
 
 /** How one kind of service words the operations on items: what is sent, and what the responses mean. */
 export interface ItemOperations {
-  readonly errors?: ErrorWording;
   /** @param given the ids that other creates of the run returned: a response with one of them belongs to another request */
   create(list: ListRef, fields: Fields, idempotencyKey: string | undefined, given?: GivenIds): Operation<Item>;
   get(ref: ItemRef): Operation<Item>;

@@ -60,18 +60,20 @@ async function probe(
   limits: AttemptLimits,
   service: ServiceKind,
 ): Promise<Failure | undefined> {
-  const graph = service === 'graph' ? await import('../api/graph/places.ts') : undefined;
+  const isGraph = service === 'graph';
+  const graph = isGraph ? await import('../api/graph/places.ts') : undefined;
+  const errors = isGraph ? (await import('../api/graph/errors.ts')).graphErrors : undefined;
   const ref = { site: missingName, list: missingName, ...list, id: missingId };
   const attempt = await decodeAttempt(await transport.send(graph?.listRequest(ref) ?? getRequest(ref), limits));
   limits.signal.throwIfAborted();
   const { response } = attempt;
-  const isReached = response !== undefined && (isSuccess(response) || (response.status === 404 && graph === undefined));
+  const isReached = response !== undefined && (isSuccess(response) || (response.status === 404 && !isGraph));
   if (isReached && isJsonObject(response)) return undefined;
   const isKnown = list.site !== undefined && list.list !== undefined;
   const task = isKnown ? `read from list "${list.list}" of site "${list.site}"` : 'read from the service';
   const { address, hide, tokenHint } = transport;
   const target = isKnown ? `list "${list.list}"` : 'the list service';
-  const context = { task, target, address, hide, tokenHint, method: 'GET', errors: graph?.placeErrors } as const;
+  const context = { task, target, address, hide, tokenHint, method: 'GET', errors } as const;
   if (isReached) {
     return unusableResponse(context, response, 'the response is not a JSON object');
   }

@@ -1,6 +1,6 @@
 /** The list and the service of a run. */
 import { Failure } from '../core/errors.ts';
-import type { ListRef } from '../core/item.ts';
+import { isWebAddress, type ListRef } from '../core/item.ts';
 import {
   type Address,
   addressText,
@@ -112,10 +112,6 @@ function findList(manifest: ListNames, sources: Sources): ListRef {
   if (isGraph && isWebAddress(list)) return listAddress(list, manifest.site ?? sources.flags['--site']);
   if (site !== undefined && list !== undefined) return { site, list };
   throw missing([...(site === undefined ? ['site'] : []), ...(list === undefined ? ['list'] : [])], sources);
-}
-
-function isWebAddress(text: string | undefined): text is string {
-  return text !== undefined && /^https:\/\//i.test(text);
 }
 
 /** The address has the site: another one that was given would be ignored. */

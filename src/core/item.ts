@@ -54,6 +54,11 @@ export function pathSegment(id: string, name: string): string {
   return encodeURIComponent(checkId(id, name)).replaceAll('%2C', ',');
 }
 
+/** Whether a site or a list is given as an address in the browser: names of Microsoft Graph (docs/graph.md). */
+export function isWebAddress(text: string | undefined): text is string {
+  return text !== undefined && /^https:\/\//i.test(text);
+}
+
 /** Why `checkId` refuses an id; undefined for a valid one. */
 export function idProblem(id: string, name: string): string | undefined {
   const reason = reasonAgainstId(id);

@@ -227,6 +227,16 @@ describe('a list by its address in the browser, or by names', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ site, list });
   });
 
+  test('an address with HTTPS in capitals is one, too', async () => {
+    await using service = await scriptedService(
+      siteAnswer,
+      { status: 200, body: { value: lists } },
+      { status: 200, body: item },
+    );
+    const given = { LISTCTL_LIST: 'HTTPS://contoso.sharepoint.com/sites/x/Lists/My%20Books', LISTCTL_SITE: '' };
+    expect(await run(['items', 'get', '36'], { env: envOf(service, given) })).toMatchObject({ exitCode: 0 });
+  });
+
   test('names go as they are where nothing is recorded', async () => {
     await using service = await scriptedService({ status: 200, body: item });
     const given = { LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x', LISTCTL_LIST: 'All books' };

@@ -22,7 +22,6 @@ import type { GivenIds, WriteCheck } from '../verify-write.ts';
 import { graphErrors } from './errors.ts';
 
 export const graphOperations: ItemOperations = {
-  errors: graphErrors,
   create: createOperation,
   get: getOperation,
   update: updateOperation,

@@ -1,6 +1,6 @@
 /** Sites and lists of Microsoft Graph: their addresses in the browser, their names and their ids. */
 import { Failure } from '../../core/errors.ts';
-import type { ListRef } from '../../core/item.ts';
+import { isWebAddress, type ListRef } from '../../core/item.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import type { Client, Operation } from '../client.ts';
 import { parseResponseJson } from '../response.ts';
@@ -11,7 +11,7 @@ import { pagesOf } from './pages.ts';
 
 /** Reads a list, or the site of an address in the browser: proof that it exists and that the token may read it. */
 export function listRequest(list: ListRef): ApiRequest {
-  const path = list.list.startsWith('https://') ? siteOnly(parseListAddress(list.list).site) : listPath(list);
+  const path = isWebAddress(list.list) ? siteOnly(parseListAddress(list.list).site) : listPath(list);
   return toRequest('GET', `${path}?$select=id`);
 }
 
@@ -79,9 +79,6 @@ export function isGraphHost(host: string): boolean {
   return Object.values(clouds).some((url) => new URL(url).host === host);
 }
 
-/** For requests about sites and lists. */
-export const placeErrors = graphErrors;
-
 const guid = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const siteId = new RegExp(`^[^,/]+,${guid},${guid}$`, 'i');
 const listId = new RegExp(`^${guid}$`, 'i');
@@ -97,7 +94,7 @@ export async function locate({ site, list }: ListRef, open: () => Promise<Client
   const known = { site: site.toLowerCase(), list: list.toLowerCase() };
   if (siteId.test(site) && listId.test(list)) return known;
   const client = await open();
-  if (list.startsWith('https://')) return findByAddress(parseListAddress(list), client);
+  if (isWebAddress(list)) return findByAddress(parseListAddress(list), client);
   const id = siteId.test(site) ? known.site : await readId(siteOnly(site), `site "${site}"`, client);
   if (listId.test(list)) return { site: id, list: known.list };
   return { site: id, list: await readId(listPath({ site: id, list }), `list "${list}" of site "${site}"`, client) };

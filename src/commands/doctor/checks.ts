@@ -6,6 +6,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { globalFlags } from '../../cli/flags.ts';
 import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
+import { isWebAddress } from '../../core/item.ts';
 import { objectFrom } from '../../core/json.ts';
 import { countOf, printable, widthAtMost } from '../../core/text.ts';
 import type { Row, Screen, View } from '../../output/view.ts';
@@ -254,7 +255,7 @@ function checkId(check: 'site' | 'list', definition: Definition<string>, sources
     const found = findSetting(definition, sources);
     if (found !== undefined) return { status: 'ok', ...found };
     const list = check === 'site' ? findSetting(globalFlags.list, sources) : undefined;
-    if (list?.value.startsWith('https://'))
+    if (list && isWebAddress(list.value))
       return { status: 'ok', value: 'in the address of the list', source: list.source };
     const hint = `pass --${check}, or set LISTCTL_${check.toUpperCase()} or a profile`;
     return { status: 'warning', value: 'not set: commands on items need it', hint };
