@@ -258,7 +258,7 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
     isUndone: async ({ header, counts }) => {
       const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
       const undo = await findUndo(header.run, journal, findRunsDirectory(host) ?? '');
-      // Of an update or a delete, an undo takes back each row once.
+      // Of an update or a delete, an undo restores each row once.
       if (undo === undefined) return false;
       return header.keepsBefore ? hasBegun(undo.counts) : isUndone(counts, undo.counts.done);
     },

@@ -228,7 +228,7 @@ export function readLastGroup(path: string, fromBytes: number, io: JournalIo): J
   }
 }
 
-/** Opens a file for reading; undefined if there is none. */
+/** Opens a file for reading; undefined if it is missing. */
 export function openIfThere(path: string, io: JournalIo): number | undefined {
   try {
     return io.open(path, 'r');

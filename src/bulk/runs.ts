@@ -325,7 +325,7 @@ export async function findUndo(
   return undo !== undefined && isUndo(undo.header) ? undo : undefined;
 }
 
-/** Whether all that a run did was taken back. */
+/** Whether a run was undone completely. */
 export function isUndone({ done, inDoubt }: RowCounts, undone = 0): boolean {
   return undone > 0 && undone >= done && inDoubt === 0;
 }

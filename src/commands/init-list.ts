@@ -23,7 +23,7 @@ export interface FoundList {
 }
 
 /**
- * Finds the ids of a list by its address in the browser, with two requests. It asks for a token only if there is none.
+ * Finds the ids of a list by its address in the browser, with two requests. It asks for a token only without one.
  *
  * @throws {Failure} usage, for another address, or without a token off a terminal; as `Client.send`
  */

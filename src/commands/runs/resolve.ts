@@ -168,7 +168,7 @@ async function readResolutions(from: string, { host }: Session): Promise<readonl
 }
 
 function toResolution({ id: row = '', line, fields }: Row, from: string): Resolution {
-  // An empty cell is none.
+  // An empty cell has no value.
   const { outcome = '', id = '' } = fields;
   const fault = (message: string) =>
     inFile(new Failure('usage', `line ${line}: ${message}`, { about: { line } }), from);

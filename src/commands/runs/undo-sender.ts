@@ -1,4 +1,4 @@
-/** Takes back what a run did to items, except those that changed since: deletes created ones, puts back earlier values. */
+/** Undoes a run, except for items that changed since: deletes created ones, restores earlier values. */
 import type { AttemptResult, Client, NotDone, Operation, RequestAttempts } from '../../api/client.ts';
 import { onlyRead } from '../../bulk/keep-sender.ts';
 import { payloadHash } from '../../bulk/keys.ts';
@@ -24,7 +24,7 @@ interface UndoOptions {
   readonly run: string;
   readonly list: ListRef;
   readonly client: Client;
-  /** Whether items that changed since are taken back too. */
+  /** Whether items that changed since are undone too. */
   readonly isForced: boolean;
 }
 

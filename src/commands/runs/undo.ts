@@ -44,13 +44,13 @@ interface UndoFlags extends BulkFlags {
 /** `listctl runs undo` */
 export const undoCommand: CommandSpec = {
   name: 'undo',
-  summary: 'take back what a run did',
+  summary: 'undo a run',
   setUp: (command, context) => {
     command
       .description('delete what a run created; with --keep-before put back what it updated or deleted (new ids)')
       .argument('<run>', runWords)
       .option('-y, --yes', 'skip the confirmation prompt')
-      .option('--force', 'also take back items that changed since the run')
+      .option('--force', 'also undo items that changed since the run')
       .addOption(new Option('--resume', 'undo always resumes').hideHelp())
       .option('--journal <file>', 'journal file of the undo (default RUN.undo if RUN is a path)');
     addMaxDeleteOption(command);
@@ -67,8 +67,8 @@ export const undoCommand: CommandSpec = {
       ],
       exitCodes: {
         2: 'invalid usage, nothing to undo, or not confirmed; nothing was sent',
-        8: 'in doubt: some items may have been taken back; it is safe to run undo again',
-        9: 'some items were not taken back: changed since, or refused',
+        8: 'in doubt: some items may have been undone; it is safe to run undo again',
+        9: 'some items were not undone: changed since, or refused',
       },
       exits: [3, 6, 7, 11],
     });
@@ -100,7 +100,7 @@ interface UndoItems {
   readonly needsReads: boolean;
 }
 
-/** Takes back what a run did; resumes an earlier undo. */
+/** Undoes a run; resumes an earlier undo. */
 async function undoRun(word: string, flags: UndoFlags, session: Session): Promise<void> {
   const { host } = session;
   const pace = parsePaceFlags(flags);
