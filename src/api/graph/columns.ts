@@ -19,7 +19,9 @@ export interface Column {
   readonly isRequired: boolean;
   readonly isUnique: boolean;
   readonly isIndexed: boolean;
-  /** Whether Graph can write it. */
+  /** Whether only the service sets it. */
+  readonly isReadOnly: boolean;
+  /** Whether Graph can write it: it is not read-only, and of a type that can be written. */
   readonly isWritable: boolean;
   readonly isHidden: boolean;
 }
@@ -64,7 +66,11 @@ function toColumn(definition: JsonObject): Column {
   const is = (member: string) => definition[member] === true;
   const type = [...writableTypes, ...otherTypes].find((each) => isObject(definition[each])) ?? 'unknown';
   const facet = definition[type];
-  const { displayAs, allowMultipleValues, allowMultipleSelection } = isObject(facet) ? facet : {};
+  const { displayAs, allowMultipleValues, allowMultipleSelection, primaryLookupColumnId } = isObject(facet)
+    ? facet
+    : {};
+  // A secondary lookup shows another column of the item that its primary one refers to (resource type lookupColumn).
+  const isReadOnly = is('readOnly') || isSystemField(name) || (primaryLookupColumnId ?? '') !== '';
   return {
     name,
     displayName: typeof displayName === 'string' ? displayName : name,
@@ -73,7 +79,8 @@ function toColumn(definition: JsonObject): Column {
     isRequired: is('required'),
     isUnique: is('enforceUniqueValues'),
     isIndexed: is('indexed') || is('enforceUniqueValues'),
-    isWritable: !is('readOnly') && !isSystemField(name) && writableTypes.some((each) => each === type),
+    isReadOnly,
+    isWritable: !isReadOnly && writableTypes.some((each) => each === type),
     isHidden: is('hidden'),
   };
 }
@@ -82,11 +89,32 @@ function toColumn(definition: JsonObject): Column {
 export const systemFields: readonly string[] = [
   ...['id', 'ContentType', 'Created', 'Modified', 'AuthorLookupId', 'EditorLookupId', 'LinkTitle', 'LinkTitleNoMenu'],
   ...['Edit', 'Attachments', 'ItemChildCount', 'FolderChildCount', 'AppAuthorLookupId', 'AppEditorLookupId'],
+  ...['TaxCatchAll', 'TaxCatchAllLabel'],
   ...['_*', '@*'],
 ];
 
-function isSystemField(name: string): boolean {
+/** Whether a field is one of `systemFields`. */
+export function isSystemField(name: string): boolean {
   return /^[_@]/.test(name) || systemFields.includes(name);
+}
+
+/** The field by which a column is written: `OwnerLookupId` for the person `Owner`. */
+export function fieldName(column: Column): string {
+  return isReference(column) ? `${column.name}LookupId` : column.name;
+}
+
+/** The columns of a list by the fields that belong to them. */
+const byField = new WeakMap<readonly Column[], ReadonlyMap<string, Column>>();
+
+/** The column that a field belongs to: `Owner` for `Owner` and `OwnerLookupId`, unless a column has that very name. */
+export function columnOfField(field: string, columns: readonly Column[]): Column | undefined {
+  let index = byField.get(columns);
+  if (index === undefined) {
+    const named = (name: (column: Column) => string) => columns.map((column) => [name(column), column] as const);
+    index = new Map([...named(fieldName), ...named(({ name }) => name)]);
+    byField.set(columns, index);
+  }
+  return index.get(field);
 }
 
 /** The fields of an item that a client may write back. */
@@ -119,11 +147,8 @@ function findField(
   typed: string,
   columns: readonly Column[],
 ): { readonly type: Column['type']; readonly field: string } {
-  const find = (name: string) => columns.find((column) => column.name === name);
-  const column = find(typed === 'id' ? 'ID' : typed);
-  if (column !== undefined) return { type: column.type, field: isReference(column) ? `${typed}LookupId` : typed };
-  const referring = /LookupId$/.test(typed) ? find(typed.replace(/LookupId$/, '')) : undefined;
-  if (referring !== undefined && isReference(referring)) return { type: referring.type, field: typed };
+  const column = columnOfField(typed === 'id' ? 'ID' : typed, columns);
+  if (column !== undefined) return { type: column.type, field: isReference(column) ? fieldName(column) : typed };
   const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
   const meant =
     displayed ??
@@ -136,7 +161,8 @@ function findField(
   });
 }
 
-function isReference({ type }: Column): boolean {
+/** Whether values of a column refer to items or persons, by id. */
+export function isReference({ type }: Column): boolean {
   return type === 'lookup' || type === 'personOrGroup';
 }
 

@@ -1,0 +1,113 @@
+/**
+ * Fields of an item in the form in which Microsoft Graph returns them, made into the form in which it takes them; and
+ * when two values are the same. The forms differ by the type of the column (alcionai/corso#5108 has requests and
+ * responses of each).
+ */
+import { type Fields, isSameField } from '../../core/item.ts';
+import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
+import { type Column, columnOfField, fieldName, isReference, isSystemField } from './columns.ts';
+
+const typeSuffix = '@odata.type';
+
+/**
+ * The fields that can be written, by the names and with the values that are written, without annotations: what a person
+ * edits, and a manifest has. An absent field stays absent; one without a column stays as it is.
+ */
+export function plainForm(fields: Fields, columns: readonly Column[]): Fields {
+  return objectFrom(Object.entries(fields).flatMap(([field, value]) => plainField(field, value, fields, columns)));
+}
+
+/** `plainForm` as it is sent: with the annotations that several values need. */
+export function writeForm(fields: Fields, columns: readonly Column[]): Fields {
+  return annotated(plainForm(fields, columns), columns);
+}
+
+/**
+ * The fields that `writeForm` leaves out though the service does not set them itself: hyperlinks, managed metadata,
+ * images, locations, and lookups that were read without their ids.
+ */
+export function unwrittenFields(fields: Fields, columns: readonly Column[]): readonly string[] {
+  const written = plainForm(fields, columns);
+  return Object.keys(fields).filter((field) => {
+    const column = columnOfField(field, columns);
+    if (column === undefined || column.isReadOnly || isHiddenNote(column)) return false;
+    const isWritten = columnOfField(fieldName(column), columns) === column && Object.hasOwn(written, fieldName(column));
+    return (fields[field] ?? '') !== '' && !isWritten;
+  });
+}
+
+/** Adds the annotations without which arrays are refused; an empty one clears a field of several ids. */
+export function annotated(fields: Fields, columns: readonly Column[]): Fields {
+  const members = Object.entries(fields).flatMap(([field, given]) => {
+    const column = columnOfField(field, columns);
+    const isId = column !== undefined && isReference(column);
+    const value = given === null && isId && column.isMultiple ? [] : given;
+    if (column === undefined || !Array.isArray(value)) return [[field, given] as const];
+    const type = isId ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
+    return [[field + typeSuffix, type] as const, [field, value] as const];
+  });
+  return objectFrom(members);
+}
+
+/** One that holds managed metadata; a hidden key is indexed. */
+function isHiddenNote({ isHidden, isIndexed }: Column): boolean {
+  return isHidden && !isIndexed;
+}
+
+type Member = readonly [field: string, value: JsonValue];
+
+function plainField(field: string, value: JsonValue, fields: Fields, columns: readonly Column[]): readonly Member[] {
+  const column = columnOfField(field, columns);
+  if (column === undefined) return isSystemField(field) || field.includes('@') ? [] : [[field, value]];
+  if (!column.isWritable || isHiddenNote(column)) return [];
+  if (!isReference(column)) return [[field, value]];
+  const written = fieldName(column);
+  // Another column has the name by which it would be written (microsoft-graph-docs#19901), or its text is there too.
+  const isTaken = columnOfField(written, columns) !== column || (field !== written && Object.hasOwn(fields, written));
+  const ids = isTaken ? undefined : idsOf(value);
+  return ids === undefined ? [] : [[written, ids]];
+}
+
+/** The ids of a lookup or person; undefined for one without, such as its text. */
+function idsOf(value: JsonValue): JsonValue | undefined {
+  if (value === null) return null;
+  if (!Array.isArray(value)) return idOf(value);
+  const ids = value.map(idOf).filter((id) => id !== undefined);
+  return ids.length === value.length ? ids : undefined;
+}
+
+/** The id in `10`, `"10"` or `{"LookupId": 10, "LookupValue": …}`. */
+function idOf(value: JsonValue): number | undefined {
+  const id = isObject(value) ? value['LookupId'] : value;
+  const digits = id instanceof NumberToken ? id.digits : String(id);
+  return typeof id !== 'boolean' && /^[1-9]\d{0,14}$/.test(digits) ? Number(digits) : undefined;
+}
+
+/**
+ * Whether two values of a column are the same, each in the form in which it is read or written; an absent one equals null.
+ * Dates are compared as instants by the second, numbers as doubles, lookups by id, and several values as sets.
+ */
+export function sameValue(column: Column, one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  return isSameField(normalForm(column, one), normalForm(column, other));
+}
+
+function normalForm(column: Column, value: JsonValue | undefined): JsonValue {
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value)) return scalarForm(column, value);
+  if (value.length === 0) return null;
+  const elements = value.map((element: JsonValue) => JSON.stringify(scalarForm(column, element)));
+  return [...new Set(elements)].sort();
+}
+
+function scalarForm(column: Column, value: JsonValue): JsonValue {
+  if (isReference(column)) return idOf(value) ?? value;
+  if (column.type === 'dateTime' && typeof value === 'string') return secondsOf(value) ?? value;
+  return value instanceof NumberToken ? Number(value.digits) : value;
+}
+
+/** Seconds since 1970; a time without a zone is taken for UTC. */
+function secondsOf(text: string): number | undefined {
+  const hasZone = !text.includes('T') || /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  const ms = Date.parse(hasZone ? text : `${text}Z`);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000);
+}
