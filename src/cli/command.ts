@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Ending } from '../core/errors.ts';
 import type { Host } from '../core/host.ts';
 import { addGlobalFlags, type GlobalFlagName } from './flags.ts';
 
@@ -12,7 +11,7 @@ export interface Context {
   /** Overrides the transport of commands that do not choose one, in tests. */
   readonly transport?: 'one' | 'many';
   /** How the command ends, unless it fails. */
-  readonly ending: { is: Ending };
+  readonly ending: { is: 'done' | 'changes' };
   /** The format of errors; `asJson` is undefined until the command line has been parsed. */
   readonly errors: { asJson: boolean | undefined; color: 'auto' | 'always' | 'never' };
 }

@@ -19,10 +19,7 @@ export const exitCodes = {
 } as const;
 
 /** The kind of a failure, on which a script branches: as an exit code or as `error.kind`. */
-export type FailureKind = Exclude<keyof typeof exitCodes, Ending | 'bug'>;
-
-/** The ways to end of a command that succeeded. */
-export type Ending = 'done' | 'changes';
+export type FailureKind = Exclude<keyof typeof exitCodes, 'done' | 'changes' | 'bug'>;
 
 export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
 

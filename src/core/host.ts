@@ -7,7 +7,7 @@ import { createWriteStream, openSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { errnoCode, Stopped, type StopSignal, stopSignals } from './errors.ts';
-import { lazily, type Output, outputTo, type ProcessOutput, stdinKind } from './streams.ts';
+import { lazily, type Output, outputTo, stdinKind } from './streams.ts';
 
 export type { Output } from './streams.ts';
 
@@ -29,12 +29,6 @@ export interface Input {
   readonly stream: Readable;
 }
 
-/** The processes of this machine, by their ids. */
-export interface Processes {
-  readonly own: number;
-  isRunning(id: number): boolean;
-}
-
 /** What the rest of the program knows of its process. */
 export interface Host {
   readonly stdin: Input;
@@ -50,7 +44,8 @@ export interface Host {
   readonly uid: number | undefined;
   /** The home directory in the passwd database, if HOME is not an absolute path and the user has an entry. */
   readonly passwdHome: string | undefined;
-  readonly processes: Processes;
+  /** The processes of this machine, by their ids. */
+  readonly processes: { readonly own: number; isRunning(id: number): boolean };
   /** Ends a process and its group with SIGKILL. */
   killGroup(id: number): void;
   readonly clock: Clock;
@@ -64,18 +59,13 @@ export interface Host {
   escalateStop(): void;
 }
 
-export interface ProcessHost extends Host {
-  readonly stdout: ProcessOutput;
-  readonly stderr: ProcessOutput;
-}
-
 /** The environment for a program that listctl starts: without the token. */
 export function withoutToken({ LISTCTL_TOKEN: _, ...env }: Host['env']): Host['env'] {
   return env;
 }
 
 /** Makes the Host of the real process. Streams and most signal handlers are made on first use, for a fast start. */
-export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessHost> {
+export async function hostFromProcess(process: NodeJS.Process) {
   const env = { ...process.env };
   // A report of an uncaught exception (--report-uncaught-exception) contains the environment.
   delete process.env['LISTCTL_TOKEN'];
@@ -106,8 +96,8 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
       return process.geteuid?.();
     },
     passwdHome,
-    processes: { own: process.pid, isRunning: (id) => isRunning(process, id) },
-    killGroup: (id) => killGroup(process, id),
+    processes: { own: process.pid, isRunning: (id: number) => isRunning(process, id) },
+    killGroup: (id: number) => killGroup(process, id),
     clock: clockOf(process),
     random: () => Math.random(),
     get stdin() {
@@ -129,7 +119,7 @@ export async function hostFromProcess(process: NodeJS.Process): Promise<ProcessH
       return stops().forceStop();
     },
     escalateStop: () => stops().escalateStop(),
-  };
+  } satisfies Host;
 }
 
 /** The controlling terminal (tty(4)); undefined if there is none. */
@@ -181,7 +171,11 @@ function killGroup(process: NodeJS.Process, id: number): void {
 }
 
 /** Ends the process with an exit code; one that a signal stopped ends by that signal, as a shell expects. */
-export function endProcess(process: NodeJS.Process, exitCode: number, host: ProcessHost): void {
+export function endProcess(
+  process: NodeJS.Process,
+  exitCode: number,
+  { stdout, stderr }: Awaited<ReturnType<typeof hostFromProcess>>,
+): void {
   const signal = signalNames.find((name) => stopSignals[name] === exitCode);
   if (signal !== undefined) {
     endBySignal(process, signal);
@@ -189,7 +183,7 @@ export function endProcess(process: NodeJS.Process, exitCode: number, host: Proc
   }
   process.exitCode = exitCode;
   // Ending by itself takes Node 3 ms, and waits for open handles.
-  if (host.stdout.isFlushed && host.stderr.isFlushed) process.exit();
+  if (stdout.isFlushed && stderr.isFlushed) process.exit();
 }
 
 function endBySignal(process: NodeJS.Process, signal: StopSignal): void {

@@ -18,7 +18,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { errnoCode, Failure, fileFailure } from './errors.ts';
 import { attempt } from './files.ts';
-import type { Host, Processes } from './host.ts';
+import type { Host } from './host.ts';
 import { shellWord } from './text.ts';
 
 /** A process, by a name that no other process ever has. */
@@ -32,7 +32,7 @@ export interface Holder {
 }
 
 /** This process. Each call makes another holder, so two locks of one process exclude each other. */
-export function thisHolder(processes: Processes): Holder {
+export function thisHolder(processes: Host['processes']): Holder {
   return {
     pid: processes.own,
     startedAt: statOf(processes.own)?.startedAt ?? '0',
@@ -56,7 +56,7 @@ function holderOf(entry: string): Holder | undefined {
  * Whether the holder is known to have ended: it ran here, and its process does not exist, is a zombie, or is another one
  * with the same id. Age does not count: a process that was suspended for a day continues.
  */
-function isDead({ pid, startedAt, domain }: Holder, processes: Processes): boolean {
+function isDead({ pid, startedAt, domain }: Holder, processes: Host['processes']): boolean {
   if (domain !== thisDomain()) return false;
   if (!processes.isRunning(pid)) return true;
   const stat = statOf(pid);
@@ -142,7 +142,7 @@ export function refuseHardLinks(path: string): void {
  *
  * @throws {Failure} local-file
  */
-export function isLocked(path: string, processes: Processes): boolean {
+export function isLocked(path: string, processes: Host['processes']): boolean {
   try {
     return readdirSync(path).some((entry) => {
       const holder = holderOf(entry);

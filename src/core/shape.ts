@@ -4,9 +4,6 @@ import { headerValue } from './item.ts';
 /** Whether a value is one of `T`. */
 export type Check<T = unknown> = (value: unknown) => value is T;
 
-/** The checks of an object's members. */
-type Shape<T> = { readonly [Name in keyof T]-?: Check<T[Name]> };
-
 export function isString(value: unknown): value is string {
   return typeof value === 'string';
 }
@@ -37,9 +34,9 @@ export function maybe<T>(check: Check<T>): Check<T | undefined> {
   return (value): value is T | undefined => value === undefined || check(value);
 }
 
-/** Checks the members of an object; others are accepted. */
-export function shaped<T extends object>(shape: Shape<T>): Check<T> {
-  const checks = Object.entries<Check>(shape);
+/** Checks the members of an object, each with its check; others are accepted. */
+export function shaped<T extends object>(members: { readonly [Name in keyof T]-?: Check<T[Name]> }): Check<T> {
+  const checks = Object.entries<Check>(members);
   return (value): value is T => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
     for (const [name, check] of checks) if (!check((value as Readonly<Record<string, unknown>>)[name])) return false;

@@ -20,18 +20,13 @@ export interface Output {
   write(text: string | Uint8Array): Promise<void>;
 }
 
-export interface ProcessOutput extends Output {
-  /** False while Node's stream has a buffer that the system has not taken yet. */
-  readonly isFlushed: boolean;
-}
-
 /**
  * Makes an Output of a stream of the process. Except to a terminal, it writes to the descriptor, since Node's stream takes
  * 3 ms to make; the stream takes over when a non-blocking descriptor is full (EAGAIN).
  *
  * @param stream makes Node's stream
  */
-export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream): ProcessOutput {
+export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream) {
   let isClosed = false;
   let made: Writable | undefined;
   const mayBeTerminal = isCharacterDevice(descriptor);
@@ -69,10 +64,11 @@ export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.W
     get isClosed() {
       return isClosed;
     },
+    /** False while Node's stream has a buffer that the system has not taken yet. */
     get isFlushed() {
       return made === undefined || made.writableLength === 0;
     },
-    write: async (text) => {
+    write: async (text: string | Uint8Array) => {
       try {
         const rest = isTTY() ? Buffer.from(text) : await take(Buffer.from(text));
         if (!isClosed && rest.length > 0) await writeThrough(opened(), rest);

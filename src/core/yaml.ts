@@ -23,19 +23,14 @@ import { type JsonValue, NumberToken, objectFrom } from './json.ts';
 /** For printing (output/yaml.ts, highlight.ts). */
 export { Document, Lexer, Pair, type ScalarTag, YAMLMap, YAMLSeq, YamlScalar };
 
-/** A place, from 1; the column in UTF-16 units, as editors count. */
-export interface YamlPlace {
-  readonly line: number;
-  readonly column: number;
-}
-
 export class YamlSyntaxError extends SyntaxError {
   override readonly name = 'YamlSyntaxError';
-  readonly place: YamlPlace;
+  /** From 1; the column in UTF-16 units, as editors count. */
+  readonly place: { readonly line: number; readonly column: number };
   /** The message without the place. */
   readonly reason: string;
 
-  constructor(reason: string, place: YamlPlace) {
+  constructor(reason: string, place: YamlSyntaxError['place']) {
     super(`line ${place.line}, column ${place.column}: ${reason}`);
     this.place = place;
     this.reason = reason;
@@ -79,53 +74,53 @@ export function readYaml(text: string) {
  */
 export function readYamlDocuments(text: string, max = Number.POSITIVE_INFINITY) {
   const lines = new LineCounter();
-  const placeAt: PlaceAt = (offset) => {
-    const { line, col } = lines.linePos(Math.max(0, offset));
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
   if (text.length > limits.textLength) throw new YamlSyntaxError('longer than 8 MiB', { line: 1, column: 1 });
-  const composed = compose(text, lines, placeAt);
-  const reader = new Reader(placeAt);
+  const composed = compose(text, lines);
+  const reader = new Reader(lines);
   const documents: JsonValue[] = [];
   for (let document = composed(); document !== undefined; ) {
     const next = composed();
-    checkFaults(document, placeAt);
+    checkFaults(document, lines);
     if (next !== undefined && documents.length + 1 === max) {
-      throw new YamlSyntaxError('more than one document', placeAt(next.range[0]));
+      throw new YamlSyntaxError('more than one document', placeAt(next.range[0], lines));
     }
     documents.push(document.contents === null ? null : reader.readDocument(document.contents as ParsedNode));
     document = next;
   }
-  const placeOf = (of: JsonValue, member?: string | number) => reader.placeOf(of, member);
-  return { documents, placeOf };
+  return { documents, placeOf: reader.placeOf.bind(reader) };
 }
 
 /** Makes a function that composes the next document; undefined after the last one. */
-function compose(text: string, lineCounter: LineCounter, placeAt: PlaceAt) {
+function compose(text: string, lineCounter: LineCounter) {
   // Duplicate keys are looked for here: the library compares each with every other one.
   const kept = { uniqueKeys: false, prettyErrors: false, lineCounter };
   const composer = new Composer({ version: '1.2', schema: 'core', merge: false, resolveKnownTags: false, ...kept });
-  const documents = composer.compose(tokensOf(text, lineCounter, placeAt), true, text.length);
+  const documents = composer.compose(tokensOf(text, lineCounter), true, text.length);
   return () => withoutStacks(() => documents.next().value) ?? undefined;
 }
 
-function checkFaults({ errors, warnings }: Document.Parsed, placeAt: PlaceAt): void {
+function checkFaults({ errors, warnings }: Document.Parsed, lines: LineCounter): void {
   const [fault] = [...errors, ...warnings].sort((one, other) => one.pos[0] - other.pos[0]);
   if (fault === undefined) return;
   // Some of the library's sentences repeat all that they are about.
   const reason = fault.message.length > 200 ? `${fault.message.slice(0, 200)}…` : fault.message;
-  throw new YamlSyntaxError(reason, placeAt(fault.pos[0]));
+  throw new YamlSyntaxError(reason, placeAt(fault.pos[0], lines));
+}
+
+function placeAt(offset: number, lines: LineCounter): YamlSyntaxError['place'] {
+  const { line, col } = lines.linePos(Math.max(0, offset));
+  return { line: Math.max(1, line), column: Math.max(1, col) };
 }
 
 /** Parses to tokens, and stops at excessive depth: the composer recurses, and would exhaust the stack. */
-function* tokensOf(text: string, lines: LineCounter, placeAt: PlaceAt): Generator<CST.Token> {
+function* tokensOf(text: string, lines: LineCounter): Generator<CST.Token> {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
     // The document, and what is open in it: a collection at the deepest level, or a scalar in one above it.
     if (parser.stack.length > limits.depth + 2) {
-      throw new YamlSyntaxError(tooDeep, placeAt(parser.offset - lexeme.length));
+      throw new YamlSyntaxError(tooDeep, placeAt(parser.offset - lexeme.length, lines));
     }
   }
   yield* parser.end();
@@ -147,20 +142,18 @@ function withoutStacks<T>(work: () => T): T {
   }
 }
 
-type PlaceAt = (offset: number) => YamlPlace;
-
 /** A value, the number of values in it, and of levels below it. */
 type Read = { readonly value: JsonValue; readonly size: number; readonly levels: number };
 
 /** Converts nodes to values, in the order of the text: an alias is of the last anchor of that name before it. */
 class Reader {
-  readonly #placeAt: PlaceAt;
+  readonly #lines: LineCounter;
   readonly #anchors = new Map<string, Read>();
   readonly #nodes = new WeakMap<object, ParsedNode>();
   #aliased = 0;
 
-  constructor(placeAt: PlaceAt) {
-    this.#placeAt = placeAt;
+  constructor(lines: LineCounter) {
+    this.#lines = lines;
   }
 
   /** Anchors are those of the document. */
@@ -249,15 +242,15 @@ class Reader {
     return String(value) === digits ? value : new NumberToken(digits);
   }
 
-  placeOf(of: JsonValue, member: string | number | undefined): YamlPlace | undefined {
+  placeOf(of: JsonValue, member?: string | number): YamlSyntaxError['place'] | undefined {
     const node = typeof of === 'object' && of !== null ? this.#nodes.get(of) : undefined;
     if (node === undefined) return undefined;
     const found = member === undefined ? node : memberOf(node, member);
-    return this.#placeAt((found ?? node).range[0]);
+    return placeAt((found ?? node).range[0], this.#lines);
   }
 
   #fault(node: ParsedNode | null, reason: string): YamlSyntaxError {
-    return new YamlSyntaxError(reason, this.#placeAt(node?.range[0] ?? 0));
+    return new YamlSyntaxError(reason, placeAt(node?.range[0] ?? 0, this.#lines));
   }
 }
 
