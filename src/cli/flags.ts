@@ -4,7 +4,6 @@ import { dryRunFormats, outputFormats } from '../output/view.ts';
 import {
   addressSetting,
   durationParser,
-  type FlagTexts,
   InvalidValue,
   parseNames,
   parseOneOf,
@@ -195,7 +194,7 @@ export function addGlobalFlags(command: Command, version: string): void {
 }
 
 /** The values that were typed, by long flag; the one nearest the verb wins. */
-export function flagTexts(command: Command): FlagTexts {
+export function flagTexts(command: Command): Readonly<Record<string, string | undefined>> {
   const texts: Record<string, string | undefined> = {};
   for (const [name, { flag }] of Object.entries(globalFlags)) {
     const value = nearest(command, name);

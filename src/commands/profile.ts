@@ -14,7 +14,7 @@ import {
   type ProfileValues,
   profileKeys,
 } from '../settings/read-settings.ts';
-import { companySetting, type FlagTexts, keyOf, parseAddress, parseFlag } from '../settings/setting.ts';
+import { companySetting, keyOf, parseAddress, parseFlag, type SettingSources } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
 /** `listctl profile` */
@@ -114,7 +114,11 @@ function findProfile({ profiles, current }: SettingsDraft, name: string): ShownP
  * @param own the flags of the command itself, by name
  * @throws {Failure} usage, for an invalid value
  */
-export function typedValues(flags: FlagTexts, own: Readonly<Record<string, unknown>>, cwd: string): ProfileValues {
+export function typedValues(
+  flags: SettingSources['flags'],
+  own: Readonly<Record<string, unknown>>,
+  cwd: string,
+): ProfileValues {
   const values: [string, string | boolean][] = [];
   for (const key of profileKeys.texts) {
     const parse = key === 'company' ? companySetting.parse : flagsByName[key]?.parse;
@@ -290,14 +294,6 @@ async function confirmRemoval(name: string, { prompts, settings, ...session }: S
   throw new Failure('usage', 'not confirmed: nothing was removed', { hint: 'pass --yes to skip the prompt' });
 }
 
-interface SetFlags {
-  readonly tokenCommand?: string;
-  readonly defaultOutput?: string;
-  readonly company?: string;
-  readonly protected?: boolean;
-  readonly unset?: readonly string[];
-}
-
 const setCommand: CommandSpec = {
   name: 'set',
   summary: 'create or change a profile',
@@ -310,9 +306,12 @@ const setCommand: CommandSpec = {
       .option('--protected', 'require confirmation of writes')
       .option('--unset <setting>', 'remove a setting, e.g. site; repeatable', collect)
       .action(
-        inSession(context, async (session, name: string, flags: SetFlags) => setProfile(name, flags, session), {
-          mayCreateProfile: true,
-        }),
+        inSession(
+          context,
+          async (session, name: string, { unset = [], ...own }: { readonly unset?: readonly string[] }) =>
+            setProfile(name, own, unset, session),
+          { mayCreateProfile: true },
+        ),
       );
     addHelpNotes(command, {
       examples: [
@@ -338,13 +337,18 @@ const setCommand: CommandSpec = {
   },
 };
 
-function setProfile(name: string, flags: SetFlags, session: Session): Promise<void> {
+function setProfile(
+  name: string,
+  own: Readonly<Record<string, unknown>>,
+  unset: readonly string[],
+  session: Session,
+): Promise<void> {
   const {
     host,
     settings: { sources, allowHttp },
   } = session;
-  const values = typedValues(sources.flags, { ...flags, allowHttp }, host.cwd);
-  const removed = (flags.unset ?? []).map(parseUnset);
+  const values = typedValues(sources.flags, { ...own, allowHttp }, host.cwd);
+  const removed = unset.map(parseUnset);
   if (Object.keys(values).length + removed.length === 0) {
     const format = sources.flags['--output'];
     const setting = format === undefined ? '--base-url URL' : `--default-output ${format}`;

@@ -6,16 +6,16 @@ import type { Host } from '../core/host.ts';
 
 type Where = Pick<Host, 'env' | 'platform' | 'passwdHome'>;
 
-interface Layout {
-  /** The platform's variable for the parent directory; used if its value is an absolute path. */
-  readonly base?: string;
-  /** The parent directory in the home directory, without that variable. */
-  readonly inHome: string;
-  readonly own: string;
-}
-
-/** On Linux as in the XDG Base Directory Specification. */
-const layouts = {
+/**
+ * On Linux as in the XDG Base Directory Specification. The parent directory is `base`, a variable, if its value is an
+ * absolute path, else `inHome`, in the home directory.
+ */
+const layouts: Readonly<
+  Record<
+    'config' | 'data' | 'state',
+    { variable: string } & Record<'linux' | 'darwin' | 'win32', { base?: string; inHome: string; own: string }>
+  >
+> = {
   config: {
     variable: 'LISTCTL_CONFIG_DIR',
     linux: { base: 'XDG_CONFIG_HOME', inHome: '.config', own: 'listctl' },
@@ -34,7 +34,7 @@ const layouts = {
     darwin: { inHome: 'Library/Application Support', own: 'listctl/state' },
     win32: { base: 'LOCALAPPDATA', inHome: 'AppData/Local', own: 'listctl/State' },
   },
-} as const satisfies Record<string, { variable: string; linux: Layout; darwin: Layout; win32: Layout }>;
+};
 
 /**
  * The absolute path of the directory of the built-in service's items.
@@ -72,8 +72,7 @@ function findDirectory(kind: keyof typeof layouts, host: Where): string | undefi
   const { variable, ...byPlatform } = layouts[kind];
   const chosen = env[variable];
   if (chosen) return chosen;
-  const { base, inHome, own }: Layout =
-    platform === 'darwin' || platform === 'win32' ? byPlatform[platform] : byPlatform.linux;
+  const { base, inHome, own } = byPlatform[platform === 'darwin' || platform === 'win32' ? platform : 'linux'];
   const above = absoluteOnly(base && env[base]);
   if (above !== undefined) return join(above, own);
   const home = absoluteOnly(env['HOME']) ?? absoluteOnly(host.passwdHome);

@@ -10,28 +10,16 @@ import { findConfigDirectory } from './directories.ts';
 /** An object of a settings file. */
 export type StoredObject = Readonly<Record<string, unknown>>;
 
-export interface StoredFile {
-  readonly content: StoredObject;
-  readonly isLoose: boolean;
-  /** Whether others can write it; never on a system without modes. */
-  readonly isWritableByOthers: boolean;
-  /** Whether all users can write it, not counting its group: with a umask of 002, users have groups of their own. */
-  readonly isWritableByAll: boolean;
-}
-
 /** The newest layout that this listctl knows. */
 export const storedVersion = 1;
 
 /**
- * Reads a settings file; undefined if it is missing.
+ * Reads a settings file; undefined if it is missing. On a system without modes nobody else has access to it.
  *
  * @param owner the user, undefined on a system without numbers for users; a file that is not secret may be root's
  * @throws {Failure} local-file, if it is unreadable, damaged, another user's or of a newer listctl
  */
-export function readStoredFile(
-  file: string,
-  owner: { readonly uid: number | undefined; readonly isSecret: boolean },
-): StoredFile | undefined {
+export function readStoredFile(file: string, owner: { readonly uid: number | undefined; readonly isSecret: boolean }) {
   const opened = openIfThere(file);
   if (opened === undefined) return undefined;
   try {
@@ -44,8 +32,13 @@ export function readStoredFile(
     }
     const text = readDescriptor(opened, bytesMax).toString();
     const isOpenTo = (bits: number) => owner.uid !== undefined && (mode & bits) !== 0;
-    const open = { isLoose: isOpenTo(0o077), isWritableByOthers: isOpenTo(0o022), isWritableByAll: isOpenTo(0o002) };
-    return { content: parseContent(text, file), ...open };
+    return {
+      content: parseContent(text, file),
+      isLoose: isOpenTo(0o077),
+      isWritableByOthers: isOpenTo(0o022),
+      // Not counting its group: with a umask of 002, users have groups of their own.
+      isWritableByAll: isOpenTo(0o002),
+    };
   } catch (error) {
     throw error instanceof Failure ? error : unreadable(file, error);
   } finally {

@@ -33,9 +33,6 @@ export class InvalidValue extends Error {
   }
 }
 
-/** What was typed, by long flag. */
-export type FlagTexts = Readonly<Record<string, string | undefined>>;
-
 /** A profile or a project file. */
 export interface Layer {
   readonly source: string;
@@ -45,7 +42,8 @@ export interface Layer {
 
 /** The sources of settings; a file is read only if no source above it has the value. */
 export interface SettingSources {
-  readonly flags: FlagTexts;
+  /** What was typed, by long flag. */
+  readonly flags: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The profile of --profile. */
   readonly named?: () => Layer | undefined;
@@ -119,15 +117,21 @@ function read<T>(
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** How a time is given: the unit of a bare number, and the longest time, such as `24h`. */
-interface DurationForm {
+/**
+ * Creates the parser of times such as `10s`, `250ms`, `1h30m` or a bare number; it returns whole milliseconds.
+ *
+ * @param form.unit that of a bare number
+ * @param form.max the longest time: `24h`
+ */
+export function durationParser({
+  unit = 's',
+  max,
+  allowZero = false,
+}: {
   readonly unit?: 'ms' | 's';
   readonly max: string;
   readonly allowZero?: boolean;
-}
-
-/** Creates the parser of times such as `10s`, `250ms`, `1h30m` or a bare number; it returns whole milliseconds. */
-export function durationParser({ unit = 's', max, allowZero = false }: DurationForm): (text: string) => number {
+}): (text: string) => number {
   return (text) => {
     const ms = Math.ceil(durationMs(text, unit));
     if (ms <= durationMs(max, unit) && (ms > 0 || allowZero)) return ms;

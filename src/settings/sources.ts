@@ -12,15 +12,9 @@ import {
   UserSettings,
   writableByOthers,
 } from './read-settings.ts';
-import { addressSetting, type FlagTexts, findValue, type Layer, originOf, type SettingSources } from './setting.ts';
+import { addressSetting, findValue, type Layer, originOf, type SettingSources } from './setting.ts';
 
-/** A project file: `.listctl.json`. */
-export interface ProjectFile {
-  readonly file: string;
-  readonly values: Readonly<Record<string, string>>;
-}
-
-/** The settings of a project file: not an address, so that its author cannot choose where the token is sent. */
+/** The settings of a project file, `.listctl.json`: not an address, so that its author cannot choose where the token is sent. */
 const allowed: ReadonlySet<string> = new Set(['site', 'list', 'output']);
 
 /**
@@ -28,7 +22,7 @@ const allowed: ReadonlySet<string> = new Set(['site', 'list', 'output']);
  *
  * @throws {Failure} local-file, if it is damaged, another user's or writable by all; usage, if a setting is not allowed
  */
-export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>): ProjectFile | undefined {
+export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>) {
   if (cwd === '') return undefined;
   for (let directory = cwd; ; directory = dirname(directory)) {
     const file = join(directory, '.listctl.json');
@@ -47,7 +41,7 @@ function isThere(file: string): boolean {
   }
 }
 
-function readProjectFile(file: string, uid: number | undefined): ProjectFile {
+function readProjectFile(file: string, uid: number | undefined) {
   const stored = readStoredFile(file, { uid, isSecret: true });
   if (stored?.isWritableByAll) throw writableByOthers(file, 'it is ignored');
   const { content = {} } = stored ?? {};
@@ -96,7 +90,7 @@ const serviceSettings: ReadonlySet<string> = new Set(['service', 'company', 'ide
  * @param mayCreateProfile whether the profile of --profile need not exist
  */
 export function openSources(
-  flags: FlagTexts,
+  flags: Sources['flags'],
   host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'cwd' | 'uid'>,
   mayCreateProfile = false,
 ): Sources {

@@ -16,7 +16,6 @@ import {
   readStoredFile,
   resolved,
   type SettingsFiles,
-  type StoredFile,
   type StoredObject,
   storedVersion,
 } from './read-settings.ts';
@@ -168,13 +167,13 @@ export async function changeSettings<T>(
 }
 
 function changeLocked<T>(files: SettingsFiles, uid: number | undefined, change: (draft: SettingsDraft) => T): T {
-  const config = readStoredFile(files.config, { uid, isSecret: false });
-  const credentials = readStoredFile(files.credentials, { uid, isSecret: true });
+  const config = readStoredFile(files.config, { uid, isSecret: false })?.content;
+  const credentials = readStoredFile(files.credentials, { uid, isSecret: true })?.content;
   const draft: SettingsDraft = {
     // Parsed as well to refuse a damaged file.
-    current: profilesFrom(config?.content ?? {}, files.config).current,
-    profiles: new Map(membersOf(config, 'profiles')),
-    tokens: new Map(credentialsFrom(credentials?.content ?? {}, files.credentials)),
+    current: profilesFrom(config ?? {}, files.config).current,
+    profiles: new Map(membersOf(config?.['profiles'])),
+    tokens: new Map(credentialsFrom(credentials ?? {}, files.credentials)),
   };
   const result = change(draft);
   const { current, profiles, tokens } = draft;
@@ -185,13 +184,13 @@ function changeLocked<T>(files: SettingsFiles, uid: number | undefined, change: 
 
 function write(
   file: string,
-  before: StoredFile | undefined,
+  before: StoredObject | undefined,
   members: Record<string, unknown>,
   keepBackup: boolean,
 ): void {
   const isNothing = before === undefined && Object.values(members).every(isEmpty);
-  const content = { version: storedVersion, ...before?.content, ...members };
-  if (isNothing || JSON.stringify(content) === JSON.stringify(before?.content)) return;
+  const content = { version: storedVersion, ...before, ...members };
+  if (isNothing || JSON.stringify(content) === JSON.stringify(before)) return;
   replaceSettingsFile(file, content, keepBackup);
 }
 
@@ -199,8 +198,7 @@ function isEmpty(member: unknown): boolean {
   return member === undefined || (isStoredObject(member) && Object.keys(member).length === 0);
 }
 
-function membersOf(stored: StoredFile | undefined, name: string): [string, Record<string, unknown>][] {
-  const members = stored?.content[name];
+function membersOf(members: unknown): [string, Record<string, unknown>][] {
   if (!isStoredObject(members)) return [];
   return Object.entries(members).map(([key, value]) => [key, isStoredObject(value) ? { ...value } : {}]);
 }
