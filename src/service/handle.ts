@@ -1,6 +1,6 @@
 /** The built-in service: paths, methods, statuses and idempotency keys (docs/decisions.md, service-1 and service-2). */
 import { Failure } from '../core/errors.ts';
-import { checkId, type Fields, type ListRef } from '../core/item.ts';
+import { checkId, type Fields } from '../core/item.ts';
 import { isObject } from '../core/json.ts';
 import {
   addItem,
@@ -73,24 +73,14 @@ function findCreate(transaction: Transaction, list: string, key: string): KeyedC
   return record === undefined ? undefined : (JSON.parse(record) as KeyedCreate);
 }
 
-interface Target {
-  readonly list: ListRef;
-  readonly id: string | undefined;
-  readonly path: string;
-}
-
-/**
- * Parses the path of a request (docs/decisions.md, paths-2).
- *
- * @param address path and query
- */
-function parseTarget(address: string): Target {
+/** Parses the path and query of a request (docs/decisions.md, paths-2); the list is returned as the store names it. */
+function parseTarget(address: string) {
   const [path = '', ...query] = address.split('?');
   const [root, sites, site, lists, list, items, id, ...more] = path.split('/');
   const isKnown = root === '' && sites === 'sites' && lists === 'lists' && items === 'items' && more.length === 0;
   if (!isKnown || site === undefined || list === undefined) throw new Refusal(404, 'no such path');
   const target = {
-    list: { site: idFrom(site, 'site'), list: idFrom(list, 'list') },
+    list: toStoredList({ site: idFrom(site, 'site'), list: idFrom(list, 'list') }),
     id: id === undefined ? undefined : idFrom(id, 'item'),
     path,
   };
@@ -108,10 +98,8 @@ function idFrom(segment: string, name: string): string {
   }
 }
 
-interface Call {
+interface Call extends Readonly<ReturnType<typeof parseTarget>> {
   readonly request: ServiceRequest;
-  readonly target: Target;
-  readonly list: string;
   readonly store: Store;
   readonly now: () => number;
 }
@@ -130,8 +118,8 @@ export function listItemService(store: Store, now: () => number): Service {
   return async (request) => {
     try {
       const target = parseTarget(request.path);
-      const method = methodFor(target, request.method);
-      return await method({ request, target, list: toStoredList(target.list), store, now });
+      const method = findMethod(request.method, target.id === undefined ? listMethods : itemMethods);
+      return await method({ ...target, request, store, now });
     } catch (error) {
       if (error instanceof Refusal) return errorResponse(error);
       throw error;
@@ -139,20 +127,19 @@ export function listItemService(store: Store, now: () => number): Service {
   };
 }
 
-function methodFor(target: Target, name: string): Method {
-  const methods = target.id === undefined ? listMethods : itemMethods;
+function findMethod(name: string, methods: ReadonlyMap<string, Method>): Method {
   const method = methods.get(name);
   if (method !== undefined) return method;
   const allowed = [...methods.keys()].join(', ');
   throw new Refusal(405, `method not allowed: use ${allowed}`, { allow: allowed });
 }
 
-function createItem({ request, target, list, store, now }: Call): Promise<ServiceResponse> {
+function createItem({ request, list, path, store, now }: Call): Promise<ServiceResponse> {
   const fields = printFields(parseFields(request));
   const key = idempotencyKeyOf(request);
   const digest = digestOf(fields);
   const created = (id: string, headers = {}): ServiceResponse =>
-    itemResponse(201, id, { version: 1, fields }, { location: `${target.path}/${id}`, ...headers });
+    itemResponse(201, id, { version: 1, fields }, { location: `${path}/${id}`, ...headers });
   return writeOrRefuse(store, (transaction) => {
     const at = now();
     forgetOldKeys(transaction, at);
@@ -168,16 +155,15 @@ function createItem({ request, target, list, store, now }: Call): Promise<Servic
   });
 }
 
-function getItem({ request, target, list, store }: Call): ServiceResponse {
+function getItem({ request, list, id = '', store }: Call): ServiceResponse {
   refuseBody(request);
-  const { id, item } = itemAt(store, list, target);
-  return itemResponse(200, id, item);
+  return itemResponse(200, id, itemAt(store, list, id));
 }
 
-function updateItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
+function updateItem({ request, list, id = '', store }: Call): Promise<ServiceResponse> {
   const changes = parseFields(request);
   return writeOrRefuse(store, (transaction) => {
-    const { id, item } = itemAt(transaction, list, target);
+    const item = itemAt(transaction, list, id);
     checkIfMatch(request, etagOf(item));
     const fields = printFields(changedFields(fieldsOf(item), changes));
     const updated = { ...item, version: item.version + 1, fields };
@@ -186,20 +172,19 @@ function updateItem({ request, target, list, store }: Call): Promise<ServiceResp
   });
 }
 
-function deleteItem({ request, target, list, store }: Call): Promise<ServiceResponse> {
+function deleteItem({ request, list, id = '', store }: Call): Promise<ServiceResponse> {
   refuseBody(request);
   return writeOrRefuse(store, (transaction) => {
-    const { id, item } = itemAt(transaction, list, target);
-    checkIfMatch(request, etagOf(item));
+    checkIfMatch(request, etagOf(itemAt(transaction, list, id)));
     removeItem(transaction, list, id);
     return { status: 204, headers: {}, body: '' };
   });
 }
 
-function itemAt(from: Pick<Store, 'get'>, list: string, { id = '' }: Target): { id: string; item: StoredItem } {
+function itemAt(from: Pick<Store, 'get'>, list: string, id: string): StoredItem {
   const item = findItem(from, list, id);
   if (item === undefined) throw new Refusal(404, 'no such item in this list');
-  return { id, item };
+  return item;
 }
 
 function itemResponse(status: number, id: string, item: StoredItem, headers = {}): ServiceResponse {

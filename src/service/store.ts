@@ -104,18 +104,15 @@ function byTransaction(one: Buffer, other: Buffer): number {
 /** A key, ordered part by part: numbers by value, strings by code points. */
 export type Key = readonly (string | number)[];
 
-/** Keys with their values, in the order of the keys. */
-export type Entries = readonly (readonly [key: Key, value: string])[];
-
 export interface Reader {
   /** @throws {Failure} local-file */
   get(key: Key): string | undefined;
   /**
-   * The first `limit` entries from `start` to before `end`.
+   * The first `limit` entries from `start` to before `end`, in the order of their keys.
    *
    * @throws {Failure} local-file
    */
-  entries(start: Key, end: Key, limit: number): Entries;
+  entries(start: Key, end: Key, limit: number): readonly (readonly [key: Key, value: string])[];
 }
 
 export interface Transaction extends Reader {
@@ -245,9 +242,9 @@ function transactionOn(database: RootDatabase<string>, room: number): Transactio
   };
 }
 
-function entriesOf(database: RootDatabase<string>, start: Key, end: Key, limit: number): Entries {
+function entriesOf(database: RootDatabase<string>, start: Key, end: Key, limit: number) {
   const range = database.getRange({ start: [...start], end: [...end], limit });
-  return [...range].map(({ key, value }) => [key as Key, value]);
+  return [...range].map(({ key, value }) => [key as Key, value] as const);
 }
 
 function openDatabase(directory: string): RootDatabase<string> {
