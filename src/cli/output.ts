@@ -153,13 +153,20 @@ async function printResults<T>(
   work: (print: Print<T>) => Promise<void>,
   done: string | undefined,
 ): Promise<void> {
-  const ids = new FirstIds();
+  let count = 0;
+  let idCount = 0;
+  /** For a message: there may be a million. */
+  const firstIds: string[] = [];
   const refuse = (error: unknown) => {
-    throw done !== undefined && ids.count > 0 && error instanceof Failure ? notPrinted(error, done, ids) : error;
+    if (done === undefined || count === 0 || !(error instanceof Failure)) throw error;
+    throw notPrinted(error, done, firstIds, idCount);
   };
   try {
     await work((value) => {
-      ids.add(view.id(value));
+      count += 1;
+      const id = view.id(value);
+      if (id !== undefined) idCount += 1;
+      if (id !== undefined && firstIds.length < 10) firstIds.push(id);
       try {
         return printer.print(value)?.catch(refuse);
       } catch (error) {
@@ -168,48 +175,23 @@ async function printResults<T>(
     });
   } catch (error) {
     // An empty list would say that there is nothing.
-    if (ids.count > 0) await printer.end().catch(refuse);
+    if (count > 0) await printer.end().catch(refuse);
     throw error;
   }
   await printer.end().catch(refuse);
 }
 
-/** The first ids that were printed, for a message: there may be a million. */
-class FirstIds {
-  readonly known: string[] = [];
-  count = 0;
-  #knownCount = 0;
-
-  add(id: string | undefined): void {
-    this.count += 1;
-    if (id === undefined) return;
-    this.#knownCount += 1;
-    if (this.known.length < 10) this.known.push(id);
-  }
-
-  /** The id, if there is exactly one. */
-  get only(): string | undefined {
-    return this.#knownCount === 1 ? this.known[0] : undefined;
-  }
-
-  /** `items 17, 18 were` */
-  get sentence(): string {
-    if (this.#knownCount === 0) return 'the request was';
-    const shown = listNames(this.known, 10, this.#knownCount);
-    return this.#knownCount === 1 ? `item ${shown} was` : `items ${shown} were`;
-  }
-}
-
 /** A script that retried a write because of its output would do it twice. */
-function notPrinted({ message, kind, details }: Failure, done: string, ids: FirstIds): Failure {
+function notPrinted({ message, kind, details }: Failure, done: string, ids: readonly string[], count: number): Failure {
+  const items = `item${count === 1 ? '' : 's'} ${listNames(ids, 10, count)} ${count === 1 ? 'was' : 'were'}`;
   return new Failure(
     kind === 'refused' ? 'local-file' : kind,
-    `${ids.sentence} ${done}, but could not be printed: ${message}`,
+    `${count === 0 ? 'the request was' : items} ${done}, but could not be printed: ${message}`,
     {
       ...details,
       hint: 'do not run the command again',
       outcome: 'applied',
-      about: ids.only === undefined ? undefined : { id: ids.only },
+      about: count === 1 ? { id: ids[0] } : undefined,
     },
   );
 }

@@ -96,18 +96,12 @@ function outputOf({ terminal, stderr }: Host): Writable {
   return terminal ?? stderr.stream;
 }
 
-interface PromptStreams {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Shows a prompt; undefined at the end of the input, at which Inquirer would wait forever.
  *
  * @throws {Stopped} on Ctrl-C, after the terminal is restored
  */
-async function prompt<T>(ask: (streams: PromptStreams) => Promise<T>, host: Host): Promise<T | undefined> {
+async function prompt<T>(ask: Parameters<typeof promptOnce<T>>[0], host: Host): Promise<T | undefined> {
   for (;;) {
     const answered = await promptOnce(ask, host);
     if (answered !== 'continued') return answered?.value;
@@ -116,7 +110,11 @@ async function prompt<T>(ask: (streams: PromptStreams) => Promise<T>, host: Host
 
 /** Shows a prompt once; `continued` after Ctrl-Z and fg, when it must be shown again. */
 async function promptOnce<T>(
-  ask: (streams: PromptStreams) => Promise<T>,
+  ask: (streams: {
+    readonly input: NodeJS.ReadableStream;
+    readonly output: NodeJS.WritableStream;
+    readonly signal: AbortSignal;
+  }) => Promise<T>,
   host: Host,
 ): Promise<{ readonly value: T } | 'continued' | undefined> {
   const input: Keyboard = host.stdin.stream;

@@ -38,18 +38,17 @@ export interface Session {
   };
 }
 
-interface SessionOptions {
-  /** `--profile` may be new. */
-  readonly mayCreateProfile?: boolean;
-}
-
 type EndWork = (error: unknown, exit: number) => Promise<void>;
 
-/** The action of a command: `work` receives a session, then the arguments and flags. */
+/**
+ * The action of a command: `work` receives a session, then the arguments and flags.
+ *
+ * @param options.mayCreateProfile `--profile` may be new
+ */
 export function inSession<Typed extends unknown[]>(
   context: Context,
   work: (session: Session, ...typed: Typed) => Promise<void>,
-  options?: SessionOptions,
+  options?: { readonly mayCreateProfile?: boolean },
 ): (this: Command, ...typed: Typed) => Promise<void> {
   return function (...typed) {
     return withSession(context, this, (session) => work(session, ...typed), options);
@@ -61,7 +60,7 @@ export async function withSession(
   context: Context,
   command: Command,
   work: (session: Session) => Promise<void>,
-  { mayCreateProfile = false }: SessionOptions = {},
+  { mayCreateProfile = false }: { readonly mayCreateProfile?: boolean } = {},
 ): Promise<void> {
   const opened: Transport[] = [];
   const endWork: EndWork[] = [];

@@ -31,20 +31,21 @@ function formatDuration(ms: number): string {
   return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day');
 }
 
-/** The part of a session that a warning needs. */
-interface Warned {
+/** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
+export async function warnOfExpiry({
+  settings,
+  host,
+  messages,
+}: {
   readonly settings: { readonly sources: Sources };
   readonly host: Pick<Host, 'clock'>;
   readonly messages: { say(text: string): Promise<void> };
-}
-
-/** Warns before a bulk run whose token has expired. It runs no token command and reads no pipe: both work only once. */
-export async function warnOfExpiry(session: Warned): Promise<void> {
-  const token = await findKnownToken(session.settings.sources);
+}): Promise<void> {
+  const token = await findKnownToken(settings.sources);
   const expiresAtMs = token && parseTokenExpiry(token.value);
-  const nowMs = session.host.clock.now();
+  const nowMs = host.clock.now();
   if (token === undefined || expiresAtMs === undefined || expiresAtMs > nowMs) return;
-  await session.messages.say(
+  await messages.say(
     `listctl: the token from ${token.source} expired at ${formatExpiry(expiresAtMs, nowMs)}; the service may refuse it`,
   );
 }

@@ -1,7 +1,7 @@
 /** Renews the token of a transport: a run may last longer than a token lives (docs/settings.md, "Tokens"). */
 import { stoppedBefore } from '../api/connect.ts';
 import { type Attempt, isSuccess, type Transport } from '../api/transport.ts';
-import type { Clock } from '../core/host.ts';
+import type { Host } from '../core/host.ts';
 import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
 import type { Token } from '../settings/token.ts';
 
@@ -10,11 +10,6 @@ const renewalIntervalMs = 60_000;
 
 /** A token is renewed when less than this is left of its life, or less than a tenth of it. */
 const earlyMs = 300_000;
-
-interface RenewalHost {
-  readonly clock: Pick<Clock, 'now' | 'monotonicMs' | 'sleep'>;
-  readonly signal: AbortSignal;
-}
 
 interface Credential {
   readonly token: Token;
@@ -40,7 +35,7 @@ interface Credential {
 export class RenewingTransport implements Transport {
   readonly address: string;
   readonly #open: (token: Token) => Promise<Transport>;
-  readonly #clock: RenewalHost['clock'];
+  readonly #clock: Host['clock'];
   readonly #closed = new AbortController();
   /** Aborts at a stop, or once this transport is closed. */
   readonly #ended: AbortSignal;
@@ -54,7 +49,12 @@ export class RenewingTransport implements Transport {
    * @param open opens a transport with another token
    * @param host its signal ends the wait for a token; requests have one of their own, which may abort later
    */
-  constructor(first: Transport, token: Token, open: (token: Token) => Promise<Transport>, host: RenewalHost) {
+  constructor(
+    first: Transport,
+    token: Token,
+    open: (token: Token) => Promise<Transport>,
+    host: Pick<Host, 'clock' | 'signal'>,
+  ) {
     this.address = first.address;
     this.#open = open;
     this.#clock = host.clock;

@@ -35,6 +35,7 @@ function worldOf({ life, isJwt, cachedFor = 0, command, status = () => 201 }: Wo
       signal.throwIfAborted();
       ms += wait;
     },
+    every: () => () => {},
   };
   const issue = (): Token => {
     const newest = [...issued].at(-1);
