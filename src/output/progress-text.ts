@@ -18,14 +18,15 @@ export interface RunProgressShown {
   readonly reason: string | undefined;
 }
 
-interface ReadingShown {
-  readonly doing: string;
-  readonly rows?: number | undefined;
-  readonly bytes?: number | undefined;
-  readonly sizeBytes?: number | undefined;
-}
-
-export type ProgressShown = RunProgressShown | ReadingShown;
+/** The progress of a run, or of reading a file. */
+export type ProgressShown =
+  | RunProgressShown
+  | {
+      readonly doing: string;
+      readonly rows?: number | undefined;
+      readonly bytes?: number | undefined;
+      readonly sizeBytes?: number | undefined;
+    };
 
 const barMarks = { min: 5, max: 40 } as const;
 
@@ -68,7 +69,10 @@ export function progressBarLine(progress: RunProgressShown, width: number, style
 }
 
 /** A line about a file: `checking tasks.csv: 430,000 rows, 43 %`, `reading standard input: 12.3 MB`. */
-export function readingLine({ doing, rows, bytes = 0, sizeBytes }: ReadingShown, width: number): string {
+export function readingLine(
+  { doing, rows, bytes = 0, sizeBytes }: Exclude<ProgressShown, RunProgressShown>,
+  width: number,
+): string {
   const amount = sizeBytes ? `${Math.floor((bytes / sizeBytes) * 100)} %` : `${(bytes / 1e6).toFixed(1)} MB`;
   const parts = [...(rows === undefined ? [] : [countOf(rows, 'row')]), ...(bytes === 0 ? [] : [amount])];
   const amounts = parts.length === 0 ? '' : `: ${parts.join(', ')}`;

@@ -122,16 +122,11 @@ export const runDetailView: View<RunDetailShown> = {
   id: ({ run }) => run,
 };
 
-/** A column of the table, which is left out where it is empty in every row. */
-interface RunColumn {
-  readonly name: string;
-  readonly value: (run: RunShown) => JsonValue | undefined;
-  /** Whether it may be truncated: a truncated count would be another number. */
-  readonly isCuttable?: boolean;
-}
-
-/** A narrow terminal omits the last columns. */
-function tableColumns(nowMs: number, isTerminal: boolean): readonly RunColumn[] {
+/** A narrow terminal omits the last columns. A count is never truncated: it would be another number. */
+function tableColumns(
+  nowMs: number,
+  isTerminal: boolean,
+): readonly { name: string; value: (run: RunShown) => JsonValue | undefined; isCuttable?: boolean }[] {
   const started = (iso: string) => (isTerminal ? agoText(new Date(iso), nowMs) : iso);
   const failed = (counts: RowCounts) => counts.failed + counts.invalid;
   return [
@@ -166,6 +161,7 @@ function nonZero(count: number): string | undefined {
 
 async function drawRuns(runs: readonly RunShown[], nowMs: number, screen: Screen): Promise<string> {
   const { cellOf, drawTable } = await import('./table.ts');
+  // A column that is empty in every row is left out.
   const columns = tableColumns(nowMs, screen.columns !== undefined)
     .filter(({ value }) => runs.some((run) => value(run) !== undefined))
     .map(({ name, value, isCuttable = false }) => ({

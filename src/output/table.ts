@@ -98,23 +98,15 @@ const noBorders = {
 
 let emojiPattern: RegExp | undefined;
 
-/** A table that is drawn page by page. */
-interface PagedTable<T> {
-  /** Draws the lines of a page, under those of earlier ones. */
-  draw(rows: readonly T[]): readonly string[];
-  /**
-   * The last line on a terminal, if something is missing.
-   *
-   * @param leftOut the number of columns that the table does not have
-   */
-  note(leftOut?: number): string | undefined;
-}
-
 /**
- * Makes a table with a header and a line for each row. On a terminal long cells are truncated, and columns that do not
- * fit are omitted, as the first page needs it; later ones change widths only for a column that must be whole.
+ * Makes a table with a header and a line for each row, which is drawn page by page. On a terminal long cells are
+ * truncated, and columns that do not fit are omitted, as the first page needs it; later ones change widths only for a
+ * column that must be whole.
+ *
+ * @returns `draw`, which returns the lines of the next page; and `note`, which returns the last line on a terminal if
+ *   something is missing, at least `leftOut` columns
  */
-function tableInPages<T>(columns: readonly Column<T>[], screen: Screen, hasHeader: boolean): PagedTable<T> {
+function tableInPages<T>(columns: readonly Column<T>[], screen: Screen, hasHeader: boolean) {
   const widthMax = terminalWidth(screen);
   // Each column takes three characters at least; further ones cannot fit and need not be measured.
   const candidates = widthMax === undefined ? columns : columns.slice(0, Math.ceil(widthMax / (1 + gapWidth)));
@@ -323,7 +315,7 @@ function rowColumns(names: readonly string[], screen: Screen): readonly Column<R
 export function rowsInPages(columns: readonly string[] | undefined, screen: Screen) {
   const leftOut = new Set<string>();
   let known: ReadonlySet<string> | undefined;
-  let table: PagedTable<Row> | undefined;
+  let table: ReturnType<typeof tableInPages<Row>> | undefined;
   return {
     draw: (rows: readonly Row[]): string => {
       if (table === undefined || known === undefined) {
