@@ -81,7 +81,12 @@ const loginCommand: CommandSpec = {
       .option('--with-token', 'read the token from stdin instead of prompting')
       .option('--no-check', 'save the token without trying it')
       .action(
-        inSession(context, (session, flags: LoginFlags) => login(flags, session, context), { mayCreateProfile: true }),
+        inSession(
+          context,
+          (session, { withToken = false, check }: { readonly withToken?: boolean; readonly check: boolean }) =>
+            login(withToken, check, session, context),
+          { mayCreateProfile: true },
+        ),
       );
     addHelpNotes(command, {
       examples: [
@@ -95,11 +100,6 @@ const loginCommand: CommandSpec = {
   },
 };
 
-interface LoginFlags {
-  readonly withToken?: boolean;
-  readonly check: boolean;
-}
-
 const loginView: View<{ readonly profile: string; readonly origin: string; readonly file: string | undefined }> = {
   pretty: (logins) =>
     logins.map(({ profile, origin }) => `saved the token of profile ${profile}, for ${origin}`).join('\n'),
@@ -107,7 +107,7 @@ const loginView: View<{ readonly profile: string; readonly origin: string; reado
   id: ({ profile }) => profile,
 };
 
-async function login({ withToken = false, check }: LoginFlags, session: Session, context: Context): Promise<void> {
+async function login(withToken: boolean, check: boolean, session: Session, context: Context): Promise<void> {
   const target = loginTarget(session);
   const { profile, address, values } = target;
   if (address.kind === 'local') throw noTokenNeeded();

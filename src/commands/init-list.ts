@@ -15,19 +15,13 @@ import { type Address, addressSetting, addressText, findValue, refuseOpenHttp } 
 import { isFor, type Sources } from '../settings/sources.ts';
 import { findToken, problemWithToken, type Token } from '../settings/token.ts';
 
-/** What is saved: the token only if it was asked for. */
-export interface FoundList {
-  readonly address: Address;
-  readonly values: ProfileValues;
-  readonly token: string | undefined;
-}
-
 /**
  * Finds the ids of a list by its address in the browser, with two requests. It asks for a token only without one.
  *
+ * @returns what to save: the token only if it was asked for
  * @throws {Failure} usage, for another address, or without a token off a terminal; as `Client.send`
  */
-export async function findList(text: string, session: Session, context: Context): Promise<FoundList> {
+export async function findList(text: string, session: Session, context: Context) {
   const { host } = parseListAddress(text);
   const address = serviceAddress(host, session);
   const { allowHttp } = session.settings;
@@ -36,7 +30,7 @@ export async function findList(text: string, session: Session, context: Context)
   const token = known ?? (await askToken(address, session));
   const { site, list } = await locateList(text, address, token, session, context);
   const names = { service: 'graph', baseUrl: addressText(address), site, list };
-  const values = allowHttp ? { ...names, allowHttp } : names;
+  const values: ProfileValues = allowHttp ? { ...names, allowHttp } : names;
   return { address, values, token: known === undefined ? token.value : undefined };
 }
 

@@ -39,14 +39,14 @@ async function initList(listAddress: string, session: Session, context: Context)
   const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
   let next = '';
   await session.output.printing(profileView, false, async (print) => {
-    const saved = await saveList({ profile, listAddress }, session, context);
+    const saved = await saveList(profile, listAddress, session, context);
     await print(saved);
     next = nextText(profile, saved.isCurrent);
   });
   await session.messages.notice(next);
 }
 
-async function saveList({ profile, listAddress }: ListAnswers, session: Session, context: Context) {
+async function saveList(profile: string, listAddress: string, session: Session, context: Context) {
   const { findList } = await import('./init-list.ts');
   const { address, values, token } = await findList(listAddress, session, context);
   const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
@@ -56,12 +56,6 @@ async function saveList({ profile, listAddress }: ListAnswers, session: Session,
 interface Answers extends ListRef {
   readonly profile: string;
   readonly address: Address;
-}
-
-/** The address of a list in the browser, where the service is Microsoft Graph. */
-interface ListAnswers {
-  readonly profile: string;
-  readonly listAddress: string;
 }
 
 async function init(session: Session, context: Context): Promise<void> {
@@ -74,7 +68,7 @@ async function init(session: Session, context: Context): Promise<void> {
   await session.output.printing(profileView, false, async (print) => {
     const answers = await askAll(session);
     if ('listAddress' in answers) {
-      const saved = await saveList(answers, session, context);
+      const saved = await saveList(answers.profile, answers.listAddress, session, context);
       await print(saved);
       next = nextText(answers.profile, saved.isCurrent);
       return;
@@ -102,8 +96,11 @@ function nextText(profile: string, isCurrent: boolean): string {
   return `next: listctl items create${isCurrent ? '' : ` -p ${profile}`} -f Title="Hello"`;
 }
 
-/** Asks for everything but the token; Enter keeps the value of the profile or the environment. */
-async function askAll(session: Session): Promise<Answers | ListAnswers> {
+/**
+ * Asks for everything but the token; Enter keeps the value of the profile or the environment. Of Microsoft Graph it asks
+ * for the address of the list in the browser.
+ */
+async function askAll(session: Session): Promise<Answers | (Pick<Answers, 'profile'> & { listAddress: string })> {
   const {
     settings: { sources, allowHttp },
     host,
