@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type AttemptLimits, defaultPhases, type PhaseLimits, type TransportError } from './transport.ts';
+import { type AttemptLimits, defaultPhases, type TransportError } from './transport.ts';
 
 /**
  * The time limits of a transport's attempts, in real time. One timer and one signal listener serve all of them: separate
@@ -84,7 +84,7 @@ export class AttemptDeadline {
   readonly signal: AbortSignal;
   readonly index: number;
   readonly #timeoutMs: number;
-  readonly #phases: PhaseLimits;
+  readonly #phases: ReturnType<typeof defaultPhases>;
   readonly #fail: (error: TransportError) => void;
   readonly #deadlines: AttemptDeadlines;
   readonly #endAtMs: number;

@@ -60,17 +60,14 @@ export interface AttemptLimits {
   readonly signal: AbortSignal;
   /** Use a new connection: the previous response was unusable. */
   readonly isFresh?: boolean;
-  readonly phases?: PhaseLimits | undefined;
+  readonly phases?: ReturnType<typeof defaultPhases> | undefined;
 }
 
-/** The time from the request to the end of the headers, and between two chunks of the body. */
-export interface PhaseLimits {
-  readonly headersMs: number;
-  readonly idleMs: number;
-}
-
-/** 60 s and 30 s (limits-1); longer where the whole attempt may take more than 120 s. */
-export function defaultPhases(timeoutMs: number): PhaseLimits {
+/**
+ * The time from the request to the end of the headers, and between two chunks of the body: 60 s and 30 s (limits-1);
+ * longer where the whole attempt may take more than 120 s.
+ */
+export function defaultPhases(timeoutMs: number): { readonly headersMs: number; readonly idleMs: number } {
   return { headersMs: Math.max(60_000, timeoutMs / 2), idleMs: Math.max(30_000, timeoutMs / 4) };
 }
 
