@@ -10,11 +10,7 @@ import {
 } from './cli/command.ts';
 import { Failure } from './core/errors.ts';
 
-/**
- * Runs one command line.
- *
- * @throws {Failure} the failure of the command; usage, for an invalid command line
- */
+/** Runs one command line; throws the failure of the command, or of an invalid command line (usage). */
 export async function runProgram(context: Context): Promise<void> {
   const helpOutput: HelpOutput = { text: '', page: undefined };
   const program = createProgram(context, helpOutput);

@@ -54,11 +54,9 @@ export interface RequestContext extends Purpose {
   /** `https://host/v1.0` */
   readonly address: string;
   readonly method: Method;
-  /** Removes the token from a string. */
   readonly hide: (text: string) => string;
   /** An earlier attempt had no response. */
   readonly wasInDoubt?: boolean;
-  /** What to do if the token is rejected. */
   readonly tokenHint?: (() => string | undefined) | undefined;
 }
 
@@ -189,7 +187,6 @@ function refusal(context: RequestContext, response: ServiceResponse, outcome: Ou
   });
 }
 
-/** The status with the service's own text, else its reason phrase. */
 function quoteOf(context: RequestContext, response: ServiceResponse): string {
   const { status, statusText = '' } = response;
   const { hide } = context;

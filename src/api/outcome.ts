@@ -77,7 +77,6 @@ const nonRetryable: ReadonlySet<string> = new Set(['untrusted', 'not-local', 'to
 const early: ReadonlySet<number | undefined> = new Set([408, 425]);
 const transient: ReadonlySet<number> = new Set([408, 500, 502, 503, 504]);
 
-/** 429, or 503 with Retry-After. */
 function isThrottled(response: ResponseHead | undefined): boolean {
   return response?.status === 429 || (response?.status === 503 && response.headers['retry-after'] !== undefined);
 }

@@ -48,7 +48,6 @@ class Connection {
     this.client = new Client(origin, { ...clientOptions, connect });
   }
 
-  /** Whether a part of the request is still buffered. */
   get isWriting(): boolean {
     return (this.#socket?.writableLength ?? 0) > 0;
   }

@@ -27,7 +27,6 @@ export async function readJsonOrYamlFile(file: string, host: Host): Promise<Json
   return parse('YAML', parseYaml, text, file);
 }
 
-/** Without a byte order mark. */
 async function readUnmarked(file: string, host: Host): Promise<string> {
   return (await readTextFile(file, host)).replace(/^\uFEFF/, '');
 }
@@ -56,7 +55,6 @@ export async function readBinaryFile(file: string, host: Host): Promise<Buffer> 
   }
 }
 
-/** The inputs that were read to their end. */
 const taken = new WeakSet<Input>();
 
 /** Claims stdin; throws if something else has read it, since a second reader would get an empty input. */

@@ -4,9 +4,8 @@ import { Failure } from '../core/errors.ts';
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * The key of a POST: the one that was typed, else a new one, if keys are sent (docs/decisions.md, keys-1).
- *
- * @throws {Failure} usage, if the typed one is invalid
+ * The key of a POST: the one that was typed, else a new one, if keys are sent (docs/decisions.md, keys-1). An invalid
+ * one is a usage failure.
  */
 export function toIdempotencyKey(typed: string | undefined, sendsKeys: boolean): string | undefined {
   if (typed !== undefined) return checkIdempotencyKey(typed);

@@ -19,11 +19,7 @@ export async function confirm(question: string, context: PromptContext): Promise
   return (await prompt((streams) => ask(config, streams), context.host)) ?? false;
 }
 
-/**
- * Asks for a line of text, until `problem` finds nothing wrong with it.
- *
- * @throws {Failure} usage, at the end of the input
- */
+/** Asks for a line of text until `problem` finds nothing wrong with it; the end of the input is a usage failure. */
 export async function askText(
   question: string,
   options: { readonly initial?: string | undefined; readonly problem?: (answer: string) => string | undefined },
@@ -97,9 +93,8 @@ function outputOf({ terminal, stderr }: Host): Writable {
 }
 
 /**
- * Shows a prompt; undefined at the end of the input, at which Inquirer would wait forever.
- *
- * @throws {Stopped} on Ctrl-C, after the terminal is restored
+ * Shows a prompt; undefined at the end of the input, at which Inquirer would wait forever. Throws `Stopped` on Ctrl-C,
+ * after the terminal is restored.
  */
 async function prompt<T>(ask: Parameters<typeof promptOnce<T>>[0], host: Host): Promise<T | undefined> {
   for (;;) {

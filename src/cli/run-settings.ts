@@ -34,9 +34,8 @@ export interface RunSettings {
    */
   list(manifest?: ListNames): ListRef;
   /**
-   * Resolves the list to its ids, where the service knows it by other names too; `list` returns them from then on.
-   *
-   * @throws {Failure} as `Client.send`
+   * Resolves the list to its ids, where the service knows it by other names; `list` returns them from then on. Throws
+   * as `Client.send`.
    */
   locate(manifest?: ListNames): Promise<ListRef>;
   /** The site or the list alone. */
@@ -134,9 +133,8 @@ export function serviceOf(sources: Sources): ServiceKind {
 }
 
 /**
- * Whether the service supports Idempotency-Key: the built-in one does, and Microsoft Graph does not.
- *
- * @throws {Failure} usage, if --idempotency says that Microsoft Graph does
+ * Whether the service supports Idempotency-Key: the built-in one does; Microsoft Graph does not, and it is a usage
+ * failure if --idempotency says so.
  */
 export function idempotencyOf(sources: Sources, address: Address): RunSettings['idempotency'] {
   if (serviceOf(sources) === 'graph') {

@@ -41,9 +41,7 @@ export interface Session {
 type EndWork = (error: unknown, exit: number) => Promise<void>;
 
 /**
- * The action of a command: `work` receives a session, then the arguments and flags.
- *
- * @param options.mayCreateProfile `--profile` may be new
+ * The action of a command: `work` receives a session, then the arguments and flags. `--profile` may be new, if allowed.
  */
 export function inSession<Typed extends unknown[]>(
   context: Context,

@@ -7,11 +7,7 @@ import { printable } from '../core/text.ts';
 /** The characters of a body that are shown. */
 const bodyLengthMax = 16 * 1024;
 
-/**
- * The lines for one attempt, safe to print; with `isFull` the headers and bodies too.
- *
- * @param hide replaces the token
- */
+/** The lines for one attempt, safe to print and without the token; with `isFull` the headers and bodies too. */
 export function traceLines(report: AttemptReport, isFull: boolean, hide: (text: string) => string): string {
   const { request, attempt, tookMs } = report;
   const line = `${request.method} ${request.path}: ${resultText(attempt)} in ${Math.round(tookMs)} ms${nextStep(report)}`;

@@ -101,7 +101,6 @@ export async function toUsageFailure(
   return new Failure('usage', first, { hint });
 }
 
-/** A command line, with the command that it names. */
 interface TypedLine {
   readonly words: readonly string[];
   readonly command: Command;
@@ -364,7 +363,6 @@ async function hintForUnknownCommand(
   return `Did you mean: ${formatLine(fixed, line) ?? `listctl ${pathOf(command)}`}`;
 }
 
-/** The names of a command, below the group. */
 async function suggestPath(word: string, group: Command): Promise<readonly string[] | undefined> {
   const here = findSynonym(word, group);
   if (here !== undefined) return [here];

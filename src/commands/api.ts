@@ -93,7 +93,6 @@ function methodAndPath(first: string | undefined, second: string | undefined, fl
   return { named: flag ?? (second === undefined ? undefined : first), path };
 }
 
-/** Replaces `{site}` and `{list}` by those of the settings. */
 async function fillIn(path: string, { settings }: Session): Promise<string> {
   // Names of Microsoft Graph, with an address or a path, are no path segments.
   const ids = settings.service === 'graph' && /\{(site|list)\}/.test(path) ? await settings.locate() : undefined;
@@ -109,9 +108,7 @@ function parseMethod(text: string): Method {
 }
 
 /**
- * Parses a path relative to the base URL, with its query; escapes in it stay as they are.
- *
- * @returns the path in ASCII, with `/` at its start
+ * Parses a path relative to the base URL, with its query, to ASCII with `/` at its start; its escapes stay as they are.
  */
 function parsePath(text: string): string {
   const reason = pathProblem(text);
@@ -152,11 +149,7 @@ async function readBody(flags: ApiFlags, session: Session): Promise<string | Uin
 const reserved =
   /^(authorization|host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|proxy-.*)$/;
 
-/**
- * Parses headers of the form `Name: value`.
- *
- * @returns the values by lower-case name
- */
+/** Parses headers of the form `Name: value` to values by lower-case name. */
 function parseHeaders(texts: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const text of texts) {

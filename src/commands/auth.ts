@@ -29,21 +29,17 @@ import { putProfile, typedValues } from './profile.ts';
 export const setUpAuth: SetUp = (auth, context) =>
   addCommands(auth, context, [loginCommand, logoutCommand, statusCommand, tokenCommand]);
 
-/** A profile and the token of its service. */
 interface Login {
   readonly profile: string;
   readonly address: Address;
-  /** The settings to save in the profile. */
   readonly values: ProfileValues;
   /** Undefined for the built-in service, which takes none. */
   readonly token: string | undefined;
 }
 
 /**
- * Saves a profile and its token in one change.
- *
- * @returns whether the profile is the default one, and the file of the token
- * @throws {Failure} usage, for plain http to another machine; as `changeSettings`
+ * Saves a profile and its token in one change. Returns whether the profile is the default one, and the file of the
+ * token; throws for plain http to another machine (usage), and as `changeSettings`.
  */
 export async function saveLogin(
   { profile, address, values, token }: Login,
@@ -144,12 +140,7 @@ async function checkWithService(
   });
 }
 
-/**
- * Tries a token with one request.
- *
- * @param of.values the site and the list, as far as they are known
- * @returns the failure, if there is one
- */
+/** Tries a token with one request, on the site and the list as far as they are known; returns the failure, if any. */
 export async function tryToken(
   token: Token | undefined,
   { address, values: { site, list } }: Pick<Login, 'address' | 'values'>,

@@ -193,7 +193,6 @@ async function complete(place: ParsedWords, word: string, newProgram: NewProgram
   return argument === undefined ? { candidates: [] } : argumentValues(argument, command, host);
 }
 
-/** Completes a flag, or its value after `=`. */
 function completeFlag(word: string, command: Command, host: Host): Completion {
   const [, flag = '', value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
   const option = value === undefined ? undefined : findOption(flag, command);

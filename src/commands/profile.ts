@@ -79,7 +79,6 @@ const listCommand: CommandSpec = {
 
 const flagsByName: Readonly<Record<string, GlobalFlag>> = globalFlags;
 
-/** All settings of a profile. */
 const keys: readonly string[] = [...profileKeys.texts, ...profileKeys.switches];
 
 /** Creates or changes a profile; the first one becomes the default. */
@@ -109,10 +108,8 @@ function findProfile({ profiles, current }: SettingsDraft, name: string): ShownP
 }
 
 /**
- * Parses the settings that were typed.
- *
- * @param own the flags of the command itself, by name
- * @throws {Failure} usage, for an invalid value
+ * Parses the settings that were typed: of the global flags, and of the command itself by name. An invalid one is a
+ * usage failure.
  */
 export function typedValues(
   flags: SettingSources['flags'],

@@ -36,7 +36,6 @@ interface ServeFlags {
   readonly viewThreshold?: string;
 }
 
-/** The parsed flags. */
 interface ServeOptions {
   /** In lower case. */
   readonly host: string;
@@ -47,7 +46,6 @@ interface ServeOptions {
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
   readonly faults: InjectedFaults;
-  /** With --service graph. */
   readonly graph: GraphOptions | undefined;
 }
 
@@ -151,7 +149,6 @@ function invalid(flag: string, text: string, expected: string): Failure {
   return new Failure('usage', `invalid ${flag} "${text}": expected ${expected}`);
 }
 
-/** Serves until a signal ends listctl. */
 async function serve(options: ServeOptions, session: Session, context: Context): Promise<void> {
   const { host } = context;
   // Before the address is printed: its reader may send a signal at once.

@@ -26,7 +26,6 @@ export type Outcome = 'not-sent' | 'refused' | 'applied' | 'unknown';
 export interface FailureDetails {
   readonly hint?: string | undefined;
   readonly cause?: unknown;
-  /** The HTTP status of the response. */
   readonly status?: number | undefined;
   readonly outcome?: Outcome | undefined;
   readonly serviceCode?: string | undefined;
@@ -91,10 +90,8 @@ export class Stopped extends Error {
 }
 
 /**
- * The exit code of a command that ended in an error. One that was stopped by a signal exits with its code, except with
- * a write in doubt: after a signal a script may retry what was not sent.
- *
- * @param stop the signal of the host
+ * The exit code of a command that ended in an error. One that a signal stopped exits with its code, except with a write
+ * in doubt: after a signal a script may retry what was not sent.
  */
 export function exitCodeOf(error: unknown, stop: AbortSignal): number {
   if (error instanceof Stopped) return stopSignals[error.signal];

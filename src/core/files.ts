@@ -16,11 +16,7 @@ export function unreadable(file: string, error: unknown, prefix = ''): Failure {
   });
 }
 
-/**
- * Reads a file or a pipe to its end.
- *
- * @throws the system's error; `tooLarge`
- */
+/** Reads a file or a pipe to its end. Throws the error of the system, or `tooLarge`. */
 export function readAtMost(path: string, bytesMax: number): Buffer {
   const descriptor = openSync(path, 'r');
   try {
@@ -78,11 +74,8 @@ export function absolutePath(typed: string, { cwd }: { readonly cwd: string }): 
 }
 
 /**
- * Makes a directory and its parents, mode 0700; existing ones stay as they are. Not mkdirSync's `recursive`: below a
- * directory that takes none, such as /proc, Node tries forever.
- *
- * @returns those that it made, the outermost first
- * @throws the system's error
+ * Makes a directory and its parents, mode 0700, and returns those that it made, the outermost first. Not mkdirSync's
+ * `recursive`: below a directory that takes none, such as /proc, Node tries forever.
  */
 export function makePrivateDirectory(path: string): readonly string[] {
   try {

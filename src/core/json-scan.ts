@@ -112,9 +112,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 }
 
 /**
- * Visits the members of the object that begins at `start`; returns its end.
- *
- * @throws {JsonFault} if it is not an object, or a name appears twice; values are not checked
+ * Visits the members of the object that begins at `start`, and returns its end; values are not checked. Throws a
+ * JsonFault if it is not an object, or a name appears twice.
  */
 export function eachMember(text: string, start: number, take: (name: string, value: Extent) => void): number {
   const names = new Set<string>();
@@ -144,11 +143,7 @@ export function refuseRest(text: string, from: number): void {
   if (at < text.length) throw unexpected(text, at);
 }
 
-/**
- * Parses a part, with the digits of its numbers.
- *
- * @throws {JsonFault} when it is not JSON, or has too many members or levels
- */
+/** Parses a part, with the digits of its numbers; throws a JsonFault if it is not JSON, too wide or too deep. */
 export function parsePart(text: string, { start, end }: Extent): JsonValue {
   const part = text.slice(start, end);
   try {
@@ -215,7 +210,6 @@ function unexpected(text: string, at: number): JsonFault {
 
 /** The members of an object that was read. Every method throws a JsonFault for a member that is missing or not valid. */
 export class JsonMembers {
-  /** The end of the object. */
   readonly end: number;
   readonly #text: string;
   readonly #start: number;

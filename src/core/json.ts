@@ -21,11 +21,7 @@ export type JsonValue = null | boolean | number | string | NumberToken | readonl
 /** Limits of a text (docs/decisions.md, limits-3). */
 const limits = { depth: 128, members: 10_000 } as const;
 
-/**
- * Parses JSON (RFC 8259).
- *
- * @throws {SyntaxError} also for a member with two different values, and beyond the limits
- */
+/** Parses JSON (RFC 8259). A member with two different values is a SyntaxError, too, and so are the limits. */
 export function parseJson(text: string, membersMax: number = limits.members): JsonValue {
   refuseExcess(text, membersMax);
   const plain: unknown = JSON.parse(text);

@@ -45,7 +45,6 @@ export function entryOf({ pid, startedAt, domain, nonce }: Holder): string {
   return [pid, startedAt, domain, nonce].join('-');
 }
 
-/** Parses the name of an entry; undefined for another file. */
 function holderOf(entry: string): Holder | undefined {
   const [, pid, startedAt = '', domain = '', nonce = ''] =
     /^(\d+)-(\d+)-([0-9a-f]{16})-([0-9a-f]{12})$/.exec(entry) ?? [];
@@ -119,10 +118,8 @@ export async function takeLock(
 }
 
 /**
- * Refuses a file that has several hard links: each name has a lock of its own. For the holder of its lock, before the
- * file is read.
- *
- * @throws {Failure} local-file
+ * Refuses a file that has several hard links (local-file): each name has a lock of its own. For the holder of its lock,
+ * before the file is read.
  */
 export function refuseHardLinks(path: string): void {
   const links = attempt(() => statSync(path))?.nlink ?? 1;
@@ -138,9 +135,8 @@ export function refuseHardLinks(path: string): void {
 }
 
 /**
- * Whether a lock is held, without taking it; an entry of another machine counts.
- *
- * @throws {Failure} local-file
+ * Whether a lock is held, without taking it; an entry of another machine counts. Throws if it cannot be read
+ * (local-file).
  */
 export function isLocked(path: string, processes: Host['processes']): boolean {
   try {
@@ -156,9 +152,7 @@ export function isLocked(path: string, processes: Host['processes']): boolean {
 }
 
 /**
- * Makes the own entry, and returns the live ones of others.
- *
- * @param broken takes the entries of other machines, which are then removed
+ * Makes the own entry, and returns the live ones of others. Those of other machines are removed if `broken` takes them.
  */
 function tryToEnter(
   path: string,
@@ -201,7 +195,6 @@ function enter(path: string, own: string, facts: string): void {
   }
 }
 
-/** Removes the own entry, and the directory if it has no other. */
 function leave(path: string, own: string): void {
   remove(path, own);
   attempt(() => rmdirSync(path));

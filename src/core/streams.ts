@@ -21,10 +21,8 @@ export interface Output {
 }
 
 /**
- * Makes an Output of a stream of the process. Except to a terminal, it writes to the descriptor, since Node's stream takes
- * 3 ms to make; the stream takes over when a non-blocking descriptor is full (EAGAIN).
- *
- * @param stream makes Node's stream
+ * Makes an Output of a stream of the process. Except to a terminal, it writes to the descriptor, since Node's stream
+ * takes 3 ms to make; the stream takes over when a non-blocking descriptor is full (EAGAIN).
  */
 export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream) {
   let isClosed = false;

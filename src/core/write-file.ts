@@ -40,11 +40,7 @@ export interface FileIo {
   remove(path: string): void;
 }
 
-/**
- * Writes all bytes: a disk that is nearly full takes a part, without an error.
- *
- * @throws the system's error
- */
+/** Writes all bytes: a disk that is nearly full takes a part, without an error. Throws the error of the system. */
 export function writeWhole(descriptor: number, bytes: Uint8Array, position: number, io: FileIo): void {
   for (let at = 0; at < bytes.length; ) {
     const taken = io.write(descriptor, bytes, at, position + at);
@@ -65,11 +61,7 @@ export const fileIo: FileIo = {
   remove: unlinkSync,
 };
 
-/**
- * Replaces a file, mode 0600, also through links.
- *
- * @throws {Failure} local-file; the file is unchanged then
- */
+/** Replaces a file, mode 0600, also through links. If that fails (local-file), it is unchanged. */
 export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>, io: FileIo = fileIo): void {
   try {
     replaceWhole(resolveLinks(path), pieces, io);
@@ -78,11 +70,7 @@ export function replaceFile(path: string, pieces: Iterable<string | Uint8Array>,
   }
 }
 
-/**
- * As `replaceFile`, for a path without links.
- *
- * @throws the system's error; the file is unchanged then
- */
+/** As `replaceFile`, for a path without links; throws the error of the system. */
 export function replaceWhole(target: string, pieces: Iterable<string | Uint8Array>, io: FileIo = fileIo): void {
   const temporary = newTemporary(target, io);
   try {
@@ -106,11 +94,7 @@ export function replaceWhole(target: string, pieces: Iterable<string | Uint8Arra
   io.syncDirectory(dirname(target));
 }
 
-/**
- * Checks that a file can be replaced.
- *
- * @throws {Failure} local-file
- */
+/** Checks that a file can be replaced; throws as `replaceFile`. */
 export function checkReplaceable(path: string): void {
   try {
     const temporary = newTemporary(resolveLinks(path), fileIo);

@@ -56,22 +56,13 @@ export function parseYaml(text: string): JsonValue {
   return readYaml(text).value;
 }
 
-/**
- * As `parseYaml`, with a function that finds an object or list of the document, or a member of it.
- *
- * @throws {YamlSyntaxError}
- */
+/** As `parseYaml`, with a function that finds an object or list of the document, or a member of it. */
 export function readYaml(text: string) {
   const { documents, placeOf } = readYamlDocuments(text, 1);
   return { value: documents[0] ?? null, placeOf };
 }
 
-/**
- * As `readYaml`, for several documents.
- *
- * @param max the number of documents that are allowed
- * @throws {YamlSyntaxError}
- */
+/** As `readYaml`, for several documents, up to `max`. */
 export function readYamlDocuments(text: string, max = Number.POSITIVE_INFINITY) {
   const lines = new LineCounter();
   if (text.length > limits.textLength) throw new YamlSyntaxError('longer than 8 MiB', { line: 1, column: 1 });

@@ -44,9 +44,8 @@ export function csvLine(values: readonly (JsonValue | undefined)[], style: CsvSt
 }
 
 /**
- * Prints a header, and a line for each row.
- *
- * @param columns undefined for all columns in the order first seen: then rows wait, in a file if there are many
+ * Prints a header, and a line for each row. Without `columns` it has all, in the order first seen: then rows wait, in a
+ * file if there are many.
  */
 export function rowsLayout(columns: readonly string[] | undefined, options: PrinterOptions): Layout<Row> {
   const style = toStyle(options);

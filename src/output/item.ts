@@ -53,9 +53,8 @@ function itemRow({ id, fields }: Item): Row {
 }
 
 /**
- * Formats a request as a curl command, with `$LISTCTL_TOKEN` for the token.
- *
- * @throws {Failure} usage, for the built-in service
+ * Formats a request as a curl command, with `$LISTCTL_TOKEN` for the token. curl cannot reach the built-in service
+ * (usage).
  */
 export function curlLine({ method, url, headers = {}, body }: PlannedRequest): string {
   if (!/^https?:\/\//i.test(url)) {

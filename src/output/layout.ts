@@ -63,8 +63,6 @@ export function listLayout<T>(
 /**
  * Formats a value as JSON that is safe on a terminal: numbers keep their digits, and control characters and those that
  * hide or reorder text are `\uXXXX` (docs/faults.md, O03).
- *
- * @param indent spaces for each level; 0 for one line
  */
 export function jsonText(value: JsonValue, indent = 0): string {
   const text = printJson(value, indent);
@@ -175,10 +173,8 @@ export function bareText(text: string, { columns }: Screen): string {
 }
 
 /**
- * An output with a progress line below it: the line is removed before each write, and only whole lines are written, so
+ * An output with a progress line below it, which `takeAway` removes before each write. Only whole lines are written, so
  * that it is never drawn over half a line.
- *
- * @param takeAway removes the progress line
  */
 export function wholeLines(output: Pick<Output, 'write' | 'isClosed'>, takeAway: () => void) {
   let begun = '';
@@ -206,9 +202,8 @@ export function wholeLines(output: Pick<Output, 'write' | 'isClosed'>, takeAway:
 
 /**
  * Joins short texts before they are written. A text waits for the end of this turn of the event loop, or until the
- * stream has taken what came before, so that the lines of a slow run appear one by one.
- *
- * @returns `write`, which returns undefined while there is room; and `flush`, which resolves when all is written
+ * stream has taken what came before, so that the lines of a slow run appear one by one. `write` returns undefined while
+ * there is room; `flush` resolves when all is written.
  */
 export function batched(output: Pick<Output, 'write'>) {
   let waiting = '';

@@ -49,7 +49,6 @@ export interface FieldChange {
 
 type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
 
-/** The columns of the terminal, or 80; at least 20. */
 function widthOf({ columns }: Screen): number {
   return Math.max(columns || 80, 20);
 }
@@ -292,7 +291,6 @@ function formatCount(
   return [{ text: `${countText(count)} ${word}`, paint }, ...more];
 }
 
-/** Joins the non-empty groups with commas. */
 function joinGroups(groups: readonly (readonly Part[])[], end?: Part['mark']): Part[] {
   const full = groups.filter(({ length }) => length > 0);
   return full.flatMap((parts, group) => {

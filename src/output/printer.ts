@@ -28,11 +28,7 @@ export interface Printer<T> {
   end(): Promise<void>;
 }
 
-/**
- * Makes a printer, and loads what the format needs.
- *
- * @throws {Failure} usage, for an invalid query, or curl for results
- */
+/** Makes a printer, and loads what the format needs; throws for an invalid query, and curl for results (usage). */
 export async function openPrinter<T>(
   view: View<T>,
   options: PrinterOptions,
@@ -85,7 +81,6 @@ async function layoutFor<T>(view: View<T>, options: PrinterOptions): Promise<Lay
   }
 }
 
-/** The same layout, in color if there is any. */
 async function highlighted<T>(layout: Layout<T>, options: PrinterOptions): Promise<Layout<T>> {
   const paint = await loadHighlight(options);
   if (paint === undefined) return layout;
@@ -149,7 +144,6 @@ async function columnsLayout<T>(
   });
 }
 
-/** The rows of a table that are drawn at once. */
 const pageRows = 100;
 
 async function pagesLayout<T>(

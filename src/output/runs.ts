@@ -11,11 +11,8 @@ import type { Row, Screen, View } from './view.ts';
 const levels = '▁▂▃▄▅▆▇█';
 
 /**
- * Draws numbers as bars, from 0 to the largest number. If there are too many, each bar is the mean of several.
- *
- * @param isMarked the numbers that get an `x` below their bar
- * @param widthMax columns of the terminal, at least 1
- * @returns the bars, the marks without blanks at the end, and the number of the highest bar
+ * Draws numbers as bars, from 0 to the largest one, with an `x` below those that are marked. If there are too many,
+ * each bar is the mean of several.
  */
 export function sparkline(
   numbers: readonly number[],
@@ -57,7 +54,6 @@ export interface RunShown {
   readonly undone?: number | undefined;
 }
 
-/** A run with its figures. */
 export interface RunDetailShown extends RunShown {
   readonly sessions: number;
   readonly seconds: number;
@@ -99,7 +95,6 @@ export function runView(nowMs: number): View<RunShown> {
   };
 }
 
-/** Makes the view of runs that were removed. */
 export function removedRunView(nowMs: number): View<RunShown> {
   const removed = ({ run, header }: RunShown) => {
     const what = header && ` (${header.action}, ${countOf(header.rows, 'row')}, ${header.startedAt})`;
@@ -216,7 +211,6 @@ function detailRow(run: RunDetailShown, screen: Screen): Row {
   return marks === '' ? lines : lines.set('throttled at', marks);
 }
 
-/** The columns that the name and the scale leave for bars. */
 function barsMax({ columns }: Screen): number {
   return Math.max(8, (columns || 80) - 'throttled at   up to 1234567'.length);
 }
@@ -234,7 +228,6 @@ function pastTense(action: string): string {
   return doneWords.get(action) ?? 'done';
 }
 
-/** The result of a row. */
 export interface RowResultShown {
   /** The number of the row, from 1. */
   readonly row: number;
@@ -307,7 +300,6 @@ function reasonOf({ message, details: { requestId } }: Failure): string {
   return `${oneLine(message, limits.message)}${request}`;
 }
 
-/** The action and the place of a run. */
 export interface SummarizedRun {
   readonly action: string;
   readonly service: string;
@@ -318,7 +310,6 @@ export interface SummarizedRun {
   readonly shard: string | null;
 }
 
-/** The end of a run. */
 export interface RunResults {
   /** Undefined for a run without a journal. */
   readonly run: string | undefined;
@@ -336,16 +327,14 @@ export interface RunResults {
 /** The steps of a plan that are done, and the items that needed none. */
 export type AppliedCounts = Readonly<Record<'created' | 'updated' | 'deleted' | 'unchanged', number>>;
 
-/** The error that a command ends with, and its exit code. */
 export interface CommandEnd {
   readonly error: unknown;
   readonly exit: number;
 }
 
 /**
- * The summary as an object, with the members that are known. Counts have the names that `runs list` gives them.
- *
- * @param results undefined for a command that ended before its run
+ * The summary as an object, with the members that are known: without results, those of a command that ended before its
+ * run. Counts have the names that `runs list` gives them.
  */
 export function summaryObject(
   of: SummarizedRun,
@@ -364,7 +353,6 @@ export function summaryObject(
   });
 }
 
-/** The rows of the run, and what this session did. */
 function countsObject({ totals, settled: { settled: rows, failed, inDoubt } }: RunResults) {
   const { ms: durationMs, sent, retries, throttledMs, outageMs = 0 } = totals;
   return {

@@ -281,11 +281,7 @@ function withoutAnnotationsFirst(names: readonly string[]): readonly string[] {
   return [...names.filter((name) => !isLast(name)), ...names.filter(isLast)];
 }
 
-/**
- * Draws one row as names and values, several as a table.
- *
- * @param columns undefined for all, in the order first seen
- */
+/** Draws one row as names and values, several as a table; by default with all columns, in the order first seen. */
 export function drawRows(
   rows: readonly Row[],
   screen: Screen,
@@ -307,11 +303,7 @@ function rowColumns(names: readonly string[], screen: Screen): readonly Column<R
   return names.map((name) => ({ name, cell: (row) => cellOf(row.get(name), screen), isWhole: name === 'id' }));
 }
 
-/**
- * Draws rows as one table, page by page, without final newlines.
- *
- * @param columns undefined for those of the first page
- */
+/** Draws rows as one table, page by page, without final newlines; by default with the columns of the first page. */
 export function rowsInPages(columns: readonly string[] | undefined, screen: Screen) {
   const leftOut = new Set<string>();
   let known: ReadonlySet<string> | undefined;

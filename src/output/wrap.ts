@@ -95,10 +95,8 @@ function stopWithin(text: string, start: number, end: number): number {
 }
 
 /**
- * Wraps a line of a message, and indents what follows by two more blanks. A command line, a quoted text, and a flag with
- * its value are not broken, for they are copied: they may be wider than the terminal.
- *
- * @param line printable, but for colors
+ * Wraps a line of a message, printable but for colors, and indents what follows by two more blanks. A command line, a
+ * quoted text, and a flag with its value are not broken, for they are copied: they may be wider than the terminal.
  */
 export function wrapMessage(line: string, width: number): string {
   const indent = `${/^ */.exec(line)?.[0] ?? ''}  `;
@@ -167,9 +165,8 @@ export function truncateMiddle(text: string, widthMax: number): string {
 }
 
 /**
- * Truncates two printable texts so that both ends and the first difference are shown, in the same column of both.
- *
- * @param widthMax at least 8
+ * Truncates two printable texts to at least 8 columns, so that both ends and the first difference are shown, in the
+ * same column of both.
  */
 export function truncateBoth(before: string, after: string, widthMax: number): readonly [string, string] {
   const isWhole = [isAtMost(before, widthMax), isAtMost(after, widthMax)];

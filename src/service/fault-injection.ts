@@ -67,9 +67,8 @@ function throttled(waitMs: number): Refusal {
 }
 
 /**
- * A token bucket that holds a tenth of a second's requests, at least one.
- *
- * @returns takes a token, and returns 0; or the milliseconds until there is one
+ * A token bucket that holds a tenth of a second's requests, at least one. The function takes a token, and returns 0, or
+ * the milliseconds until there is one.
  */
 function tokenBucket(perSecond: number, startedAt: number): (now: number) => number {
   const size = Math.max(1, Math.floor(perSecond / 10));

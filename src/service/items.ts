@@ -53,7 +53,6 @@ export function* itemsAfter(after: number, list: string, from: Reader): Generato
   }
 }
 
-/** Items that are read at once. */
 const pageSize = 1000;
 
 /** `<version> <fields>`, or `<version>,<created>,<modified> <fields>` */
@@ -105,9 +104,8 @@ export function fieldsOf({ fields }: StoredItem): Fields {
 }
 
 /**
- * Runs `work` in a transaction, which a refusal does not abort for others.
- *
- * @throws {Refusal} as `work`; 507 if nothing could be stored
+ * Runs `work` in a transaction, which a refusal does not abort for others. The refusal is 507 if nothing could be
+ * stored.
  */
 export async function writeOrRefuse<T>(store: Store, work: (transaction: Transaction) => T): Promise<T> {
   const result = await store.write(orRefusal(work)).catch((error: unknown) => {

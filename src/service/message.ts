@@ -81,11 +81,7 @@ export function refuseBody({ method, body }: ServiceRequest): void {
 /** An entity tag, weak or strong (RFC 9110, section 8.8.3). */
 const entityTag = /(?:W\/)?"[!#-~\u0080-\u00ff]*"/g;
 
-/**
- * Checks `If-Match` (RFC 9110, section 13.1.1).
- *
- * @param etag the strong tag of the item
- */
+/** Checks `If-Match` (RFC 9110, section 13.1.1) against the strong tag of the item. */
 export function checkIfMatch(request: ServiceRequest, etag: string): void {
   const header = request.headers['if-match'];
   if (header === undefined || header.trim() === '*') return;

@@ -37,10 +37,8 @@ const layouts: Readonly<
 };
 
 /**
- * The absolute path of the directory of the built-in service's items.
- *
- * @param typed undefined for the default directory
- * @throws {Failure} local-file, without a home directory
+ * The absolute path of the directory of the built-in service's items: the one that was typed, else the default, which
+ * needs a home directory (else local-file).
  */
 export function storeDirectory(typed: string | undefined, host: Where & Pick<Host, 'cwd'>): string {
   return absolutePath(typed ?? join(findDirectory('data', host) ?? refuse('data'), 'local'), host);

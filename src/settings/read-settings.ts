@@ -224,10 +224,7 @@ export interface Credential {
   readonly token: string;
 }
 
-/**
- * @returns the tokens of `credentials.json` by profile
- * @throws {Failure} local-file, without the tokens
- */
+/** The tokens of `credentials.json` by profile; a damaged file is a local-file failure without them. */
 export function credentialsFrom(content: StoredObject, file: string): ReadonlyMap<string, Credential> {
   const { tokens = {} } = content;
   if (!isStoredObject(tokens)) throw damaged(file, 'tokens must be an object');

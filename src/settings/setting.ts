@@ -69,11 +69,7 @@ export function findSetting<T>(definition: Definition<T>, sources: SettingSource
   return fromLayer(definition, sources.project?.()) ?? fromLayer(definition, sources.fallback?.());
 }
 
-/**
- * Parses the value of a flag that is not a setting.
- *
- * @throws {Failure} usage, if it is invalid
- */
+/** Parses the value of a flag that is not a setting; an invalid one is a usage failure. */
 export function parseFlag<T>(flag: string, text: string, parse: (text: string) => T): T {
   return read({ parse }, text, flag).value;
 }

@@ -84,11 +84,7 @@ export interface Sources extends SettingSources {
 /** Settings of a profile that apply only to its own service. */
 const serviceSettings: ReadonlySet<string> = new Set(['service', 'company', 'idempotency', 'allowHttp', 'caFile']);
 
-/**
- * Makes the sources; files are read when they are needed.
- *
- * @param mayCreateProfile whether the profile of --profile need not exist
- */
+/** Makes the sources; files are read when they are needed. The profile of --profile may be missing, if allowed. */
 export function openSources(
   flags: Sources['flags'],
   host: Pick<Host, 'env' | 'platform' | 'passwdHome' | 'cwd' | 'uid'>,

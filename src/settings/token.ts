@@ -24,9 +24,8 @@ export type RunTokenCommand = (command: string, name: string, signal?: AbortSign
 export const shortestToken = 8;
 
 /**
- * Checks that a token can be sent in a header (RFC 6750, section 2.1), without one trailing newline.
- *
- * @throws {Failure} usage, without the token
+ * Checks that a token can be sent in a header (RFC 6750, section 2.1), without one trailing newline. The failure
+ * (usage) does not contain it.
  */
 export function checkToken(text: string, source: string): Token {
   const value = text.replace(/\r?\n$/, '');

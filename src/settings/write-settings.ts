@@ -141,10 +141,8 @@ export interface SettingsDraft {
 }
 
 /**
- * Changes the settings under their lock. If `change` throws, nothing is written.
- *
- * @returns the result of `change`, and the paths of the settings
- * @throws {Failure} local-file, and the file is unchanged; locked
+ * Changes the settings under their lock, and returns the result of `change` and their paths. If it throws (local-file,
+ * locked, or as `change`), nothing is written.
  */
 export async function changeSettings<T>(
   host: Host,

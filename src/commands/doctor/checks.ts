@@ -23,7 +23,6 @@ import {
 } from '../../settings/setting.ts';
 import { findProjectFile, type Sources } from '../../settings/sources.ts';
 
-/** The result of a check. */
 export interface Finding {
   /** The name of the check: `base-url`. */
   readonly check: string;
@@ -121,9 +120,7 @@ export function checkNode(version: string): CheckResult {
 }
 
 /**
- * Checks the files of settings and the profile.
- *
- * @returns the sources without what cannot be read as well, for the checks that follow
+ * Checks the files of settings and the profile; returns the sources without what cannot be read, for the other checks.
  */
 export async function checkFiles(
   sources: Sources,

@@ -22,15 +22,12 @@ import { type CheckResult, type Finding, failed, runCheck, skipped } from './che
 /** Certificates that expire in fewer days are reported. */
 const expiryDays = 14;
 
-/** The settings of the connection. */
 export interface ConnectionOptions {
   readonly context: Context;
   readonly sources: Sources;
   readonly address: Address | undefined;
   readonly token: Token | undefined;
-  /** --insecure-tls */
   readonly isInsecure: boolean;
-  /** --allow-http */
   readonly allowHttp: boolean;
 }
 

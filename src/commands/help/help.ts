@@ -46,7 +46,6 @@ export interface CommandNode {
   readonly commands: readonly CommandNode[];
 }
 
-/** A flag. */
 export interface OptionNode {
   /** `-s, --site <id>` */
   readonly flags: string;
@@ -99,7 +98,6 @@ async function describeProgram(typed: readonly string[], newProgram: NewProgram,
   return `${JSON.stringify(topic ?? findCommand(program, typed), undefined, 2)}\n`;
 }
 
-/** Shows the page of a command, as `--help` does. */
 async function showPage(typed: readonly string[], newProgram: NewProgram): Promise<void> {
   const program = newProgram(['--help']);
   const { command, positionals } = await parseWords(typed, program);
@@ -167,7 +165,6 @@ function describeOption(option: Option): OptionNode {
   };
 }
 
-/** Finds a command by its names or aliases. */
 function findCommand(node: CommandNode, words: readonly string[]): CommandNode {
   const [word, ...rest] = words;
   if (word === undefined) return node;
