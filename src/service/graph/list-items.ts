@@ -15,12 +15,13 @@ import {
 } from '../items.ts';
 import { checkIfMatch, jsonBodyOf, Refusal, refuseBody, type ServiceRequest } from '../message.ts';
 import type { Reader, Store } from '../store.ts';
+import { changedAfter, changesPlace, parseToken, printToken, recordChange } from './changes.ts';
 import { columnOf, toStoredForm } from './columns.ts';
 import { GraphRefusal, invalidRequest } from './errors.ts';
 import { idsWith, refreshIndexes, refuseDuplicates, updateIndexes } from './indexes.ts';
 import type { List } from './places.ts';
 import { type Condition, isMet, type Query } from './query.ts';
-import { fieldsResource, filteredValue, itemResource, selected, tagOf } from './resources.ts';
+import { deletedResource, fieldsResource, filteredValue, itemResource, selected, tagOf } from './resources.ts';
 
 /** A request about the items of a list. */
 export interface ItemsCall {
@@ -50,8 +51,40 @@ export function listItems(call: ItemsCall): { readonly value: readonly JsonObjec
   return page.length > query.top && last !== undefined ? { value, next: last[0] } : { value };
 }
 
+/** A page of changes; `token` continues after it, with further pages or, after the last one, with later changes. */
+interface ChangesPage {
+  readonly value: readonly JsonObject[];
+  readonly token: string;
+  readonly isLast: boolean;
+}
+
+/**
+ * All items without a token, else what changed since: an item that changed again comes again.
+ *
+ * @param fresh the address without a token
+ */
+export function listChanges(call: ItemsCall, fresh: string): ChangesPage {
+  const { store, list, query } = call;
+  const current = changesPlace(store, list.stored);
+  const place = query.token === undefined ? { ...current, after: 0 } : parseToken(query.token, current, fresh);
+  if (place.after !== undefined) {
+    const found = firstOf({ store, list, query: { ...query, after: place.after } });
+    const value = found.slice(0, query.top).map(([id, item]) => shownItem(list, String(id), item, query, true));
+    const last = found.length > query.top ? found[query.top - 1]?.[0] : undefined;
+    return { value, token: printToken({ ...place, after: last }), isLast: last === undefined };
+  }
+  const changes = changedAfter(place.count, list.stored, store, query.top + 1);
+  const page = changes.slice(0, query.top);
+  const value = page.map(({ id }) => {
+    const item = findItem(store, list.stored, id);
+    return item === undefined ? deletedResource(list, id) : shownItem(list, id, item, query, true);
+  });
+  const count = page.at(-1)?.count ?? current.count;
+  return { value, token: printToken({ ...current, count }), isLast: changes.length === page.length };
+}
+
 /** The items of a page, and one more if there is. */
-function firstOf({ store, list, query }: ItemsCall): readonly Found[] {
+function firstOf({ store, list, query }: Pick<ItemsCall, 'store' | 'list' | 'query'>): readonly Found[] {
   const found: Found[] = [];
   for (const entry of itemsAfter(query.after, list.stored, store)) {
     found.push(entry);
@@ -120,6 +153,7 @@ export function createItem({ request, store, now, list }: ItemsCall): Promise<Js
     const item = { fields: printFields(after), times: [now(), now()] as const };
     const id = addItem(transaction, list.stored, item);
     updateIndexes(transaction, list, id, { after });
+    recordChange(transaction, list.stored, id);
     return withFields(list, id, { version: 1, ...item });
   });
 }
@@ -177,6 +211,7 @@ function storeChanges(call: ItemsCall, changes: Fields): Promise<StoredItem> {
     const updated = { version: item.version + 1, fields: printFields(after), times: [created, now()] as const };
     putItem(transaction, list.stored, id, updated);
     updateIndexes(transaction, list, id, { before, after });
+    recordChange(transaction, list.stored, id);
     return updated;
   });
 }
@@ -190,6 +225,7 @@ export function deleteItem(call: ItemsCall): Promise<void> {
     refreshIndexes(transaction, list);
     removeItem(transaction, list.stored, id);
     updateIndexes(transaction, list, id, { before: fieldsOf(item) });
+    recordChange(transaction, list.stored, id);
   });
 }
 

@@ -1,4 +1,4 @@
-/** The query options of OData that the service has: `$select`, `$expand`, `$filter`, `$top` and `$skiptoken`. */
+/** The query options that the service has: `$select`, `$expand`, `$filter`, `$top` and `$skiptoken` of OData, and `token`. */
 import { type JsonValue, NumberToken } from '../../core/json.ts';
 import { type Column, toInstant } from './columns.ts';
 import { invalidRequest } from './errors.ts';
@@ -12,6 +12,8 @@ export interface Query {
   readonly top: number;
   /** What a page begins after: the id of an item, or a number of lists. */
   readonly after: number;
+  /** Of a delta query: where the changes begin. */
+  readonly token?: string | undefined;
 }
 
 export interface Condition {
@@ -40,7 +42,8 @@ export function parseQuery(text: string, options: readonly string[]): Query {
     expand: parseExpand(given.get('$expand') ?? ''),
     filter: parseFilter(given.get('$filter') ?? ''),
     top: Math.min(Number(top), topMax),
-    after: parseToken(given.get('$skiptoken')),
+    after: parseSkipToken(given.get('$skiptoken')),
+    token: given.get('token') ?? undefined,
   };
 }
 
@@ -111,7 +114,7 @@ function parseLiteral(text: string, rest: string): Condition['value'] {
 
 const token = /^Paged=TRUE&p_ID=(?<id>\d{1,15})$/;
 
-function parseToken(text: string | null): number {
+function parseSkipToken(text: string | null): number {
   if (text === null) return 0;
   const id = token.exec(Buffer.from(text, 'base64url').toString())?.groups?.['id'];
   if (id === undefined) throw invalidRequest('The $skiptoken is invalid');
@@ -120,9 +123,18 @@ function parseToken(text: string | null): number {
 
 /** The query of the page after an item. */
 export function nextQuery(text: string, after: number): string {
-  const rest = text.split('&').filter((option) => !/^(\$|%24)skiptoken=/i.test(option));
-  const skip = Buffer.from(`Paged=TRUE&p_ID=${after}`).toString('base64url');
-  return [...rest, `$skiptoken=${skip}`].filter((option) => option !== '').join('&');
+  return withOption(text, '$skiptoken', Buffer.from(`Paged=TRUE&p_ID=${after}`).toString('base64url'));
+}
+
+/** The query of a delta with a token, or without one. */
+export function deltaQuery(text: string, token: string | undefined): string {
+  return withOption(text, 'token', token);
+}
+
+function withOption(text: string, name: string, value: string | undefined): string {
+  const named = new RegExp(`^${name.replace('$', '(\\$|%24)')}=`, 'i');
+  const others = text.split('&').filter((each) => each !== '' && !named.test(each));
+  return [...others, ...(value === undefined ? [] : [`${name}=${value}`])].join('&');
 }
 
 /** Whether a value of an item meets a condition. */

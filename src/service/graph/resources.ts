@@ -70,6 +70,16 @@ export function itemResource(list: List, id: string, item: StoredItem): JsonObje
   };
 }
 
+/** An item in a list of changes that does not exist any more. */
+export function deletedResource({ site }: List, id: string): JsonObject {
+  return {
+    id,
+    parentReference: { siteId: site.id },
+    contentType: { id: '0x0100', name: 'Item' },
+    deleted: { state: 'deleted' },
+  };
+}
+
 /** A strong tag, which differs after each update, and in a new store with the same ids. */
 export function tagOf(list: List, id: string, { version, times }: StoredItem): string {
   return `"${guidOf(JSON.stringify([list.stored, id, times?.[0]]))},${version}"`;

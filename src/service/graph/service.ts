@@ -7,7 +7,7 @@ import type { ListSchema } from './columns.ts';
 import { GraphRefusal, graphErrorResponder, invalidRequest, requestIds } from './errors.ts';
 import * as items from './list-items.ts';
 import { type Places, placesIn } from './places.ts';
-import { nextQuery, parseQuery, type Query } from './query.ts';
+import { deltaQuery, nextQuery, parseQuery, type Query } from './query.ts';
 import { resourceUnits } from './resource-units.ts';
 import { columnResources, listResource, selected, siteResource } from './resources.ts';
 
@@ -67,6 +67,11 @@ const resources: Readonly<Record<string, Resource>> = {
     options: ['$select', '$expand', '$filter', '$top', '$skiptoken'],
     methods: { GET: getItems, POST: withItems(201, 'items/$entity', items.createItem) },
   },
+  'lists/*/items/delta': {
+    isCollection: true,
+    options: ['$select', '$expand', '$top', 'token'],
+    methods: { GET: getChanges },
+  },
   'lists/*/items/*': {
     options: ['$select', '$expand'],
     methods: {
@@ -98,10 +103,11 @@ export function graphService(store: Store, now: () => number, options: GraphOpti
     try {
       if (request.path === '/$batch') return await batch(request);
       const target = parseTarget(request.path);
-      const { methods, options, isCollection } = resourceAt(target);
+      const resource = resourceAt(target);
+      const { methods, options } = resource;
       const method = methods[request.method];
       if (method === undefined) throw notAllowed(Object.keys(methods));
-      limits = spend(request.method === 'GET' && !isCollection ? 1 : 2);
+      limits = spend(costOf(request.method, resource, target));
       const query = parseQuery(target.query, options);
       return toResponse(await method({ request, target, query, shared }), request, limits);
     } catch (error) {
@@ -116,6 +122,11 @@ export function graphService(store: Store, now: () => number, options: GraphOpti
     return toResponse({ status: 200, body }, request, {});
   };
   return service;
+}
+
+/** In resource units: a query of several items and a write cost 2, an item and a delta with a token 1. */
+function costOf(method: string, { isCollection }: Resource, { query }: Target): 1 | 2 {
+  return method === 'GET' && (!isCollection || /(^|&)token=/.test(query)) ? 1 : 2;
 }
 
 const mediaType = 'application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8';
@@ -156,7 +167,9 @@ function decode(text: string): string {
 }
 
 function resourceAt({ segments }: Target): Resource {
-  const form = segments.map((segment, at) => (at % 2 === 1 ? '*' : segment)).join('/');
+  const isDelta = (segment: string, at: number) => at === 3 && /^(microsoft\.graph\.)?delta(\(\))?$/.test(segment);
+  const forms = segments.map((segment, at) => (isDelta(segment, at) ? 'delta' : at % 2 === 1 ? '*' : segment));
+  const form = forms.join('/');
   if (Object.hasOwn(resources, form) && !segments.includes('')) return resources[form] as Resource;
   throw notFound(segments.findLast((_, at) => at % 2 === 0));
 }
@@ -221,6 +234,15 @@ async function getItems(call: Call): Promise<Reply> {
   const all = await toItemsCall(call);
   const { value, next } = items.listItems(all);
   return reply(call, `${contextOf(all.list)}/items`, pageOf(call, value, next));
+}
+
+async function getChanges(call: Call): Promise<Reply> {
+  const { request, target } = call;
+  const all = await toItemsCall(call);
+  const link = (token?: string) => `${baseOf(request)}${target.path}?${deltaQuery(target.query, token)}`;
+  const { value, token, isLast } = items.listChanges(all, link());
+  const links = isLast ? { '@odata.deltaLink': link(token) } : { '@odata.nextLink': link(token) };
+  return reply(call, 'Collection(listItem)', { ...links, value });
 }
 
 /** @param next what the next page begins after; undefined for the last one */
