@@ -321,15 +321,22 @@ export function textOf(
   return decodeText(bytes, nameOf(input.name), encoding);
 }
 
-/** Detects the format of a stream, which has no extension, by its first character. */
+/** A line of `-o id`: a number, or a GUID. */
+const idLine = /^(\d+|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})\r?$/i;
+
+/** Detects the format of a stream, which has no extension, by its first characters. */
 async function sniff(input: Input, options: RowsOptions): Promise<RowFormat> {
   if (!input.isSpooled) throw unknownFormat(input, 'its name');
-  const head = await headOf(textOf(input, options), (text) => text.trimStart() !== '');
+  // A line of digits may go on as one of CSV.
+  const head = await headOf(textOf(input, options), (text) => /^[^\da-f]|\n/i.test(text.trimStart()));
   const start = head.trimStart();
   if (start === '' || start.startsWith('{')) return 'jsonl';
   if (start.startsWith('[')) return 'json';
   // An item or a list as -o yaml prints it.
   if (/^(?:-|id:|fields:) |^fields:\n|^---\s/.test(start)) return 'yaml';
+  const [first = '', ...others] = start.split('\n');
+  const areIds = idLine.test(first) && others.slice(0, -1).every((line) => line.trim() === '' || idLine.test(line));
+  if (areIds && options.action !== 'create') return 'ids';
   throw unknownFormat(input, 'its content');
 }
 

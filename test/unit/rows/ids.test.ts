@@ -34,6 +34,28 @@ test('an update of ids sends the common fields, and needs some; a create can sen
   await expect(rowsFrom('a.txt', '1\n', { common: { A: 1 } })).rejects.toMatchObject({ kind: 'usage' });
 });
 
+test.each([
+  ['1', ['1']],
+  ['12\r\n\n13\r\n', ['12', '13']],
+  ['6A9CC6FD-9888-2355-248a-9b9fb828b4e0\n', ['6A9CC6FD-9888-2355-248a-9b9fb828b4e0']],
+])('a stream of numbers or GUIDs is one of ids: %j', async (content, ids) => {
+  expect(idsOf(await rowsFrom('-', content, { action: 'delete' }))).toEqual(ids);
+});
+
+test.each([
+  ['1\n', 'create'],
+  ['1,2\n3,4\n', 'delete'],
+  ['1\n2,a\n3\n', 'delete'],
+  ['abc\n', 'delete'],
+  ['1 \n', 'delete'],
+  ['-1\n', 'delete'],
+] as const)('but not %j, to %s', async (content, action) => {
+  await expect(rowsFrom('-', content, { action })).rejects.toMatchObject({
+    kind: 'usage',
+    message: 'cannot tell the format of standard input from its content',
+  });
+});
+
 test('I12: a line longer than 8 MiB is bad, and the next is read', async () => {
   expect(idsOf(await rowsFrom('a.txt', `${'x'.repeat(9_000_000)}\n2\n`, { action: 'get' }))).toEqual([
     '1: longer than 8 MiB',
