@@ -26,6 +26,11 @@ export interface Item {
   readonly etag?: string | undefined;
 }
 
+/** Whether it stands for an item that was deleted, in a list of changes (Microsoft Graph). */
+export function isDeleted({ members }: Pick<Item, 'members'>): boolean {
+  return isObject(ownField(members, 'deleted'));
+}
+
 /** The tag if it is strong: If-Match never matches a weak one (RFC 9110, section 13.1.1). */
 export function strongTag(etag: string | undefined): string | undefined {
   return etag?.startsWith('W/') ? undefined : etag;

@@ -1,6 +1,6 @@
 /** The views of items, and of requests that are not sent. */
 import { Failure } from '../core/errors.ts';
-import type { Item } from '../core/item.ts';
+import { type Item, isDeleted } from '../core/item.ts';
 import type { JsonValue } from '../core/json.ts';
 import { printable, shellQuote, shellWord } from '../core/text.ts';
 import { jsonText, jsonView } from './layout.ts';
@@ -23,6 +23,17 @@ export const itemView: View<Item> = {
   json: ({ members }) => members,
   id: ({ id }) => id,
   row: itemRow,
+};
+
+/**
+ * Items that have changed. A deleted one has its id and `deleted`, which is a column in CSV and tables, and is not among
+ * the ids, which the next command takes.
+ */
+export const changeView: View<Item> = {
+  ...itemView,
+  json: (item) => (isDeleted(item) ? { id: item.id, deleted: item.members['deleted'] ?? null } : item.members),
+  id: (item) => (isDeleted(item) ? undefined : item.id),
+  row: changeRow,
 };
 
 export const deletedView: View<{ readonly id: string }> = {
@@ -49,6 +60,18 @@ export const requestView: View<PlannedRequest> = {
 function itemRow({ id, fields }: Item): Row {
   const row = new Map<string, JsonValue>([['id', id]]);
   for (const [name, value] of Object.entries(fields)) row.set(name === 'id' ? 'fields.id' : name, value);
+  return row;
+}
+
+/** `deleted` comes second, so that a narrow terminal shows it. */
+function changeRow(item: Item): Row {
+  const row = new Map<string, JsonValue>([
+    ['id', item.id],
+    ['deleted', isDeleted(item)],
+  ]);
+  for (const [name, value] of itemRow(item)) {
+    if (name !== 'id') row.set(name === 'deleted' ? 'fields.deleted' : name, value);
+  }
   return row;
 }
 

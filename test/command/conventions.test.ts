@@ -224,6 +224,7 @@ describe('names', () => {
     '--journal',
     '--limit',
     '--rows',
+    '--since',
     '--unset',
     '--yes',
   ];

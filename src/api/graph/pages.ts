@@ -12,9 +12,11 @@ import { listPath, toRequest, withTag } from './items.ts';
 interface Page<T> {
   readonly value: readonly T[];
   readonly nextPath: string | undefined;
+  /** On the last page of changes. */
+  readonly deltaPath: string | undefined;
 }
 
-interface PageOptions<T> {
+export interface PageOptions<T> {
   /** Parses an element; throws a SyntaxError, with the reason for the message. */
   readonly parse: (element: JsonObject) => T;
   readonly purpose: Purpose;
@@ -25,17 +27,21 @@ interface PageOptions<T> {
 /**
  * Reads a collection page by page, following next links to the same service only: the token goes with them.
  *
+ * @returns after the pages, the path of the delta link, if the last page has one
  * @throws {Failure} as `Client.send`
  */
-export async function* pagesOf<T>(path: string, options: PageOptions<T>, client: Client): AsyncGenerator<readonly T[]> {
+export async function* pagesOf<T>(path: string, options: PageOptions<T>, client: Client): Pages<T> {
   // A service that repeats its pages would be read for ever.
   const seen = new Set([path]);
-  for (let next: string | undefined = path; next !== undefined; seen.add(next ?? '')) {
+  for (let next = path; ; seen.add(next)) {
     const page: Page<T> = await client.send(pageOperation(next, options, client.address, seen));
     yield page.value;
+    if (page.nextPath === undefined) return page.deltaPath;
     next = page.nextPath;
   }
 }
+
+export type Pages<T> = AsyncGenerator<readonly T[], string | undefined>;
 
 function pageOperation<T>(
   path: string,
@@ -51,16 +57,17 @@ function pageOperation<T>(
       const body = parseResponseJson(response, pageMembersMax);
       const value = isObject(body) ? body['value'] : undefined;
       if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
-      const nextPath = nextPathOf(body['@odata.nextLink'], address);
+      const nextPath = pathOf(body['@odata.nextLink'], address);
+      const deltaPath = pathOf(body['@odata.deltaLink'], address);
       if (nextPath !== undefined && seen.has(nextPath)) throw new SyntaxError('the next page was read before');
-      return { value: value.filter(isObject).map(parse), nextPath };
+      return { value: value.filter(isObject).map(parse), nextPath, deltaPath };
     },
     errors,
   };
 }
 
-/** The path of a next link below the address of the service: the token goes to no other origin. */
-function nextPathOf(link: JsonValue | undefined, address: string): string | undefined {
+/** The path of a link below the address of the service: the token goes to no other origin. */
+function pathOf(link: JsonValue | undefined, address: string): string | undefined {
   if (link === undefined) return undefined;
   const url = typeof link === 'string' && URL.canParse(link) ? new URL(link).href : '';
   if (url.startsWith(`${address}/`)) return url.slice(address.length);
@@ -71,7 +78,35 @@ function nextPathOf(link: JsonValue | undefined, address: string): string | unde
 const pageItems = 1000;
 
 /** Of a page; that of a single item is in core/json.ts. */
-const pageMembersMax = 250 * pageItems;
+export const pageMembersMax = 250 * pageItems;
+
+/**
+ * Pages of items, with as many items as a response may have.
+ *
+ * @param limit the most items on a page
+ * @param pathOf makes the path of the first page, with a number of items
+ */
+export async function* pagesOfItems<T>(
+  limit: number,
+  pathOf: (top: number) => string,
+  options: PageOptions<T>,
+  client: Client,
+): Pages<T> {
+  for (let top = Math.min(limit, pageItems); ; top = Math.ceil(top / 10)) {
+    let hasBegun = false;
+    try {
+      const pages = pagesOf(pathOf(top), options, client);
+      for (let page = await pages.next(); ; page = await pages.next()) {
+        if (page.done === true) return page.value;
+        hasBegun = true;
+        yield page.value;
+      }
+    } catch (error) {
+      // A next link cannot be changed.
+      throwUnlessTooLarge(error, top > 1 && !hasBegun);
+    }
+  }
+}
 
 export interface ItemQuery {
   /** OData; all conditions must hold. */
@@ -89,20 +124,12 @@ export interface ItemQuery {
  * @throws {Failure} usage, if the filter is beyond the list view threshold; as `Client.send`
  */
 export async function* itemPages(list: ListRef, query: ItemQuery, client: Client): AsyncGenerator<readonly Item[]> {
-  const options = itemOptions(list, query);
+  const pathOf = (top: number) => itemsPath(list, query, top);
   let left = query.limit;
-  for (let top = Math.min(left, pageItems); ; top = Math.ceil(top / 10)) {
-    try {
-      for await (const page of pagesOf(itemsPath(list, query, top), options, client)) {
-        yield page.slice(0, left);
-        left -= page.length;
-        if (left <= 0) return;
-      }
-      return;
-    } catch (error) {
-      // A next link cannot be changed.
-      throwUnlessTooLarge(error, top > 1 && left === query.limit);
-    }
+  for await (const page of pagesOfItems(left, pathOf, itemOptions(list, query), client)) {
+    yield page.slice(0, left);
+    left -= page.length;
+    if (left <= 0) return;
   }
 }
 
@@ -123,9 +150,13 @@ function itemOptions(list: ListRef, { filter, nonIndexed }: ItemQuery): PageOpti
 }
 
 function itemsPath(list: ListRef, { filter, select }: ItemQuery, top: number): string {
-  const fields = select === undefined ? '' : `($select=${select.map(encodeURIComponent).join(',')})`;
   const condition = filter === undefined ? '' : `&$filter=${encodeURIComponent(filter)}`;
-  return `${listPath(list)}/items?$expand=fields${fields}${condition}&$top=${top}`;
+  return `${listPath(list)}/items?$expand=${expandedFields(select)}${condition}&$top=${top}`;
+}
+
+/** The value of `$expand` for these fields, or for those that Graph chooses. */
+export function expandedFields(select: readonly string[] | undefined): string {
+  return select === undefined ? 'fields' : `fields($select=${select.map(encodeURIComponent).join(',')})`;
 }
 
 function filterErrors(nonIndexed: boolean): ErrorWording {

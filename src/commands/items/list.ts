@@ -1,4 +1,5 @@
 /** `listctl items list`, which only Microsoft Graph supports. */
+import { Option } from 'commander';
 import type { Client } from '../../api/client.ts';
 import type { Equality } from '../../api/graph/columns.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../../cli/command.ts';
@@ -18,6 +19,7 @@ interface ListFlags {
   readonly select?: string;
   readonly limit?: string;
   readonly nonIndexed?: boolean;
+  readonly since?: 'last';
 }
 
 export const setUpList: SetUp = (command, context) => {
@@ -27,12 +29,18 @@ export const setUpList: SetUp = (command, context) => {
     .option('--select <names>', 'fields to read, e.g. Title,Status (default: all but lookup texts)')
     .option('--limit <n>', 'maximum number of items')
     .option('--non-indexed', 'permit conditions on columns without an index, which may fail')
+    .addOption(
+      new Option('--since <when>', 'only what changed since the last time, deletions too: "last"')
+        .choices(['last'])
+        .conflicts(['filter', 'where', 'limit', 'nonIndexed']),
+    )
     .action(inSession(context, listItems));
   addHelpNotes(command, {
     examples: [
       'listctl items list --where Status=New --select Title,Status',
       'listctl items list -o jsonl > books.jsonl',
-      'listctl items list --where Status=Old -o jsonl | listctl items delete --from - --yes',
+      'listctl items list --where Status=Old -o id | listctl items delete --from - --yes',
+      'listctl items list --since last -o jsonl > changes.jsonl',
     ],
     globalFlags: ['site', 'list', 'output'],
     exits: serviceExits,
@@ -49,6 +57,7 @@ async function listItems(session: Session, flags: ListFlags): Promise<void> {
   const conditions = where.map(parseWhere);
   const select = selected === undefined ? undefined : parseFlag('--select', selected, parseNames);
   const limit = typed === undefined ? Number.MAX_SAFE_INTEGER : parseFlag('--limit', typed, parseLimit);
+  if (flags.since !== undefined) return (await import('./list-changes.ts')).listChanges(select, session);
   const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
   const columns = select === undefined ? {} : { columns: ['id', ...select.filter((name) => name !== 'id')] };
   await session.output.printing({ ...view, ...columns }, true, async (print) => {
