@@ -410,6 +410,15 @@ async function presentFor({ command, options }: FileRun, before: Replay | undefi
   return presentMoment(session.settings.list(), session);
 }
 
+/** Microsoft Graph returns some types of columns in another form than it takes. */
+async function earlierForm({ settings, service }: Session) {
+  if (settings.service !== 'graph') return undefined;
+  const { readColumns } = await import('../api/graph/columns.ts');
+  const { earlierValues } = await import('../api/graph/read-form.ts');
+  const columns = await readColumns(settings.list(), await service.client());
+  return (fields: Fields, names: readonly string[]) => earlierValues(fields, names, columns);
+}
+
 async function planOf(
   run: FileRun,
   decision: ResumeDecision,
@@ -427,6 +436,7 @@ async function planOf(
   const resume = resumeCommand(session.command.words);
   // A resumed run keeps what it kept before.
   const keeps = before === undefined ? options.keepBefore : before.header.keepsBefore === true;
+  const valuesOf = keeps && action === 'update' ? await earlierForm(session) : undefined;
   let earlier: EarlierFile | undefined;
   return {
     ...{ action, done, counts, isRead: action === 'get', summary, report },
@@ -443,7 +453,7 @@ async function planOf(
     tasks: tasksOf(file, { before, inDoubt, present }),
     createSender: (client) =>
       earlier !== undefined && (action === 'update' || action === 'delete')
-        ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier })
+        ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier, valuesOf })
         : createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
     nextSteps: nextSteps(resume, action === 'create' && idempotency !== 'honored', (kinds) =>

@@ -16,6 +16,8 @@ interface KeepOptions {
   /** Counts a missing item as deleted. */
   readonly ignoreMissing: boolean;
   readonly earlier: EarlierFile;
+  /** Picks the values of the named fields, in the form in which they can be written back. */
+  readonly valuesOf?: ((fields: Fields, names: readonly string[]) => Fields) | undefined;
 }
 
 type SentRow = Pick<Row, 'number'> & Partial<Pick<Row, 'id' | 'fields'>>;
@@ -74,10 +76,8 @@ class KeptWrite {
   /** The fields of the item that the write changes, as they are. */
   #changed(fields: Fields): Fields {
     if (this.#options.action === 'delete') return fields;
-    const own = this.#row.fields ?? {};
-    // An annotation, `Choices@odata.type`, is no field, and needed to write the other one.
-    const before = (name: string) => (name.includes('@') ? own[name] : ownField(fields, name)) ?? null;
-    return objectFrom(Object.keys(own).map((name) => [name, before(name)]));
+    const { valuesOf = namedValues } = this.#options;
+    return valuesOf(fields, Object.keys(this.#row.fields ?? {}));
   }
 
   /** The write is refused if the item changed since it was read. */
@@ -105,6 +105,10 @@ class KeptWrite {
     if (read.isDone) return changedSince(step, this.#id);
     return isMissing(read) ? { ...step, isDone: true, value: { id: this.#id } } : step;
   }
+}
+
+function namedValues(fields: Fields, names: readonly string[]): Fields {
+  return objectFrom(names.map((name) => [name, ownField(fields, name) ?? null]));
 }
 
 /** The result of a row whose item could not be read: whatever the read's outcome, the item was not changed. */

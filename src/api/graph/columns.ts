@@ -1,7 +1,7 @@
 /** The columns of a list (learn.microsoft.com, resource type columnDefinition), and conditions on them. */
 import { Failure } from '../../core/errors.ts';
-import type { Fields, ListRef } from '../../core/item.ts';
-import { isObject, type JsonObject, objectFrom } from '../../core/json.ts';
+import type { ListRef } from '../../core/item.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
 import { nearestName } from '../../core/text.ts';
 import type { Client } from '../client.ts';
 import { listName } from '../failures.ts';
@@ -115,11 +115,6 @@ export function columnOfField(field: string, columns: readonly Column[]): Column
     byField.set(columns, index);
   }
   return index.get(field);
-}
-
-/** The fields of an item that a client may write back. */
-export function ownFields(fields: Fields): Fields {
-  return objectFrom(Object.entries(fields).filter(([name]) => !isSystemField(name)));
 }
 
 /** `COLUMN=VALUE` */

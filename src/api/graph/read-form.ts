@@ -3,7 +3,7 @@
  * when two values are the same. The forms differ by the type of the column (alcionai/corso#5108 has requests and
  * responses of each).
  */
-import { type Fields, isSameField } from '../../core/item.ts';
+import { type Fields, isSameField, ownField } from '../../core/item.ts';
 import { isObject, type JsonValue, NumberToken, objectFrom } from '../../core/json.ts';
 import { type Column, columnOfField, fieldName, isReference, isSystemField } from './columns.ts';
 
@@ -34,6 +34,13 @@ export function unwrittenFields(fields: Fields, columns: readonly Column[]): rea
     const isWritten = columnOfField(fieldName(column), columns) === column && Object.hasOwn(written, fieldName(column));
     return (fields[field] ?? '') !== '' && !isWritten;
   });
+}
+
+/** The values of fields that a write names, as they can be written back; null for one that is absent. */
+export function earlierValues(fields: Fields, names: readonly string[], columns: readonly Column[]): Fields {
+  const plain = plainForm(fields, columns);
+  const own = names.filter((name) => !name.includes('@'));
+  return annotated(objectFrom(own.map((name) => [name, ownField(plain, name) ?? null])), columns);
 }
 
 /** Adds the annotations without which arrays are refused; an empty one clears a field of several ids. */

@@ -4,7 +4,15 @@ import { showDryRun } from '../../cli/output.ts';
 import { confirm } from '../../cli/prompts.ts';
 import type { Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
-import { type Fields, type Item, type ItemRef, isSameField, ownField, strongTag } from '../../core/item.ts';
+import {
+  type Fields,
+  type Item,
+  type ItemRef,
+  isSameField,
+  type ListRef,
+  ownField,
+  strongTag,
+} from '../../core/item.ts';
 import { isObject, type JsonValue, objectFrom } from '../../core/json.ts';
 import { listNames, printable } from '../../core/text.ts';
 import { parseYaml, YamlSyntaxError } from '../../core/yaml.ts';
@@ -19,6 +27,9 @@ const limits = { fields: 20, value: 100, reason: 500 } as const;
 /** What all steps of an edit use. */
 interface Editing {
   readonly ref: ItemRef;
+  readonly form: Form;
+  /** The fields that are not shown, since they cannot be written. */
+  readonly left: readonly string[];
   readonly draft: Draft;
   readonly client: Client;
   readonly session: Session;
@@ -36,7 +47,16 @@ interface Opening {
   readonly failure?: Failure | undefined;
 }
 
-type Send<T> = (base: Item, changes: readonly FieldChange[], client: Client) => Promise<T>;
+/** What of an item can be edited, and the form in which it is sent. */
+interface Form {
+  shown(fields: Fields): Fields;
+  sent(fields: Fields): Fields;
+  left(fields: Fields): readonly string[];
+}
+
+const plainFields: Form = { shown: (fields) => fields, sent: (fields) => fields, left: () => [] };
+
+type Send<T> = (base: Item, changes: readonly FieldChange[], editing: Editing) => Promise<T>;
 
 /**
  * Opens an item in the user's editor and, once confirmed, sends only what changed. After any failure the text is kept
@@ -51,8 +71,8 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     });
   }
   if (isDryRun) {
-    await editUntilSent(ref, session, (base, changes) =>
-      showDryRun([ref], (items) => items.update(ref, toFields(changes), strongTag(base.etag)), session),
+    await editUntilSent(ref, session, (base, changes, { form }) =>
+      showDryRun([ref], (items) => items.update(ref, form.sent(toFields(changes)), strongTag(base.etag)), session),
     );
     return;
   }
@@ -61,9 +81,9 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     itemView,
     false,
     async (print) => {
-      const item = await editUntilSent(ref, session, async (base, changes, client) => {
+      const item = await editUntilSent(ref, session, async (base, changes, { client, form }) => {
         await confirmChanges(ref, changes, session);
-        return client.send(client.items.update(ref, toFields(changes), strongTag(base.etag)));
+        return client.send(client.items.update(ref, form.sent(toFields(changes)), strongTag(base.etag)));
       });
       if (item !== undefined) await print(item);
     },
@@ -71,20 +91,27 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
   );
 }
 
-/** Reads an item, without the fields that Microsoft Graph sets itself. */
-async function readItem(ref: ItemRef, client: Client, { settings }: Session): Promise<Item> {
-  const item = await client.send(client.items.get(ref));
-  if (settings.service !== 'graph') return item;
-  const { ownFields } = await import('../../api/graph/columns.ts');
-  return { ...item, fields: ownFields(item.fields) };
+/** Microsoft Graph returns some types of columns in another form than it takes. */
+async function readForm(list: ListRef, client: Client, { settings }: Session): Promise<Form> {
+  if (settings.service !== 'graph') return plainFields;
+  const { readColumns } = await import('../../api/graph/columns.ts');
+  const { annotated, plainForm, unwrittenFields } = await import('../../api/graph/read-form.ts');
+  const columns = await readColumns(list, client);
+  return {
+    shown: (fields) => plainForm(fields, columns),
+    sent: (fields) => annotated(fields, columns),
+    left: (fields) => unwrittenFields(fields, columns),
+  };
 }
 
 /** Opens the editor until the changes are sent; undefined without changes. */
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
   const client = await session.service.client();
-  const base = await readItem(ref, client, session);
+  const item = await client.send(client.items.get(ref));
+  const form = await readForm(ref, client, session);
+  const base = { ...item, fields: form.shown(item.fields) };
   const draft = new Draft(ref.id);
-  const editing: Editing = { ref, draft, client, session };
+  const editing: Editing = { ref, form, left: form.left(item.fields), draft, client, session };
   let written: string | undefined;
   let opening: Opening = { base, body: yamlDocument(base.fields), notes: [] };
   try {
@@ -116,7 +143,7 @@ async function openOnce<T>(
   editing: Editing,
   send: Send<T>,
 ): Promise<{ readonly value: T | undefined } | Opening> {
-  const { ref, draft, client, session } = editing;
+  const { ref, draft, session } = editing;
   const { base } = opening;
   await openInEditor(draft.file, session.host);
   let edited: string | undefined;
@@ -136,7 +163,7 @@ async function openOnce<T>(
     return { value: undefined };
   }
   try {
-    return { value: await send(base, changes, client) };
+    return { value: await send(base, changes, editing) };
   } catch (error) {
     if (!isRefusal(error)) throw error;
     await confirmReopening(error, editing);
@@ -174,9 +201,10 @@ async function reopenAfterConflict(
   failure: Failure,
   base: Item,
   changes: readonly FieldChange[],
-  { ref, client, session }: Editing,
+  { ref, form, client }: Editing,
 ): Promise<Opening> {
-  const now = await readItem(ref, client, session);
+  const item = await client.send(client.items.get(ref));
+  const now = { ...item, fields: form.shown(item.fields) };
   const fields = new Map(Object.entries(now.fields));
   for (const { field, after = null } of changes) {
     if (after === null) fields.delete(field);
@@ -186,11 +214,14 @@ async function reopenAfterConflict(
   return { base: now, body: yamlDocument(objectFrom(fields)), notes };
 }
 
-function instructions({ ref: { id, list, site }, session }: Editing): readonly string[] {
+function instructions({ ref: { id, list, site }, left, session }: Editing): readonly string[] {
   return [
     `The fields of item "${id}" of list "${list}" of site "${site}" at ${session.settings.address()}, as YAML.`,
     'Save and quit the editor to review the changes before they are sent. Removing a field clears it.',
     'To cancel, empty the file or quit without changes.',
+    ...(left.length > 0
+      ? [`Not shown, since Microsoft Graph cannot write them: ${listNames(left, limits.fields)}`]
+      : []),
   ];
 }
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Option } from 'commander';
-import { ownFields } from '../../api/graph/columns.ts';
 import { type KeptValues, readEarlier } from '../../bulk/earlier-values.ts';
 import { addPaceOptions, type BulkFlags, halved, parsePaceFlags, type RunLimits } from '../../bulk/flags.ts';
 import { doneRow, journalRecords, type Replay } from '../../bulk/journal-read.ts';
@@ -28,9 +27,9 @@ import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
 import { absolutePath, resolveLinks } from '../../core/files.ts';
 import type { Host } from '../../core/host.ts';
-import type { ListRef } from '../../core/item.ts';
+import type { Fields, ListRef } from '../../core/item.ts';
 import { printJson } from '../../core/json.ts';
-import { countOf, shellWord } from '../../core/text.ts';
+import { countOf, listNames, shellWord } from '../../core/text.ts';
 import type { OutputFile } from '../../core/write-file.ts';
 import { checkTarget, doneItems, findRunPath, readRun, runWords, whileLocked, wordForHint } from './named-run.ts';
 import { compacted } from './show.ts';
@@ -85,6 +84,8 @@ interface Undo {
   readonly items: UndoItems;
   /** Where the earlier values are; undefined for a run that created its items. */
   readonly kept: KeptValues | undefined;
+  /** Makes deleted items what a create takes. */
+  readonly form: CreateForm;
   readonly flags: UndoFlags;
   readonly pace: RunLimits;
   readonly maxDelete: number | undefined;
@@ -92,12 +93,22 @@ interface Undo {
   readonly rejects: OutputFile | undefined;
 }
 
+/** The fields of an item as a create takes them, and the names of those that it cannot have. */
+interface CreateForm {
+  written(fields: Fields): Fields;
+  left(fields: Fields): readonly string[];
+}
+
+const sameFields: CreateForm = { written: (fields) => fields, left: () => [] };
+
 interface UndoItems {
   readonly count: number;
   /** Differs after the run was resumed and did more. */
   readonly sha256: string;
   /** Whether any item must be read before it is written. */
   readonly needsReads: boolean;
+  /** The fields that cannot be restored. */
+  readonly left: ReadonlySet<string>;
 }
 
 /** Undoes a run; resumes an earlier undo. */
@@ -120,11 +131,12 @@ async function undoRun(word: string, flags: UndoFlags, session: Session): Promis
     refuseOtherRuns(of);
     const list = await checkTarget(of.header, session);
     const kept = of.header.keepsBefore ? await readEarlier(path) : undefined;
-    const items = await countItems(path, of, kept, flags.force === true);
+    const form = await readCreateForm(of, list, session);
+    const items = await countItems({ path, of, kept, form }, flags.force === true);
     const { origin, site, list: name, run } = of.header;
     const summarized = { action: 'undo', service: origin, ...list, shard: null };
     const summary = await openSummary(pace.summaryJson, summarized, session);
-    const undo = { word, path, of, list, items, kept, flags, pace, maxDelete, summary, rejects };
+    const undo = { word, path, of, list, items, kept, form, flags, pace, maxDelete, summary, rejects };
     const identity = identityOf('undo', origin, site, name, run);
     const record = await openRecord({ identity, journal, typedJournal: flags.journal ?? journal }, pace, session);
     try {
@@ -184,29 +196,40 @@ function wordsOf({ header: { action } }: Replay): (typeof words)[keyof typeof wo
   return words[action === 'update' || action === 'delete' ? action : 'create'];
 }
 
-async function countItems(
-  path: string,
-  of: Replay,
-  kept: KeptValues | undefined,
-  isForced: boolean,
-): Promise<UndoItems> {
+/** Microsoft Graph returns some types of columns in another form than it takes. */
+async function readCreateForm({ header }: Replay, list: ListRef, session: Session): Promise<CreateForm> {
+  if (header.action !== 'delete' || session.settings.service !== 'graph') return sameFields;
+  const { readColumns } = await import('../../api/graph/columns.ts');
+  const { unwrittenFields, writeForm } = await import('../../api/graph/read-form.ts');
+  const columns = await readColumns(list, await session.service.client());
+  return { written: (fields) => writeForm(fields, columns), left: (fields) => unwrittenFields(fields, columns) };
+}
+
+type RowsSource = Pick<Undo, 'path' | 'of' | 'kept' | 'form'>;
+
+async function countItems(source: RowsSource, isForced: boolean): Promise<UndoItems> {
   const digest = createHash('sha256');
   let count = 0;
   let needsReads = false;
-  for await (const { row } of undoRows(path, of, kept)) {
+  const left = new Set<string>();
+  for await (const { row, kept } of undoRows(source)) {
     count += 1;
     digest.update(`${JSON.stringify([row.number, row.id])}\n`);
-    needsReads ||= of.header.action !== 'delete' && needsRead(row, isForced);
+    needsReads ||= source.of.header.action !== 'delete' && needsRead(row, isForced);
+    for (const name of kept === undefined ? [] : source.form.left(kept)) left.add(name);
   }
-  return { count, sha256: digest.digest('hex'), needsReads };
+  return { count, sha256: digest.digest('hex'), needsReads, left };
+}
+
+interface FoundRow {
+  readonly row: UndoRow;
+  /** The earlier values as they were read. */
+  readonly kept?: Fields;
+  readonly problem?: Failure | undefined;
 }
 
 /** The items that a run created, or those that it changed and whose earlier values it kept. */
-async function* undoRows(
-  path: string,
-  of: Replay,
-  kept: KeptValues | undefined,
-): AsyncGenerator<{ readonly row: UndoRow; readonly problem: Failure | undefined }> {
+async function* undoRows({ path, of, kept, form }: RowsSource): AsyncGenerator<FoundRow> {
   if (kept === undefined) {
     for await (const { row: number, id, etag, problem } of doneItems(path)) {
       yield { row: { number, id, etag, hash: of.hashOf(number) }, problem };
@@ -218,9 +241,8 @@ async function* undoRows(
     const values = done && kept.of(done.row);
     if (done === undefined || values === undefined) continue;
     const { row: number, etag } = done;
-    const { action, origin } = of.header;
-    const fields = action === 'delete' && origin.startsWith('graph+') ? ownFields(values.fields) : values.fields;
-    yield { row: { number, id: values.id, etag, hash: of.hashOf(number), fields }, problem: undefined };
+    const row = { number, id: values.id, etag, hash: of.hashOf(number), fields: form.written(values.fields) };
+    yield { row, kept: values.fields };
   }
 }
 
@@ -244,6 +266,11 @@ async function undoItems(undo: Undo, record: RunRecord, session: Session): Promi
     const what = items.count === 0 ? `it ${did} nothing` : `run ${before?.header.run} undid it`;
     await session.messages.say(`nothing to undo in run ${run} (started ${startedAt}): ${what}`);
     return;
+  }
+  if (items.left.size > 0) {
+    await session.messages.say(
+      `fields that Microsoft Graph cannot write are not restored: ${listNames([...items.left], 20)}`,
+    );
   }
   if (kept === undefined) checkMaxDelete(left, undo.maxDelete);
   if (!flags.yes) await confirmUndo(undo, left, session);
@@ -333,7 +360,7 @@ async function* tasksOf(
   present: TaskOptions['present'],
 ): AsyncGenerator<readonly Task<UndoRow>[]> {
   let block: Task<UndoRow>[] = [];
-  for await (const { row, problem } of undoRows(undo.path, undo.of, undo.kept)) {
+  for await (const { row, problem } of undoRows(undo)) {
     const task = taskOf(row, problem, undo, before, present);
     if (task === undefined) continue;
     block.push(task);
