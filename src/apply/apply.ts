@@ -29,10 +29,10 @@ import {
   statePathOf,
   withLockedState,
 } from './open.ts';
-import { createPlan, limitTo, type Plan } from './plan.ts';
+import { createPlan, limitTo, type Plan, type PlanInput } from './plan.ts';
 import { checkPlanIsCurrent, inPieces, looksLikePlan, type PlanFile, printPlan, readPlan } from './plan-file.ts';
 import { refreshItems } from './refresh.ts';
-import { checkTarget, newState, type State, shorten } from './state.ts';
+import { checkTarget, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
 
 export interface ApplyFlags extends ManifestFlags {
   readonly init?: boolean;
@@ -164,10 +164,15 @@ function readSavedPlan(name: string, { host }: Session): PlanFile | undefined {
 
 async function applyTo(known: State | undefined, options: ApplyOptions, session: Session): Promise<void> {
   const { opened, flags, pace, maxDelete, saved, rejects, summary, report } = options;
-  const state = known ?? createState(options, session);
+  const begun = known ?? createState(options, session);
   if (known !== undefined) checkKnown(known, options);
-  const { plan, present } = await planChanges(state, options, session);
+  const read = await readItems(begun, options, session);
+  const nowMs = session.host.clock.now();
+  // Without a state, nothing but the list can say which items there are.
+  const state = known === undefined && read.imported !== undefined ? withItems(begun, read.imported, nowMs) : begun;
+  const { plan, present } = await planChanges(state, read, options, session);
   if (saved !== undefined) checkPlanIsCurrent(saved, state, plan);
+  await saySettled(plan, state, session);
   await showPlan(plan, state, known === undefined, options, session);
   const deletes = { count: plan.counts.delete, managed: countManaged(state) };
   const isGuarded = needsTypedConfirmation(deletes, maxDelete);
@@ -219,8 +224,12 @@ function createState({ opened, flags, saved }: ApplyOptions, session: Session): 
   if (saved?.state.serial === 0) return { ...newState(target, manifest.key), lineage: saved.state.lineage };
   const isConfirmed = isSeen(session) && (isShownOnTerminal(session) || !session.messages.isQuiet);
   if (flags.init || (saved === undefined && isConfirmed)) return newState(target, manifest.key);
+  const otherwise =
+    opened.graph === undefined
+      ? 'without it every item of the manifest would be created, including those that already exist'
+      : `without it the items of the list are imported that have the ${manifest.key} of an item of the manifest`;
   throw new Failure('usage', `no state file at ${statePath}`, {
-    hint: 'restore it, or pass --init if this is the first run; nothing was sent\nwithout it every item of the manifest would be created, including those that already exist',
+    hint: `restore it, or pass --init if this is the first run; nothing was sent\n${otherwise}`,
   });
 }
 
@@ -232,23 +241,63 @@ function checkKnown(state: State, { opened, flags }: ApplyOptions): void {
   });
 }
 
+/** What was read of the list. */
+type ItemsRead = Pick<PlanInput, 'current' | 'others' | 'isSame'> & {
+  /** Those of `others` that a new state begins with. */
+  readonly imported?: ReadonlyMap<string, KnownItem>;
+};
+
+function limitedTo({ opened: { manifest }, flags, saved }: ApplyOptions, state: State) {
+  const targets = saved === undefined ? flags.target : saved.targets;
+  return targets === undefined ? { manifest, state } : limitTo(targets, manifest, state);
+}
+
+function isRefreshed({ flags, saved }: ApplyOptions): boolean {
+  return saved?.refresh ?? flags.refresh !== false;
+}
+
+/** Reads the managed items; with Microsoft Graph also those that the state should manage. */
+async function readItems(begun: State, options: ApplyOptions, session: Session): Promise<ItemsRead> {
+  const { opened, pace } = options;
+  const { manifest, state } = limitedTo(options, begun);
+  const { graph } = opened;
+  const isSame = graph?.isSame;
+  if (!isRefreshed(options)) return { current: new Map(), isSame };
+  if (graph === undefined) return { current: await refreshItems(state, pace, session) };
+  const { readList, uniqueItems } = await import('./graph.ts');
+  const { current, others } = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  if (begun.serial > 0) return { current, others, isSame };
+  const imported = uniqueItems(others, begun.key);
+  const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
+  return { current: new Map(there), imported, isSame };
+}
+
+/** Says which items in doubt were found in the list. */
+async function saySettled({ learned }: Plan, { items }: State, { messages }: Session): Promise<void> {
+  for (const [key, item] of learned) {
+    const id = items.get(key)?.inDoubt === undefined ? undefined : item?.id;
+    if (id !== undefined) await messages.say(`"${shorten(key)}" was created: the list has it as item ${id}`);
+  }
+}
+
 /** @returns the plan, and the present time if keys in doubt were compared with it */
 async function planChanges(
   state: State,
-  { opened, flags, pace, saved }: ApplyOptions,
+  { imported, ...read }: ItemsRead,
+  options: ApplyOptions,
   session: Session,
 ): Promise<{ readonly plan: Plan & PlanFile; readonly present: (() => PresentMoment) | undefined }> {
+  const { opened, flags, saved } = options;
   const { manifest, target, name } = opened;
   const targets = saved === undefined ? flags.target : saved.targets;
-  const limited = targets === undefined ? { manifest, state } : limitTo(targets, manifest, state);
+  const limited = limitedTo(options, state);
   const prune = saved?.prune ?? flags.prune === true;
-  const refresh = saved?.refresh ?? flags.refresh !== false;
-  const current = refresh ? await refreshItems(limited.state, pace, session) : new Map();
+  const refresh = isRefreshed(options);
   const hasKeys = [...limited.state.items.values()].some(({ inDoubt }) => typeof inDoubt?.idempotencyKey === 'string');
   const isComparable = hasKeys && session.settings.idempotency === 'honored';
   const present = isComparable ? await presentMoment(target, session) : undefined;
   const plan = createPlan({
-    ...{ ...limited, current, prune },
+    ...{ ...limited, ...read, prune },
     canResend: (doubt) => {
       if (doubt.idempotencyKey === null || present === undefined) return false;
       const ageMs = keyAgeMs(doubt, present());
@@ -262,7 +311,8 @@ async function planChanges(
     key: manifest.key,
     manifest: { file: name, sha256: manifest.sha256 },
   };
-  return { plan: { ...plan, ...source, prune, refresh, ...(targets && { targets }) }, present };
+  const more = { ...(targets && { targets }), ...(imported?.size && { imported: [...imported.keys()] }) };
+  return { plan: { ...plan, ...source, prune, refresh, ...more }, present };
 }
 
 /** Shows a plan that is not executed in the requested format; another one to a person who is asked about it. */
@@ -274,7 +324,8 @@ async function showPlan(
   session: Session,
 ): Promise<void> {
   const { host, output, messages } = session;
-  const notes = isNew ? [`No state file at ${opened.statePath}: every item of the manifest is new.`] : [];
+  const found = plan.imported === undefined ? 'every item of the manifest is new' : importedText(plan.imported);
+  const notes = isNew ? [`No state file at ${opened.statePath}: ${found}.`] : [];
   if (isNew && !flags.init && !isShownOnTerminal(session)) for (const note of notes) await messages.say(note);
   if (plan.targets !== undefined) notes.push(`Only these keys are planned: ${namesText(plan.targets)}`);
   const isOnlyShown = isOnlyPlanned(flags);
@@ -287,6 +338,10 @@ async function showPlan(
   } else if (plan.steps.length > 0 && !flags.yes && isSeen(session)) {
     await drawPlan(plan, state, notes, host.stderr, session);
   }
+}
+
+function importedText({ length }: readonly string[]): string {
+  return length === 1 ? 'an item of the list is imported' : `${countText(length)} items of the list are imported`;
 }
 
 /** Whether a person can be asked, and sees the plan: on stdout, or on stderr. */

@@ -18,6 +18,7 @@ import { printJson } from '../core/json.ts';
 import { shellWord } from '../core/text.ts';
 import type { OutputFile } from '../core/write-file.ts';
 import { jsonText } from '../output/layout.ts';
+import type { GraphList } from './graph.ts';
 import { type OpenManifest, recordRun } from './open.ts';
 import type { Conflict, Plan } from './plan.ts';
 import { beginRun, journalIdentity, journalPath, withLearned } from './recover.ts';
@@ -43,6 +44,7 @@ function createKey(state: State, { key, fields }: Pick<CreateStep, 'key' | 'fiel
 /** The failure of one conflict; with a count, that of all of them. */
 function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, count?: number): Failure {
   const { key, id, action, found } = conflict;
+  if (action === 'create') return existsFailure(conflict, words, count);
   const other = found === undefined || found === null ? 'no value' : jsonText(found);
   const text = `item "${id}" is now a different item: its ${manifest.key} is ${other}, not ${jsonText(key)}`;
   const more = count === undefined || count === 1 ? '' : `, and ${count - 1} more`;
@@ -53,6 +55,17 @@ function conflictFailure(conflict: Conflict, { manifest, words }: OpenManifest, 
   return new Failure('conflict', message, {
     outcome: 'not-sent',
     hint: `stop managing it: listctl state forget ${args} ${shellWord(key)}\nor, if it is the same item: ${importing}`,
+  });
+}
+
+/** The failure of a create that would be the second item with its key. */
+function existsFailure({ key, id }: Conflict, words: string, count = 1): Failure {
+  const more = count === 1 ? '' : `, and ${count - 1} more`;
+  const message = `cannot create "${key}"${more}: the list has it as item ${id}, which the state does not have`;
+  const importing = `listctl state import ${key.startsWith('-') ? `${words} --` : words} ${shellWord(`${key}=${id}`)}`;
+  return new Failure('conflict', message, {
+    outcome: 'not-sent',
+    hint: `to manage it: ${importing}\nto manage all items that have keys of the manifest: listctl state import ${words} --all`,
   });
 }
 
@@ -150,7 +163,7 @@ function rowsPlan(
     report: withLines(report, opened),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    createSender: (client) => stepSender(state, steps, client, sendsKeys),
+    createSender: (client) => stepSender(state, steps, client, { sendsKeys, toSent: opened.graph?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
@@ -216,7 +229,10 @@ function stepSender(
   state: State,
   steps: readonly Step[],
   client: Client,
-  sendsKeys: boolean,
+  {
+    sendsKeys,
+    toSent = (fields) => fields,
+  }: { readonly sendsKeys: boolean; readonly toSent?: GraphList['toSent'] | undefined },
 ): Sender<StepRow, SentResult> {
   // The id of another managed item in the response to a create is another request's.
   const given = new IdSet();
@@ -230,7 +246,8 @@ function stepSender(
     begin: ({ number }, rowKey, sentMsAgo) => {
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
-      const operation = toOperation(client.items, step, step.action, state, rowKey ?? undefined, given);
+      const row = { ...step, fields: toSent(step.fields) };
+      const operation = toOperation(client.items, row, step.action, state, rowKey ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (step.action !== 'delete') return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };

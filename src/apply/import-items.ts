@@ -13,6 +13,7 @@ import type { BadRow, Row } from '../rows/types.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
 import { keyText } from './manifest.ts';
 import type { OpenManifest } from './open.ts';
+import type { CurrentItem } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { checkImport, idOwners, type KnownItem, newState, type State, shorten, withItems } from './state.ts';
 
@@ -124,7 +125,7 @@ export async function importItems(
     owners.set(id, key);
     asRead.set(key, { id, fields: {} });
   });
-  const current = await refreshItems({ ...newState(target, manifest.key), items: asRead }, pace, session);
+  const current = await readImported({ ...newState(target, manifest.key), items: asRead }, opened, pace, session);
   const found = new Map<string, KnownItem>();
   await checkEach(items, name, session, ({ key, id, line }) => {
     const item = current.get(key);
@@ -135,6 +136,49 @@ export async function importItems(
     found.set(key, etag === undefined ? known : { ...known, etag });
   });
   return withItems(state, found, session.host.clock.now());
+}
+
+async function readImported(
+  state: State,
+  { manifest, graph }: OpenManifest,
+  pace: RunLimits,
+  session: Session,
+): Promise<ReadonlyMap<string, CurrentItem>> {
+  if (graph === undefined) return refreshItems(state, pace, session);
+  const { readList } = await import('./graph.ts');
+  return (await readList(manifest, state, { graph, pace, findsOthers: false }, session)).current;
+}
+
+/**
+ * Takes the items of the list that have keys of the manifest into a state; those in doubt are left to `apply`.
+ *
+ * @returns also the number of items that were taken, and of those that have no such key
+ * @throws {Failure} usage, if two items have the same key, or a key has another item; as `Client.send`
+ */
+export async function importList(
+  state: State,
+  { opened, pace }: { readonly opened: OpenManifest; readonly pace: RunLimits },
+  session: Session,
+): Promise<{ readonly state: State; readonly count: number; readonly strangers: number }> {
+  const { manifest, graph } = opened;
+  if (graph === undefined) {
+    throw new Failure('usage', 'cannot import all items: the service only returns items by id', {
+      hint: 'pass KEY=ID, or --from with a file of keys and ids; nothing was changed',
+    });
+  }
+  const { readList, uniqueItems } = await import('./graph.ts');
+  const { others, strangers } = await readList(manifest, state, { graph, pace, findsOthers: true }, session);
+  const settled = new Map([...others].filter(([key]) => state.items.get(key)?.inDoubt === undefined));
+  const found = uniqueItems(settled, manifest.key);
+  const owners = idOwners(state);
+  const items = [...found].map(([key, { id }]) => ({ key, id }));
+  await checkEach(items, 'the list', session, ({ key, id }) => checkImport(state, owners, key, id));
+  const wanted = new Map(manifest.items.map(({ key, fields }) => [key, fields]));
+  const known = [...found].map(([key, item]) => {
+    return [key, { ...item, fields: pickFields(item.fields, wanted.get(key) ?? {}) }] as const;
+  });
+  const changed = found.size === 0 ? state : withItems(state, new Map(known), session.host.clock.now());
+  return { state: changed, count: found.size, strangers };
 }
 
 /** Checks all items before any failure is thrown. */

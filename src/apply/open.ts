@@ -14,6 +14,7 @@ import { countOf, shellWord } from '../core/text.ts';
 import { nameOf, openInput } from '../rows/input.ts';
 import { findFormat } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
+import type { GraphList } from './graph.ts';
 import { type Manifest, type ManifestOptions, readManifest } from './manifest.ts';
 import {
   checkJournal,
@@ -41,6 +42,8 @@ export interface OpenManifest {
   wordsFor(plan: string): string;
   readonly manifest: Manifest;
   readonly target: Target;
+  /** The list with its columns, for Microsoft Graph. */
+  readonly graph: GraphList | undefined;
   /** The absolute path of the state with links resolved, so that its lock is the same for each name. */
   readonly statePath: string;
 }
@@ -87,8 +90,10 @@ export async function openManifest(
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
+    const isGraph = session.settings.service === 'graph';
+    const graph = isGraph ? await (await import('./graph.ts')).openGraphList(target, session) : undefined;
     const toWords = (file: string) => wordsFor(file, flags, session);
-    return { name, words: toWords(name), wordsFor: toWords, manifest, target, statePath };
+    return { name, words: toWords(name), wordsFor: toWords, manifest, target, graph, statePath };
   } finally {
     for (const failure of problems[0]) onProblem(failure);
     await reportBadRows(nameOf(name), ...problems, session);

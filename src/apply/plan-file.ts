@@ -49,7 +49,21 @@ export function looksLikePlan(start: string): boolean {
 
 /** Prints a plan in pieces, a line for each step. */
 export function* printPlan(plan: PlanFile): Generator<string> {
-  const { target, state, key, manifest, prune, refresh, targets, counts, steps, conflicts, inDoubt, orphaned } = plan;
+  const {
+    target,
+    state,
+    key,
+    manifest,
+    prune,
+    refresh,
+    targets,
+    counts,
+    steps,
+    conflicts,
+    inDoubt,
+    orphaned,
+    imported,
+  } = plan;
   const { origin, site, list } = target;
   const { lineage, serial } = state;
   const { file, sha256 } = manifest;
@@ -67,6 +81,7 @@ export function* printPlan(plan: PlanFile): Generator<string> {
     conflicts: conflicts.map(({ key, id, action, found = null }) => ({ key, id, action, found })),
     inDoubt,
     orphaned,
+    ...(imported && { imported }),
   };
   yield `${printJson(head).slice(0, -1)},"steps":[`;
   yield* printLines(steps, (step) => printJson(stepObject(step)));
@@ -119,7 +134,7 @@ const countNames = [
 
 const memberNames = [
   ...['listctl', 'version', 'target', 'state', 'key', 'seed', 'prune', 'refresh', 'targets'],
-  ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'steps'],
+  ...['counts', 'conflicts', 'inDoubt', 'orphaned', 'imported', 'steps'],
 ];
 
 /**
@@ -168,6 +183,7 @@ function parsePlan(text: string, path: string): PlanFile {
     conflicts: readConflicts(text, read.extent('conflicts')),
     inDoubt: readKeys(text, read.extent('inDoubt')),
     orphaned: readKeys(text, read.extent('orphaned')),
+    ...(read.has('imported') && { imported: readKeys(text, read.extent('imported')) }),
   };
   return { ...plan, counts: readCounts(text, read.extent('counts'), plan.steps) };
 }
@@ -241,7 +257,7 @@ function readConflicts(text: string, { start }: Extent): readonly Conflict[] {
   const conflicts: Conflict[] = [];
   eachElement(text, start, (extent) => {
     const read = new JsonMembers(text, extent.start, ['key', 'id', 'action', 'found']);
-    const action = read.word('action', ['update', 'delete']);
+    const action = read.word('action', ['create', 'update', 'delete']);
     conflicts.push({ key: read.text('key'), id: read.id('id', 'item'), action, found: read.value('found') });
   });
   return conflicts;

@@ -1,7 +1,7 @@
 /** Plans the changes that make a list match a manifest, without any input or output. */
 import { payloadHash } from '../bulk/keys.ts';
 import { Failure } from '../core/errors.ts';
-import { type Fields, holdsFields, isSameField, isSameValue, ownField } from '../core/item.ts';
+import { type Fields, isSameField, isSameValue, ownField } from '../core/item.ts';
 import { type JsonValue, objectFrom } from '../core/json.ts';
 import { nearestName } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
@@ -22,23 +22,33 @@ export type CurrentItem =
   | { readonly kind: 'there'; readonly fields: Fields; readonly etag?: string | undefined }
   | { readonly kind: 'gone' };
 
+/** Whether two values of a field are the same; an absent one equals null. */
+export type SameField = (name: string, one: JsonValue | undefined, other: JsonValue | undefined) => boolean;
+
 export interface PlanInput {
   readonly manifest: Pick<Manifest, 'items'>;
   /** Without a run. */
   readonly state: State;
   /** By key, of the items that were read. */
   readonly current: ReadonlyMap<string, CurrentItem>;
+  /** Items of the list that the state does not manage, by their keys, if the list was read. */
+  readonly others?: ReadonlyMap<string, readonly KnownItem[]> | undefined;
+  /** Default: values are the same if they are as JSON. */
+  readonly isSame?: SameField | undefined;
   /** Whether items that the manifest no longer has are deleted. */
   readonly prune: boolean;
   /** Whether a create in doubt may be sent again: its key is known to be honored, and recent. Default: never. */
   readonly canResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
 }
 
-/** An item whose key field has another value than the state expects, so that it is another item. */
+/**
+ * An item whose key field has another value than the state expects, so that it is another item; or one that has the key
+ * of an item to create, and is not in the state.
+ */
 export interface Conflict {
   readonly key: string;
   readonly id: string;
-  readonly action: 'update' | 'delete';
+  readonly action: Step['action'];
   readonly found: JsonValue | undefined;
 }
 
@@ -51,6 +61,8 @@ export interface Plan {
   readonly inDoubt: readonly string[];
   /** Keys in the state, but not in the manifest, whose items stay. */
   readonly orphaned: readonly string[];
+  /** Keys whose items were found in the list, and are in the new state because of that; undefined with a state. */
+  readonly imported?: readonly string[] | undefined;
   /** Changes of the state that follow from reading items, by key; undefined for an item to forget. */
   readonly learned: ReadonlyMap<string, StateItem | undefined>;
 }
@@ -83,9 +95,11 @@ export function createPlan(input: PlanInput): Plan {
   const named = new Set<string>();
   for (const item of manifest.items) {
     named.add(item.key);
-    planner.add(item, state.items.get(item.key));
+    planner.add(item, planner.settle(item.key, state.items.get(item.key)));
   }
-  for (const [key, known] of state.items) if (!named.has(key)) planner.addUnnamed(key, known, prune);
+  for (const [key, known] of state.items) {
+    if (!named.has(key)) planner.addUnnamed(key, planner.settle(key, known), prune);
+  }
   return planner.end();
 }
 
@@ -118,6 +132,7 @@ export function limitTo(
 
 class Planner {
   readonly #input: PlanInput;
+  readonly #isSame: SameField;
   readonly #steps: Step[] = [];
   readonly #conflicts: Conflict[] = [];
   readonly #inDoubt: string[] = [];
@@ -130,6 +145,18 @@ class Planner {
 
   constructor(input: PlanInput) {
     this.#input = input;
+    this.#isSame = input.isSame ?? isSameJson;
+  }
+
+  /** What is known of a key: a create in doubt was applied if the list has one item with its key, and what was sent. */
+  settle<K extends StateItem | undefined>(key: string, known: K): K | KnownItem {
+    const found = this.#input.others?.get(key) ?? [];
+    const [item] = found;
+    if (known?.inDoubt === undefined || item === undefined || found.length > 1) return known;
+    if (!holds(item.fields, known.fields, this.#isSame)) return known;
+    const settled = { ...item, fields: known.fields };
+    this.#learned.set(key, settled);
+    return settled;
   }
 
   add(item: ManifestItem, known: StateItem | undefined): void {
@@ -137,13 +164,11 @@ class Planner {
     if (known === undefined) this.#create(item, {});
     else if (known.inDoubt !== undefined) this.#doubt(item, known.inDoubt);
     else {
-      const current = this.#input.current.get(key);
-      if (current?.kind === 'gone') {
-        this.#gone += 1;
-        this.#create(item, { why: 'gone' });
-      } else if (!this.#refuses('update', key, known, current)) {
+      const current = this.#currentOf(key);
+      if (current?.kind === 'gone') this.#create(item, { why: 'gone' });
+      else if (!this.#refuses('update', key, known, current)) {
         const now = current?.kind === 'there' ? current : known;
-        if (holdsFields(now.fields, fields)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
+        if (holds(now.fields, fields, this.#isSame)) this.#leave(key, known, { id: known.id, fields, etag: now.etag });
         else this.#update(item, known, now);
       }
     }
@@ -155,7 +180,7 @@ class Planner {
       this.#inDoubt.push(key);
       return;
     }
-    const current = this.#input.current.get(key);
+    const current = this.#currentOf(key);
     if (current?.kind === 'gone') {
       this.#learned.set(key, undefined);
       this.#forgotten += 1;
@@ -165,15 +190,29 @@ class Planner {
     }
   }
 
+  /** An item that was settled is one of the others. */
+  #currentOf(key: string): CurrentItem | undefined {
+    const [item] = this.#learned.has(key) ? (this.#input.others?.get(key) ?? []) : [];
+    return item === undefined ? this.#input.current.get(key) : { ...item, kind: 'there' };
+  }
+
   /** Whether the id belongs to another item now, for example because the list was restored and counts from 1 again. */
   #refuses(action: Conflict['action'], key: string, known: KnownItem, current: CurrentItem | undefined): boolean {
     const name = this.#input.state.key;
-    if (current?.kind !== 'there' || hasKey(current.fields, known, key, name)) return false;
+    if (current?.kind !== 'there' || hasKey(current.fields, known, key, name, this.#isSame)) return false;
     this.#conflicts.push({ key, id: known.id, action, found: ownField(current.fields, name) });
     return true;
   }
 
+  /** Adds a create, unless it would be the second item with its key. */
   #create({ key, fields }: ManifestItem, more: Pick<CreateStep, 'why' | 'inDoubt'>): void {
+    const others = this.#input.others?.get(key) ?? [];
+    const name = this.#input.state.key;
+    for (const { id, fields: found } of others) {
+      this.#conflicts.push({ key, id, action: 'create', found: ownField(found, name) });
+    }
+    if (others.length > 0) return;
+    if (more.why === 'gone') this.#gone += 1;
     this.#steps.push({ number: this.#next, action: 'create', key, fields, after: fields, ...more });
   }
 
@@ -201,10 +240,10 @@ class Planner {
     let isDrift = false;
     for (const [name, value] of Object.entries(fields)) {
       const old = ownField(now.fields, name);
-      if (isSameField(old, value)) continue;
+      if (this.#isSame(name, old, value)) continue;
       changed.push([name, value]);
       if (old !== undefined) before.push([name, old]);
-      if (Object.hasOwn(applied, name) && !isSameField(old, applied[name])) isDrift = true;
+      if (Object.hasOwn(applied, name) && !this.#isSame(name, old, applied[name])) isDrift = true;
     }
     const sent = { fields: objectFrom(changed), before: objectFrom(before), after: fields };
     const step: ItemStep = { number: this.#next, action: 'update', key, id, ...etagOf(now), ...sent };
@@ -214,7 +253,7 @@ class Planner {
   #delete(key: string, { id, fields: applied }: KnownItem, now: Pick<KnownItem, 'fields' | 'etag'>): void {
     const sent = { fields: {}, before: now.fields, after: {} };
     const step: ItemStep = { number: this.#next, action: 'delete', key, id, ...etagOf(now), ...sent };
-    this.#push(step, !holdsFields(now.fields, applied));
+    this.#push(step, !holds(now.fields, applied, this.#isSame));
   }
 
   #push(step: ItemStep, isDrift: boolean): void {
@@ -239,9 +278,23 @@ class Planner {
 }
 
 /** Whether an item is the one that a state has for a key: its key field is as last applied, or contains the key. */
-export function hasKey(fields: Fields, known: Pick<KnownItem, 'fields'>, key: string, name: string): boolean {
+export function hasKey(
+  fields: Fields,
+  known: Pick<KnownItem, 'fields'>,
+  key: string,
+  name: string,
+  isSame = isSameJson,
+): boolean {
   const found = ownField(fields, name);
-  return isSameField(found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
+  return isSame(name, found, ownField(known.fields, name)) || (found !== undefined && keyText(found) === key);
+}
+
+const isSameJson: SameField = (_, one, other) => isSameField(one, other);
+
+/** Whether fields include all that are named, with their values. */
+export function holds(fields: Fields, named: Fields, isSame = isSameJson): boolean {
+  for (const name in named) if (!isSame(name, ownField(fields, name), named[name])) return false;
+  return true;
 }
 
 function etagOf({ etag }: Pick<KnownItem, 'etag'>): { readonly etag?: string } {

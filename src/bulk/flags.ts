@@ -96,7 +96,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
 /** Declares the flags for decoding a file. */
 export function addReadingOptions(command: Command): void {
   command
-    .addOption(choiceOption('--input-format <format>', 'input format', formats, 'by file name'))
+    .addOption(choiceOption('--input-format <format>', 'format', formats, 'by file name'))
     .option('--delimiter <character>', 'CSV delimiter (default: detected)')
     .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)')
     .option('--no-quotes', 'CSV, TSV: quotes are ordinary characters');

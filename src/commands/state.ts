@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { importItems, notInManifest, parseKeyedId, readKeyedIds } from '../apply/import-items.ts';
+import { importItems, importList, notInManifest, parseKeyedId, readKeyedIds } from '../apply/import-items.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -8,7 +8,7 @@ import {
   statePathOf,
   withLockedState,
 } from '../apply/open.ts';
-import { type CurrentItem, hasKey } from '../apply/plan.ts';
+import { type CurrentItem, hasKey, holds } from '../apply/plan.ts';
 import { doubtObject } from '../apply/plan-file.ts';
 import { refreshItems } from '../apply/refresh.ts';
 import {
@@ -27,7 +27,7 @@ import { payloadHash } from '../bulk/keys.ts';
 import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
 import { inSession, type Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
-import { checkId, holdsFields, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
+import { checkId, type Item, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { type JsonObject, objectFrom, withoutUndefined } from '../core/json.ts';
 import { countOf } from '../core/text.ts';
 import { itemView } from '../output/item.ts';
@@ -177,6 +177,7 @@ const showCommand: CommandSpec = {
 
 interface ImportFlags extends ManifestFlags {
   readonly from?: string;
+  readonly all?: boolean;
   readonly force?: boolean;
 }
 
@@ -186,6 +187,7 @@ const importCommand: CommandSpec = {
   setUp: (command, context) => {
     command
       .option('--from <file>', 'CSV or JSON file with the columns key and id')
+      .option('--all', 'all items of the list with its keys (Microsoft Graph)')
       .option('--force', 'with --from: also import items with another value in the key field');
     addManifestArgument(command);
     addLockOptions(command);
@@ -199,7 +201,7 @@ const importCommand: CommandSpec = {
     addHelpNotes(command, {
       examples: [
         'listctl state import manifest.yaml "Buy milk=17"',
-        'listctl state import manifest.yaml --from ids.csv',
+        'listctl state import manifest.yaml --all --key Title',
       ],
       globalFlags: ['site', 'list'],
       exits: [3, 4, 5, 6, 7, 11],
@@ -210,14 +212,20 @@ const importCommand: CommandSpec = {
 async function importExisting(
   manifest: string,
   texts: readonly string[],
-  { from, force = false, ...flags }: ImportFlags,
+  { from, all = false, force = false, ...flags }: ImportFlags,
   session: Session,
 ): Promise<void> {
-  if ((from === undefined) === (texts.length === 0)) {
-    const message = from === undefined ? 'KEY=ID or --from is required' : '--from cannot be used with KEY=ID';
+  const given = [all && '--all', from !== undefined && '--from', texts.length > 0 && 'KEY=ID'].filter((each) => each);
+  if (given.length !== 1) {
+    const message =
+      given.length === 0 ? 'KEY=ID, --from or --all is required' : `${given[0]} cannot be used with ${given[1]}`;
     throw new Failure('usage', message, { hint: 'nothing was changed' });
   }
   const pace = parsePaceFlags(flags);
+  if (all) {
+    await editState(manifest, flags, session, (state, opened) => importAll(state, { opened, pace }, session), true);
+    return;
+  }
   const typed = texts.map(parseKeyedId);
   const edit = async (state: State, opened: OpenManifest) => {
     const items = from === undefined ? typed : await readKeyedIds(from, session);
@@ -228,6 +236,13 @@ async function importExisting(
     return imported;
   };
   await editState(manifest, flags, session, edit, true);
+}
+
+async function importAll(state: State, options: Parameters<typeof importList>[1], session: Session): Promise<State> {
+  const { state: imported, count, strangers } = await importList(state, options, session);
+  const rest = strangers === 0 ? '' : `; ${countOf(strangers, 'other')} of the list not in the manifest`;
+  await session.messages.say(`imported ${countOf(count, 'item')}${rest}`);
+  return imported;
 }
 
 const moveCommand: CommandSpec = {
@@ -313,7 +328,7 @@ const resolveCommand: CommandSpec = {
 
 function resolve(name: string, text: string, flags: ResolveFlags, session: Session): Promise<void> {
   const { key, id } = parseKeyedId(text);
-  return editState(name, flags, session, async (state, { target }) => {
+  return editState(name, flags, session, async (state, { target, graph }) => {
     const known = state.items.get(key);
     const nowMs = session.host.clock.now();
     if (known?.inDoubt === undefined || id === 'none') {
@@ -322,7 +337,8 @@ function resolve(name: string, text: string, flags: ResolveFlags, session: Sessi
       return resolved;
     }
     const item = await readItem(target, id, session);
-    if (!flags.force && !holdsFields(item.fields, known.fields)) {
+    const found = graph === undefined ? item.fields : graph.written(item.fields, Object.keys(known.fields));
+    if (!flags.force && !holds(found, known.fields, graph?.isSame)) {
       throw new Failure('conflict', `item ${item.id} does not match what was sent for "${key}"`, {
         hint: 'pass --force if it is the right item; nothing was changed',
       });

@@ -65,11 +65,13 @@ const reasons = {
   'in-doubt': 'in doubt: will be retried with its key',
 } as const;
 
+const importReason = 'exists: will be imported';
+
 /** The lines of a step: `~ key "Buy milk", id 17`, and for each field `    Status: Open → Done`. */
-export function stepLines(step: ShownStep, screen: Screen): string[] {
+export function stepLines(step: ShownStep, screen: Screen, isImported = false): string[] {
   const { action, key, id, why, drift } = step;
   const driftReason = `changed outside apply: will be ${action === 'delete' ? 'deleted' : 'reset'}`;
-  const reason = drift ? driftReason : why && reasons[why];
+  const reason = isImported ? importReason : drift ? driftReason : why && reasons[why];
   const paint = { create: screen.style.green, update: screen.style.yellow, delete: screen.style.red }[action];
   const idWord = action === 'create' ? 'was id' : 'id';
   const head = headLines({ sign: signs[action], key, id, idWord, reason, paint }, screen);
@@ -124,7 +126,11 @@ function headLines(
   return wrap([...parts, ...splitWords(reason ?? '', { paint })], width, indent);
 }
 
-function conflictLines({ key, id, found }: Conflict, screen: Screen): string[] {
+function conflictLines({ key, id, action, found }: Conflict, screen: Screen): string[] {
+  if (action === 'create') {
+    const reason = 'exists, but is not in the state: will not be created';
+    return headLines({ sign: '!', key, id, reason, paint: screen.style.yellow }, screen);
+  }
   const other =
     found === undefined || found === null
       ? 'no key'
@@ -180,20 +186,28 @@ export function* planLines(
   if (changeCount(plan) > 0) yield '';
   for (const lines of changes(plan, items, screen)) yield* lines;
   yield '';
-  yield* wrap(summaryParts(plan.counts, plan.steps, style), width, 2);
+  yield* wrap(summaryParts(plan, style), width, 2);
 }
 
-function changeCount({ steps, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>): number {
-  return steps.length + conflicts.length + inDoubt.length + orphaned.length;
+function changeCount(plan: Omit<Plan, 'learned'>): number {
+  const { steps, conflicts, inDoubt, orphaned } = plan;
+  return steps.length + conflicts.length + inDoubt.length + orphaned.length + unchangedImports(plan).length;
+}
+
+/** Keys of items that are imported, and need no step. */
+function unchangedImports({ imported = [], steps }: Omit<Plan, 'learned'>): readonly string[] {
+  const changed = new Set(steps.map(({ key }) => key));
+  return imported.filter((key) => !changed.has(key));
 }
 
 /** The lines of each step, and of each key that has none; the first one begins with a sign, the others with a blank. */
-function* changes(
-  { steps, conflicts, inDoubt, orphaned }: Omit<Plan, 'learned'>,
-  items: State['items'],
-  screen: Screen,
-): Generator<readonly string[]> {
-  for (const step of steps) yield stepLines(step, screen);
+function* changes(plan: Omit<Plan, 'learned'>, items: State['items'], screen: Screen): Generator<readonly string[]> {
+  const { steps, conflicts, inDoubt, orphaned, imported } = plan;
+  const isImported = new Set(imported);
+  for (const step of steps) yield stepLines(step, screen, isImported.has(step.key));
+  for (const key of unchangedImports(plan)) {
+    yield headLines({ sign: '=', key, id: items.get(key)?.id, reason: importReason }, screen);
+  }
   for (const conflict of conflicts) yield conflictLines(conflict, screen);
   for (const key of inDoubt)
     yield headLines({ sign: '?', key, reason: 'in doubt: skipped', paint: screen.style.yellow }, screen);
@@ -220,7 +234,7 @@ const diffSigns: Readonly<Record<string, string>> = { '~': '!', '?': '!', '=': '
  */
 export function planMarkdown(plan: Omit<Plan, 'learned'>, items: State['items'], { place, notes }: PlanHead): string {
   const screen = { columns: markdownColumns, style: plainStyle };
-  const [summary = ''] = wrap(summaryParts(plan.counts, plan.steps, plainStyle), markdownColumns, 2);
+  const [summary = ''] = wrap(summaryParts(plan, plainStyle), markdownColumns, 2);
   const body = [place, ...notes].map((text) => `# ${truncateMiddle(printable(text), markdownColumns)}`);
   let length = body.join('\n').length + summary.length;
   let left = changeCount(plan);
@@ -254,9 +268,10 @@ export function stepsText(counts: Pick<PlanCounts, Step['action']>, place: strin
 }
 
 /** `Plan: 3 to create, 94 unchanged`, or `No changes: 100 items match the manifest.` Zeros are omitted. */
-function summaryParts(counts: PlanCounts, steps: Plan['steps'], style: Style): Part[] {
+function summaryParts({ counts, steps, imported = [] }: Omit<Plan, 'learned'>, style: Style): Part[] {
   const { create, update, unchanged, drifted, gone, inDoubt, conflict, orphaned } = counts;
   const untouched = [
+    formatCount(imported.length, 'to import'),
     formatCount(inDoubt, 'in doubt', style.yellow),
     formatCount(conflict, 'in conflict', style.yellow),
     formatCount(orphaned, 'no longer in the manifest'),

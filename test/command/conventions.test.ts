@@ -216,6 +216,7 @@ describe('the network', () => {
 describe('names', () => {
   /** Flags with another text elsewhere, as the page lists: the same meaning for what the command works on. */
   const told = [
+    '--all',
     '--data',
     '--field',
     '--force',

@@ -83,7 +83,9 @@ test('the entity tag of the body is that of a conditional update', async () => {
   const answer = { status: 201, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1965 } } };
   const changed = { status: 200, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1964 } } };
   const updated = { status: 200, body: { '@odata.etag': tag, Year: 1965 } };
-  await using service = await scriptedService(answer, changed, updated);
+  const none = { status: 200, body: { value: [] } };
+  // The columns and the items of the list, and the create; then the columns, the item and the update.
+  await using service = await scriptedService(none, none, answer, none, changed, updated);
   const world = { env: envOf(service, { LISTCTL_STATE_DIR: directory.path }) };
 
   await run(['apply', manifest, '--key', 'Title', '--init', '--yes'], world);

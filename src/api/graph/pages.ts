@@ -22,6 +22,8 @@ export interface PageOptions<T> {
   readonly purpose: Purpose;
   readonly headers?: Readonly<Record<string, string>>;
   readonly errors?: ErrorWording;
+  /** The most items on a page, up to 5,000; it begins with fewer if one would be too large. Default: 1,000. */
+  readonly pageMax?: number | undefined;
 }
 
 /**
@@ -45,7 +47,7 @@ export type Pages<T> = AsyncGenerator<readonly T[], string | undefined>;
 
 function pageOperation<T>(
   path: string,
-  { parse, purpose, headers = {}, errors = graphErrors }: PageOptions<T>,
+  { parse, purpose, headers = {}, errors = graphErrors, pageMax = pageItems }: PageOptions<T>,
   address: string,
   seen: ReadonlySet<string>,
 ): Operation<Page<T>> {
@@ -54,7 +56,7 @@ function pageOperation<T>(
     request: { ...request, headers: { ...request.headers, ...headers } },
     purpose: () => purpose,
     read: (response) => {
-      const body = parseResponseJson(response, pageMembersMax);
+      const body = parseResponseJson(response, itemMembersMax * pageMax);
       const value = isObject(body) ? body['value'] : undefined;
       if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
       const nextPath = pathOf(body['@odata.nextLink'], address);
@@ -77,8 +79,10 @@ function pathOf(link: JsonValue | undefined, address: string): string | undefine
 /** Items on a page: some 2 MiB of them, where a response may have 8 MiB. A page costs the same whatever its length. */
 const pageItems = 1000;
 
-/** Of a page; that of a single item is in core/json.ts. */
-export const pageMembersMax = 250 * pageItems;
+/** Members of a page for each of its items; those of a single item are limited in core/json.ts. */
+const itemMembersMax = 250;
+
+export const pageMembersMax = itemMembersMax * pageItems;
 
 /**
  * Pages of items, with as many items as a response may have.
@@ -92,7 +96,7 @@ export async function* pagesOfItems<T>(
   options: PageOptions<T>,
   client: Client,
 ): Pages<T> {
-  for (let top = Math.min(limit, pageItems); ; top = Math.ceil(top / 10)) {
+  for (let top = Math.min(limit, options.pageMax ?? pageItems); ; top = Math.ceil(top / (top > pageItems ? 2 : 10))) {
     let hasBegun = false;
     try {
       const pages = pagesOf(pathOf(top), options, client);
@@ -116,6 +120,7 @@ export interface ItemQuery {
   readonly limit: number;
   /** Permits filters on columns without an index. */
   readonly nonIndexed: boolean;
+  readonly pageMax?: PageOptions<Item>['pageMax'];
 }
 
 /**
@@ -140,8 +145,9 @@ function throwUnlessTooLarge(error: unknown, mayBeSmaller: boolean): void {
   throw new Failure(error.kind, error.message, { ...error.details, hint: 'pass --select with fewer columns' });
 }
 
-function itemOptions(list: ListRef, { filter, nonIndexed }: ItemQuery): PageOptions<Item> {
+function itemOptions(list: ListRef, { filter, nonIndexed, pageMax }: ItemQuery): PageOptions<Item> {
   return {
+    pageMax,
     parse: (members) => withTag(toItem(members, undefined)),
     purpose: { task: `list the items of ${listName(list)}`, target: listName(list) },
     headers: nonIndexed ? { prefer: 'HonorNonIndexedQueriesWarningMayFailRandomly' } : {},

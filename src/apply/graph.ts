@@ -1,0 +1,254 @@
+/** Apply with Microsoft Graph: values by the types of columns, and items by pages of the list. */
+import { type Column, columnOfField, isReference, readColumns } from '../api/graph/columns.ts';
+import { itemPages } from '../api/graph/pages.ts';
+import { annotated, plainForm, sameValue } from '../api/graph/read-form.ts';
+import { tooLarge } from '../api/transport.ts';
+import type { RunLimits } from '../bulk/flags.ts';
+import { whileShown } from '../bulk/report.ts';
+import type { Session } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { type Fields, type Item, isSameField, type ListRef, ownField, strongTag } from '../core/item.ts';
+import { type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
+import { countOf, listNames } from '../core/text.ts';
+import { jsonText } from '../output/layout.ts';
+import { keyText, type Manifest } from './manifest.ts';
+import type { CurrentItem, SameField } from './plan.ts';
+import { refreshItems } from './refresh.ts';
+import { type KnownItem, type State, shorten } from './state.ts';
+
+/** What was read of a list. */
+export interface ListRead {
+  /** The managed items, by their keys. */
+  readonly current: ReadonlyMap<string, CurrentItem>;
+  /** Items that the state does not manage, by their keys: those of the manifest, and those in doubt. */
+  readonly others: ReadonlyMap<string, readonly KnownItem[]>;
+  /** The number of items with no such key. */
+  readonly strangers: number;
+}
+
+/** A list by its columns: what their values mean, and in which form they are read and written. */
+export class GraphList {
+  readonly columns: readonly Column[];
+  readonly #found = new Map<string, Column | undefined>();
+
+  constructor(columns: readonly Column[]) {
+    this.columns = columns;
+  }
+
+  columnOf(field: string): Column | undefined {
+    if (!this.#found.has(field)) this.#found.set(field, columnOfField(field, this.columns));
+    return this.#found.get(field);
+  }
+
+  /** Compares values by the type of their column; those of a field without a column as JSON. */
+  readonly isSame: SameField = (name, one, other) => {
+    const column = this.columnOf(name);
+    return column === undefined ? isSameField(one, other) : sameValue(column, one, other);
+  };
+
+  /** Adds the annotations that fields need in a request. */
+  readonly toSent = (fields: Fields): Fields => annotated(fields, this.columns);
+
+  /** Fields as they were read, in the form in which a manifest has them: those with these names. */
+  written(read: Fields, names: Iterable<string>): Fields {
+    const wanted = [...names];
+    const plain = plainForm(
+      read,
+      wanted.flatMap((name) => this.columnOf(name) ?? []),
+    );
+    const members = wanted.map((name) => [name, ownField(plain, name)] as const);
+    return objectFrom(members.filter((member): member is readonly [string, JsonValue] => member[1] !== undefined));
+  }
+}
+
+/** Reads the columns of a list. */
+export async function openGraphList(list: ListRef, session: Session): Promise<GraphList> {
+  return new GraphList(await readColumns(list, await session.service.client()));
+}
+
+/** Up to so many items are read one by one, if nothing is to be created. */
+const fewItems = 10;
+
+/** A page costs the same whatever its length; this is the longest ("Get items of a list"). */
+const itemsMax = 5000;
+
+/** Of a query: Graph leaves out those after them (resource type fieldValueSet). */
+const lookupsMax = 12;
+
+interface ReadOptions {
+  readonly graph: GraphList;
+  readonly pace: RunLimits;
+  /** Whether items that are not managed are looked for. */
+  readonly findsOthers: boolean;
+}
+
+/**
+ * Reads the managed items, and those that have a key of the manifest: page by page, or one by one if they are few. An item
+ * that is on no page is read by itself before it counts as missing.
+ *
+ * @throws {Failure} as `Client.send`
+ * @throws {Stopped}
+ */
+export async function readList(
+  manifest: Pick<Manifest, 'items'>,
+  state: State,
+  { graph, pace, findsOthers }: ReadOptions,
+  session: Session,
+): Promise<ListRead> {
+  const fields = new ManagedFields(manifest, state, graph);
+  const readSingly = async (items: State['items']) => {
+    const current = await refreshItems({ ...state, items }, pace, session);
+    return new Map([...current].map(([key, item]) => [key, fields.written(item)] as const));
+  };
+  const known = new Map([...state.items].filter(([, { id }]) => id !== undefined));
+  const mayCreate = manifest.items.some(({ key }) => !known.has(key)) || known.size < state.items.size;
+  if (known.size <= fewItems && !(mayCreate && findsOthers)) {
+    const current = await readSingly(known);
+    const isGone = manifest.items.some(({ key }) => current.get(key)?.kind === 'gone');
+    if (!isGone || !findsOthers) return { current, others: new Map(), strangers: 0 };
+  }
+  const read = await readWhole(fields, state, session);
+  const rest = [...known].filter(([key]) => fields.isPartial || !read.current.has(key));
+  for (const [key, item] of await readSingly(new Map(rest))) read.current.set(key, item);
+  if (!fields.isPartial) return read;
+  const partial = new Map([...read.others.values()].flat().map((item) => [item.id, item] as const));
+  const whole = await readSingly(partial);
+  const others = new Map([...read.others].map(([key, items]) => [key, items.flatMap(({ id }) => toKnown(id, whole))]));
+  return { ...read, others };
+}
+
+function toKnown(id: string, read: ReadonlyMap<string, CurrentItem>): readonly KnownItem[] {
+  const item = read.get(id);
+  return item?.kind === 'there' ? [{ id, fields: item.fields, etag: item.etag }] : [];
+}
+
+/** Reads all pages; again with smaller ones if one of them is too large, since a next link cannot be changed. */
+async function readWhole(fields: ManagedFields, state: State, session: Session) {
+  for (let pageMax = itemsMax; ; pageMax = Math.ceil(pageMax / 4)) {
+    try {
+      return await readPages(fields, pageMax, state, session);
+    } catch (error) {
+      if (!(error instanceof Failure && error.cause === tooLarge) || pageMax === 1) throw error;
+    }
+  }
+}
+
+async function readPages(fields: ManagedFields, pageMax: number, state: State, session: Session) {
+  const current = new Map<string, CurrentItem>();
+  const others = new Map<string, KnownItem[]>();
+  const owners = new Map([...state.items].flatMap(([key, { id }]) => (id === undefined ? [] : [[id, key] as const])));
+  const take = (item: Item) => {
+    const written = { fields: fields.of(item.fields), etag: strongTag(item.etag) };
+    const owner = owners.get(item.id);
+    if (owner !== undefined) {
+      current.set(owner, { kind: 'there', ...written });
+      return;
+    }
+    const key = fields.keyOf(written.fields);
+    if (key === undefined) {
+      strangers += 1;
+      return;
+    }
+    const found = others.get(key);
+    const other = { id: item.id, ...written };
+    if (found === undefined) others.set(key, [other]);
+    // An item may be on two pages of a list that is changed meanwhile.
+    else if (found.every(({ id }) => id !== item.id)) found.push(other);
+  };
+  const { site, list } = state;
+  const client = await session.service.client();
+  const query = { filter: undefined, select: fields.select(), nonIndexed: false, pageMax };
+  let [count, strangers] = [0, 0];
+  const read = async () => {
+    for await (const page of itemPages({ site, list }, { ...query, limit: Number.MAX_SAFE_INTEGER }, client)) {
+      for (const item of page) take(item);
+      count += page.length;
+    }
+  };
+  await whileShown(() => ({ doing: 'reading the list', rows: count === 0 ? undefined : count }), session, read);
+  return { current, others, strangers };
+}
+
+/** The fields that a manifest and its state have, and the keys. */
+class ManagedFields {
+  /** Whether there are more lookups than a page may have, so that items are read by themselves. */
+  readonly isPartial: boolean;
+  readonly #graph: GraphList;
+  readonly #names: ReadonlySet<string>;
+  readonly #selected: ReadonlySet<string>;
+  readonly #keyField: string;
+  /** The keys by the value of the key field in the list. */
+  readonly #keys = new Map<string, string>();
+
+  constructor({ items }: Pick<Manifest, 'items'>, state: State, graph: GraphList) {
+    const given = new Set([state.key, ...namesOf(items)]);
+    // A column may be deleted since it was applied.
+    const applied = [...namesOf(state.items.values())].filter((name) => graph.columnOf(name) !== undefined);
+    this.#graph = graph;
+    this.#names = new Set([...given, ...applied]);
+    this.#keyField = state.key;
+    const columns = [...this.#names].map((name) => graph.columnOf(name));
+    this.isPartial = columns.filter((column) => column !== undefined && isReference(column)).length > lookupsMax;
+    this.#selected = this.isPartial ? new Set([state.key]) : this.#names;
+    const wanted = [...state.items].filter(([, { inDoubt }]) => inDoubt !== undefined);
+    for (const [key, { fields }] of wanted) this.#addKey(key, fields);
+    for (const { key, fields } of items) this.#addKey(key, fields);
+  }
+
+  #addKey(key: string, fields: Fields): void {
+    const value = normalKey(ownField(fields, this.#keyField));
+    if (value !== undefined) this.#keys.set(value, key);
+  }
+
+  /** The key of the manifest or of an item in doubt that an item has. */
+  keyOf(fields: Fields): string | undefined {
+    const value = normalKey(ownField(fields, this.#keyField));
+    return value === undefined ? undefined : this.#keys.get(value);
+  }
+
+  /** The names for `$select`: several lookups are read by the name of their column. */
+  select(): readonly string[] {
+    return [...this.#selected].map((name) => {
+      const column = this.#graph.columnOf(name);
+      return column?.isMultiple ? column.name : name;
+    });
+  }
+
+  /** The managed fields as they would be written. */
+  of(read: Fields): Fields {
+    return this.#graph.written(read, this.#names);
+  }
+
+  written(item: CurrentItem): CurrentItem {
+    return item.kind === 'gone' ? item : { ...item, fields: this.of(item.fields) };
+  }
+}
+
+function* namesOf(items: Iterable<{ readonly fields: Fields }>): Generator<string> {
+  for (const { fields } of items) yield* Object.keys(fields);
+}
+
+/** Keys are the same if their digits are those of the same double. */
+function normalKey(value: JsonValue | undefined): string | undefined {
+  return value instanceof NumberToken ? String(Number(value.digits)) : keyText(value ?? null);
+}
+
+/**
+ * The items by their keys.
+ *
+ * @throws {Failure} usage, if two have the same key
+ */
+export function uniqueItems(found: ListRead['others'], keyField: string): ReadonlyMap<string, KnownItem> {
+  const items = new Map<string, KnownItem>();
+  const twice: string[] = [];
+  for (const [key, [item, ...more]] of found) {
+    if (item === undefined) continue;
+    if (more.length > 0) twice.push(`${jsonText(shorten(key))} (${[item, ...more].map(({ id }) => id).join(', ')})`);
+    items.set(key, item);
+  }
+  if (twice.length === 0) return items;
+  const keys = twice.length === 1 ? 'one key' : countOf(twice.length, 'key');
+  throw new Failure('usage', `the list has several items with ${keys} of the manifest: ${listNames(twice, 10)}`, {
+    hint: `delete all but one of them, or change their ${keyField}; nothing was sent`,
+  });
+}

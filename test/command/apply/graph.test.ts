@@ -1,0 +1,267 @@
+/** `apply` with Microsoft Graph: the list is read by pages, and values are compared by the types of columns. */
+import { describe, expect, test } from 'vitest';
+import { everyColumn } from '../../unit/service/graph/graph-in.ts';
+import { graphWorld } from './graph-world.ts';
+
+const titles = (count: number) => Array.from({ length: count }, (_, at) => `Title: t${at + 1}`);
+const manifestOf = (...items: readonly string[]) =>
+  `key: Title\nitems:\n${items.map((item) => `  - {${item}}\n`).join('')}`;
+const reads = (requests: readonly string[]) => requests.filter((request) => request.startsWith('GET')).map(kindOf);
+const kindOf = (request: string) =>
+  request
+    .replace(/^GET /, '')
+    .replace(/^.*\/lists\/[^/]+/, '')
+    .replace(/skiptoken=.*/, 'skiptoken=…');
+
+describe('the list is read', () => {
+  test('item by item if few are managed and none is to be created', async () => {
+    await using world = await graphWorld();
+    world.file('books.yaml', manifestOf(...titles(3)));
+    await world.run('apply', 'books.yaml', '--init', '--yes', '-o', 'none');
+    world.requests.length = 0;
+    expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+    expect(reads(world.requests).filter((read) => read.startsWith('/items'))).toEqual([
+      '/items/1?$expand=fields',
+      '/items/2?$expand=fields',
+      '/items/3?$expand=fields',
+    ]);
+  });
+
+  test('by pages of 5,000 items else, of the managed fields alone', async () => {
+    await using world = await graphWorld();
+    world.file('books.yaml', manifestOf(...titles(20)));
+    await world.run('apply', 'books.yaml', '--init', '--yes', '-o', 'none');
+    await world.change('7', { Title: 't7', Note: 'x' });
+    world.requests.length = 0;
+    expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+    expect(reads(world.requests).filter((read) => read.startsWith('/items'))).toEqual([
+      '/items?$expand=fields($select=Title)&$top=5000',
+    ]);
+  });
+
+  test.each([
+    ['the first', /top=5000/, ['5000', '2500']],
+    ['a later one', /top=5000.*skiptoken/, ['5000', '5000', '1250']],
+  ])('by smaller pages if %s is too large', async (_, tooLarge, expected) => {
+    await using world = await graphWorld();
+    world.file('books.yaml', manifestOf(...titles(20)));
+    await world.run('apply', 'books.yaml', '--init', '--yes', '-o', 'none');
+    const first = { value: [], '@odata.nextLink': `${world.url}/sites/root/lists/Books/items?$top=5000&$skiptoken=x` };
+    world.script = (request) => {
+      if (tooLarge.test(request)) return { status: 200, headers: { 'content-length': '9000000' }, body: '' };
+      return /top=5000/.test(request) ? { status: 200, body: first } : undefined;
+    };
+    world.requests.length = 0;
+    expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+    expect(reads(world.requests).flatMap((read) => /(?<=top=)\d+/.exec(read) ?? [])).toEqual(expected);
+  });
+
+  test('by keys alone, and item by item, if more lookups are managed than a page may have', async () => {
+    const lookups = Array.from({ length: 13 }, (_, at) => ({ name: `Shelf${at}`, lookup: { columnName: 'Title' } }));
+    await using world = await graphWorld(lookups);
+    const fields = lookups.map(({ name }) => `${name}LookupId: 7`).join(', ');
+    world.file('books.yaml', manifestOf(`Title: Dune, ${fields}`));
+    await world.add({ Title: 'Dune', ...Object.fromEntries(lookups.map(({ name }) => [`${name}LookupId`, 7])) });
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual([]);
+  });
+
+  test('an item that is on no page is read by itself before it is missing', async () => {
+    await using world = await graphWorld();
+    world.file('books.yaml', manifestOf(...titles(20)));
+    await world.run('apply', 'books.yaml', '--init', '--yes', '-o', 'none');
+    await world.remove('7');
+    world.script = (request) =>
+      /items\?/.test(request) ? { status: 200, body: { value: [{ id: '1', fields: { Title: 't1' } }] } } : undefined;
+    world.requests.length = 0;
+    const { exitCode, stdout } = await world.run('plan', 'books.yaml', '--detailed-exitcode');
+    expect(exitCode).toBe(12);
+    expect(stdout).toContain('key "t7", missing: will be recreated');
+    expect(stdout).toContain('Plan: 1 to create (1 missing), 19 unchanged');
+    expect(world.requests.filter((request) => /items\/\d/.test(request))).toHaveLength(19);
+  });
+});
+
+describe('a second apply changes nothing', () => {
+  // As they are written, whatever the form in which they are read (docs/graph.md).
+  test.each([
+    ['text', { Note: ' 007 ' }],
+    ['number', { Count: 1.5 }],
+    ['currency', { Price: 3 }],
+    ['boolean', { Done: false }],
+    ['choice', { Status: 'New' }],
+    ['several choices', { Tags: ['b', 'a'] }],
+    ['a bare date', { Due: '2026-01-31' }],
+    ['a date with a zone', { Due: '2026-01-31T10:00:00.000+02:00' }],
+    ['lookup', { ShelfLookupId: 10 }],
+    ['several lookups', { ShelvesLookupId: [11, 10] }],
+    ['person', { OwnerLookupId: 7 }],
+    ['several persons', { OwnersLookupId: [8, 7] }],
+    ['nothing', { Count: null, Tags: null, ShelvesLookupId: null, Due: null }],
+    ['none of several', { OwnersLookupId: [] }],
+  ])('%s', async (_, fields) => {
+    await using world = await graphWorld(everyColumn);
+    world.file('books.json', JSON.stringify({ key: 'Title', items: [{ Title: 'Dune', ...fields }] }));
+    expect(await world.run('apply', 'books.json', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    const plan = await world.run('plan', 'books.json', '--detailed-exitcode');
+    expect(plan).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('No changes') });
+    expect(await world.run('apply', 'books.json', '--init', '--yes', '--state', 'other')).toMatchObject({
+      exitCode: 0,
+    });
+    expect(world.writes()).toEqual(['POST']);
+  });
+
+  test('and what was changed by others is reset', async () => {
+    await using world = await graphWorld(everyColumn);
+    const fields = { Title: 'Dune', Tags: ['a'], ShelvesLookupId: [1], OwnerLookupId: 2, Due: '2026-01-31' };
+    world.file('books.json', JSON.stringify({ key: 'Title', items: [fields] }));
+    await world.run('apply', 'books.json', '--init', '--yes');
+    await world.change('1', {
+      ...{ 'Tags@odata.type': 'Collection(Edm.String)', Tags: ['a', 'b'], OwnerLookupId: 3, Due: '2026-02-01' },
+      ...{ 'ShelvesLookupId@odata.type': 'Collection(Edm.Int32)', ShelvesLookupId: [1, 2] },
+    });
+    expect(await world.run('apply', 'books.json', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(world.bodies.at(-1) ?? '')).toEqual({
+      ...{ 'Tags@odata.type': 'Collection(Edm.String)', Tags: ['a'], OwnerLookupId: 2, Due: '2026-01-31' },
+      ...{ 'ShelvesLookupId@odata.type': 'Collection(Edm.Int32)', ShelvesLookupId: [1] },
+    });
+    expect(await world.run('plan', 'books.json', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+  });
+});
+
+describe('without a state', () => {
+  test('items of the list with keys of the manifest are imported', async () => {
+    await using world = await graphWorld(everyColumn);
+    await world.add({ Title: 'other' });
+    await world.add({ Title: 'Dune', Count: 1 });
+    await world.add({ Title: 'Eden', Count: 2 });
+    world.file('books.yaml', manifestOf('Title: Dune, Count: 1', 'Title: Eden, Count: 3', 'Title: Solaris, Count: 4'));
+    const plan = await world.run('plan', 'books.yaml', '--init');
+    expect(plan.stdout.replace(/\s+/g, ' ')).toContain('2 items of the list are imported.');
+    expect(plan.stdout).toContain('~ key "Eden", id 3, exists: will be imported\n    Count: 2 → 3');
+    expect(plan.stdout).toContain('= key "Dune", id 2, exists: will be imported');
+    expect(plan.stdout).toContain('Plan: 1 to create, 1 to update, 1 unchanged, 2 to import');
+    expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: 2 });
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['PATCH 3', 'POST']);
+    expect(await world.run('plan', 'books.yaml', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+  });
+
+  test('two items with one key are refused, with their ids', async () => {
+    await using world = await graphWorld(everyColumn);
+    for (const Title of ['Dune', 'Eden', 'Dune', 'Dune']) await world.add({ Title });
+    world.file('books.yaml', manifestOf('Title: Dune', 'Title: Eden'));
+    const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--init', '--yes');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the list has several items with one key of the manifest: "Dune" (1, 3, 4)');
+    expect(world.writes()).toEqual([]);
+  });
+
+  test('a saved plan imports the same items', async () => {
+    await using world = await graphWorld(everyColumn);
+    await world.add({ Title: 'Dune', Count: 1 });
+    world.file('books.yaml', manifestOf('Title: Dune, Count: 2'));
+    await world.run('plan', 'books.yaml', '--init', '--out', 'plan.json');
+    expect(JSON.parse(world.text('plan.json'))).toMatchObject({ imported: ['Dune'], counts: { create: 0, update: 1 } });
+    expect(await world.run('apply', 'plan.json')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['PATCH 1']);
+  });
+});
+
+describe('state import --all', () => {
+  const manifest = manifestOf('Title: Dune, Count: 1', 'Title: Eden, Count: 3', 'Title: Solaris, Count: 4');
+
+  test('makes a lost state again from the list', async () => {
+    await using world = await graphWorld(everyColumn);
+    world.file('books.yaml', manifest);
+    await world.add({ Title: 'other' });
+    await world.run('apply', 'books.yaml', '--init', '--yes', '--state', 'lost.json');
+    await world.change('3', { Count: 2 });
+    const imported = await world.run('state', 'import', 'books.yaml', '--all');
+    expect(imported).toMatchObject({ exitCode: 0 });
+    expect(imported.stderr).toContain('imported 3 items; 1 other of the list not in the manifest');
+    const { items } = world.known('books.yaml.state.json');
+    expect(Object.entries(items).map(([key, { id, fields }]) => [key, id, fields])).toEqual([
+      ['Dune', '2', { Title: 'Dune', Count: 1 }],
+      ['Eden', '3', { Title: 'Eden', Count: 2 }],
+      ['Solaris', '4', { Title: 'Solaris', Count: 4 }],
+    ]);
+    const { stdout } = await world.run('plan', 'books.yaml');
+    expect(stdout).toContain('~ key "Eden", id 3\n    Count: 2 → 3');
+    expect(stdout).toContain('Plan: 1 to update, 2 unchanged');
+  });
+
+  test('two items with one key are refused, and nothing is written', async () => {
+    await using world = await graphWorld(everyColumn);
+    for (const Title of ['Dune', 'Eden', 'Dune']) await world.add({ Title });
+    world.file('books.yaml', manifest);
+    const { exitCode, stderr } = await world.run('state', 'import', 'books.yaml', '--all');
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('"Dune" (1, 3)') });
+    expect(() => world.known('books.yaml.state.json')).toThrow('ENOENT');
+  });
+
+  test.each([
+    [['--all', 'Dune=1'], '--all cannot be used with KEY=ID'],
+    [['--all', '--from', 'ids.csv'], '--all cannot be used with --from'],
+    [[], 'KEY=ID, --from or --all is required'],
+  ])('%j is 2', async (words, message) => {
+    await using world = await graphWorld(everyColumn);
+    world.file('books.yaml', manifest);
+    const { exitCode, stderr } = await world.run('state', 'import', 'books.yaml', ...words);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
+  });
+});
+
+describe('a create in doubt', () => {
+  async function inDoubt(applies: boolean) {
+    const world = await graphWorld(everyColumn);
+    world.script = (request) => (request.startsWith('POST') ? { status: 504, applies } : undefined);
+    world.file('books.yaml', manifestOf('Title: Dune, Due: 2026-01-31'));
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 8 });
+    world.script = () => undefined;
+    return world;
+  }
+
+  test('is settled by the item of the list that has its key and what was sent', async () => {
+    await using world = await inDoubt(true);
+    const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--yes');
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('"Dune" was created') });
+    expect(world.known('books.yaml.state.json').items['Dune']).toMatchObject({ id: '1' });
+    expect(world.writes()).toEqual(['POST']);
+  });
+
+  test.each([
+    ['not found', [], 8],
+    ['found with other values', [{ Title: 'Dune', Due: '2026-02-01' }], 8],
+    [
+      'found twice',
+      [
+        { Title: 'Dune', Due: '2026-01-31' },
+        { Title: 'Dune', Due: '2026-01-31' },
+      ],
+      8,
+    ],
+  ])('stays in doubt: %s', async (_, items, expected) => {
+    await using world = await inDoubt(false);
+    for (const item of items) await world.add(item);
+    expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: expected });
+    expect(world.writes()).toEqual(['POST']);
+  });
+});
+
+test('with a state, an item of the list is not created a second time', async () => {
+  await using world = await graphWorld(everyColumn);
+  world.file('books.yaml', manifestOf('Title: Dune'));
+  await world.run('apply', 'books.yaml', '--init', '--yes');
+  await world.add({ Title: 'Eden' });
+  world.file('books.yaml', manifestOf('Title: Dune', 'Title: Eden', 'Title: Solaris'));
+  const { exitCode, stdout, stderr } = await world.run('apply', 'books.yaml', '--yes');
+  expect(exitCode).toBe(5);
+  expect(stdout).toContain('! key "Eden", id 2, exists, but is not in the state: will not be created');
+  expect(stderr).toContain('listctl state import books.yaml Eden=2');
+  expect(world.writes()).toEqual(['POST', 'POST']);
+  await world.run('state', 'import', 'books.yaml', 'Eden=2');
+  expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: 0 });
+  expect(world.writes()).toHaveLength(2);
+});
