@@ -1,5 +1,5 @@
 /** Sends requests with retries, and determines their outcome. */
-import type { Outcome } from '../core/errors.ts';
+import { Failure, type Outcome } from '../core/errors.ts';
 import type { Clock } from '../core/host.ts';
 import type { Fields, Item, ItemRef, ListRef } from '../core/item.ts';
 import {
@@ -106,7 +106,16 @@ export interface Operation<T> {
   readonly errors?: ErrorWording | undefined;
   /** How long ago an earlier process may have sent the same request without learning its outcome. */
   readonly sentMsAgo?: number | undefined;
+  /** The service refuses a repeat of a create that it has applied, so that it may be sent again (keys-6). */
+  readonly isRepeatable?: boolean | undefined;
+  /** A read that finds the result of a write in doubt. */
+  readonly lookUp?: (() => Operation<Finding<T>>) | undefined;
 }
+
+/** The result of a write in doubt, or why there is none; `isMissing` if the service shows none. */
+export type Finding<T> =
+  | { readonly value: T; readonly reason?: undefined }
+  | { readonly isMissing: boolean; readonly reason: string };
 
 /** The rest of a client's budget, in units of the service's own, until it is full again. */
 export interface Budget {
@@ -117,6 +126,8 @@ export interface Budget {
 export interface RequestAttempts<T> {
   /** Sends the request once more. Never rejects. Not to be called after the outcome is known. */
   attempt(): Promise<AttemptResult<T>>;
+  /** Looks up a write that would stay in doubt, with the retries of a read; undefined if it cannot be looked up. */
+  readonly settle?: (() => Promise<AttemptResult<T>>) | undefined;
 }
 
 export type AttemptResult<T> =
@@ -187,15 +198,26 @@ interface Shared {
   readonly options: ClientOptions;
 }
 
-async function runAttempts<T>(attempts: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<T> {
+async function runAttempts<T>(attempts: Attempts<T>, options: ClientOptions): Promise<T> {
+  const { signal } = options;
   signal.throwIfAborted();
+  const result = await repeat(attempts, options);
+  if (result.isDone) return result.value;
+  const settled = attempts.isInDoubt && !signal.aborted ? await attempts.settle?.() : undefined;
+  if (settled?.isDone) return settled.value;
+  throw (settled ?? result).failure();
+}
+
+/** Sends a request until its outcome is known, it must not be retried, or the command is stopped. */
+async function repeat<T>(attempts: Attempts<T>, { retries, signal, clock }: ClientOptions): Promise<AttemptResult<T>> {
   for (let left = retries; ; left -= 1) {
     const result = await attempts.attempt(left > 0);
-    if (result.isDone) return result.value;
-    if (result.waitMs === undefined) throw result.failure();
-    await clock.sleep(result.waitMs, signal).catch((reason: unknown) => {
-      throw attempts.isInDoubt ? result.failure() : reason;
-    });
+    if (result.isDone || result.waitMs === undefined) return result;
+    try {
+      await clock.sleep(result.waitMs, signal);
+    } catch (reason) {
+      return attempts.isInDoubt ? result : { ...result, failure: () => reason };
+    }
   }
 }
 
@@ -220,12 +242,19 @@ class Attempts<T> implements RequestAttempts<T> {
   #doubt: Omit<Doubt, 'times'> | undefined;
   /** A later response says that the item to update is missing. */
   #wasInDoubt = false;
+  #last: FailedAttempt | undefined;
+  /** The attempts that may have applied the write, and those of them with status 500. */
+  readonly #doubts = { all: 0, faults: 0 };
+  /** Why the last look-up did not settle it. */
+  #notFound: string | undefined;
 
   constructor(operation: Operation<T>, shared: Shared) {
     this.#operation = operation;
     this.#shared = shared;
     this.#method = operation.request.method;
-    if (operation.sentMsAgo !== undefined) this.#doubt = earlierProcess;
+    if (operation.sentMsAgo === undefined) return;
+    this.#doubt = earlierProcess;
+    this.#doubts.all = 1;
   }
 
   get isInDoubt(): boolean {
@@ -261,13 +290,16 @@ class Attempts<T> implements RequestAttempts<T> {
     const { freshAfter = [] } = this.#operation.errors ?? {};
     this.#isFresh = unusable !== undefined || freshAfter.includes(attempt.response?.status ?? 0);
     const wasInDoubt = this.isInDoubt;
-    if (isDoubtful(this.#method, outcome)) this.#doubt = failed;
+    this.#last = failed;
+    if (isDoubtful(this.#method, outcome)) this.#addDoubt(failed);
     const { waitMs, isRetryAfter = false, tooLongMs } = mayRetry ? this.#wait(failed) : {};
     await this.#report(failed, tookMs, waitMs);
     const { response } = attempt;
-    const info = { outcome, service: this.#signal(attempt), tookMs, budget: response && toBudget(response) };
     const proven = await this.#prove(attempt, wasInDoubt);
-    if (proven) return { isDone: true, value: proven.value, ...info };
+    // A value that the service cannot take, and no outage, if it responds to a read.
+    const service = proven !== undefined && this.#operation.isRepeatable ? 'ok' : this.#signal(attempt);
+    const info = { outcome, service, tookMs, budget: response && toBudget(response) } as const;
+    if (proven && 'value' in proven) return { isDone: true, value: proven.value, ...info };
     const scope =
       tooLongMs === undefined ? toFailureScope(this.#method, attempt, unusable !== undefined, isForeign) : 'run';
     const failure = () => this.#failure(failed, tooLongMs);
@@ -344,15 +376,16 @@ class Attempts<T> implements RequestAttempts<T> {
     const { response } = attempt;
     const meaning = this.#meaning(attempt);
     if (meaning !== undefined) return meaning !== 'final';
-    const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in this.#operation.request.headers;
+    const { request, isRepeatable = false } = this.#operation;
+    const isKeyHonored = this.#shared.options.honorsKeys && 'idempotency-key' in request.headers;
     // The first attempt is still in progress (the Idempotency-Key draft, section 2.6).
     if (response?.status === 409 && isKeyHonored && this.isInDoubt) return true;
     if (unusable !== undefined && response && !isForeign && isFinal(this.#method, response)) return false;
-    return isRetryable({ method: this.#method, attempt, outcome, isKeyHonored });
+    return isRetryable({ method: this.#method, attempt, outcome, isRepeatable: isKeyHonored || isRepeatable });
   }
 
-  /** Resolves a write in doubt by a later response, or by one read. */
-  async #prove(attempt: Attempt, wasInDoubt: boolean): Promise<{ readonly value: T } | undefined> {
+  /** Resolves a write in doubt by a later response, or by one read; without a value if that read proved nothing. */
+  async #prove(attempt: Attempt, wasInDoubt: boolean): Promise<{ readonly value?: T } | undefined> {
     const head = attempt.response ?? attempt.head;
     if (!this.isInDoubt || head === undefined) return undefined;
     const deleted = wasInDoubt && isNotFound(head) ? this.#settleMissing(attempt) : undefined;
@@ -366,11 +399,41 @@ class Attempts<T> implements RequestAttempts<T> {
       const value = verifying.read(response);
       if (value !== undefined) return { value };
       if (check.mayDisprove) this.#doubt = undefined;
-      return undefined;
+      return {};
     } catch (error) {
       if (error instanceof SyntaxError) return undefined;
       throw error;
     }
+  }
+
+  get settle(): (() => Promise<AttemptResult<T>>) | undefined {
+    const { lookUp } = this.#operation;
+    return lookUp && (() => this.#settle(lookUp()));
+  }
+
+  async #settle(lookUp: Operation<Finding<T>>): Promise<AttemptResult<T>> {
+    const step = await repeat(new Attempts(lookUp, this.#shared), this.#shared.options);
+    const { service, tookMs } = step;
+    const finding = step.isDone ? step.value : { isMissing: false, reason: unreadReason(step.failure()) };
+    if (finding.reason === undefined)
+      return { isDone: true, value: finding.value, outcome: 'applied', service, tookMs };
+    this.#notFound = finding.reason;
+    if (finding.isMissing && this.#isDisproved()) this.#doubt = undefined;
+    const outcome = this.isInDoubt ? 'unknown' : 'refused';
+    const failure = () => this.#failure({ ...(this.#last ?? earlierProcess), outcome });
+    return { isDone: false, outcome, service, tookMs, waitMs: undefined, isRetryAfter: false, scope: 'row', failure };
+  }
+
+  /** Whether a create that is not there was not applied: a repeat was refused, or the service failed each time. */
+  #isDisproved(): boolean {
+    const { all, faults } = this.#doubts;
+    return this.#last?.attempt.response?.status === 400 || (all === faults && faults > 1);
+  }
+
+  #addDoubt(failed: FailedAttempt): void {
+    this.#doubt = failed;
+    this.#doubts.all += 1;
+    if (failed.attempt.response?.status === 500) this.#doubts.faults += 1;
   }
 
   /** Resolves a write in doubt whose item is missing now: a delete is done, an update has failed (outcomes-4). */
@@ -392,7 +455,8 @@ class Attempts<T> implements RequestAttempts<T> {
       ...{ address, method: this.#method, hide, tokenHint, errors, wasInDoubt: this.#wasInDoubt },
     };
     const times = this.#number;
-    if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, isKeyOld: this.#isKeyOld(0) });
+    const notFound = this.#notFound;
+    if (this.#doubt) return inDoubt(context, { ...this.#doubt, times, notFound, isKeyOld: this.#isKeyOld(0) });
     if (attempt.error?.kind === 'stopped') return options.signal.reason ?? attempt.error.cause;
     if (tooLongMs !== undefined && attempt.response) {
       return tooLongToWait(context, attempt.response, { waitMs: tooLongMs, maxWaitMs: options.maxWaitMs });
@@ -413,6 +477,11 @@ class Attempts<T> implements RequestAttempts<T> {
 /** An HTML page is not the service's response (outcomes-4). */
 function isNotFound(head: ResponseHead): boolean {
   return (head.status === 404 || head.status === 410) && !isHtml(head);
+}
+
+/** Why a look-up was of no use; a stop has no words. */
+function unreadReason(error: unknown): string {
+  return error instanceof Failure ? error.message : 'the look-up was stopped';
 }
 
 /** Stands for the attempt of an earlier process. */

@@ -36,6 +36,8 @@ export interface Purpose {
   readonly place?: string | undefined;
   readonly id?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** What to do about a create in doubt, if not by its key. */
+  readonly doubtHint?: string | undefined;
 }
 
 /** @param verb `read` */
@@ -117,19 +119,28 @@ export interface Doubt {
   readonly times: number;
   /** The service may have forgotten the key. */
   readonly isKeyOld?: boolean;
+  /** Why a look-up did not settle it. */
+  readonly notFound?: string | undefined;
 }
 
 /** A write that may or may not have been applied (outcomes-1). */
-export function inDoubt(context: RequestContext, { attempt, unusable, times, isKeyOld = false }: Doubt): Failure {
-  const { method, idempotencyKey: key } = context;
+export function inDoubt(
+  context: RequestContext,
+  { attempt, unusable, times, isKeyOld = false, notFound }: Doubt,
+): Failure {
+  const { method, idempotencyKey: key, doubtHint } = context;
   const { response } = attempt;
   const reason = unusable !== undefined && response ? whyUnusable(response, unusable) : reasonOf(context, attempt);
   const isStored = method === 'POST' && unusable !== undefined && response !== undefined && !isHtml(response);
   const doubt = isStored
     ? `in doubt: the service accepted the request to ${context.task} (HTTP ${response.status}), but the id is unknown`
     : `in doubt: cannot confirm the request to ${context.task}`;
-  return createFailure(context, 'in-doubt', `${doubt}: ${reason}${timesText(times)}`, {
-    hint: method === 'POST' ? createHint(isKeyOld ? undefined : key) : 'it is safe to run the same command again',
+  const lookUp = notFound === undefined ? '' : `; ${notFound}`;
+  return createFailure(context, 'in-doubt', `${doubt}: ${reason}${timesText(times)}${lookUp}`, {
+    hint:
+      method === 'POST'
+        ? (doubtHint ?? createHint(isKeyOld ? undefined : key))
+        : 'it is safe to run the same command again',
     outcome: 'unknown',
     idempotencyKey: key,
     ...detailsOf(context, response),

@@ -43,14 +43,15 @@ export const defaultRetries: RetryPolicy = { retries: 4, maxWaitMs: 180_000 };
 export const keyWindowMs = 23 * 3_600_000;
 
 /**
- * Whether the request may be retried (retries-1); `isKeyHonored` if the service honors its idempotency key:
+ * Whether the request may be retried (retries-1); `isRepeatable` if the service honors its idempotency key, or refuses a
+ * repeat:
  *
  * |                   | not sent | 429, 408, 425, 503 with Retry-After | 500, 502, 503, 504 | no response, or a broken one |
  * |---|---|---|---|---|
  * | GET               | yes      | yes                                 | yes                | yes                        |
  * | DELETE, PATCH     | yes      | yes                                 | yes                | yes                        |
  * | POST              | yes      | yes                                 | no: in doubt       | no: in doubt               |
- * | POST, key honored | yes      | yes                                 | yes                | yes                        |
+ * | POST, repeatable  | yes      | yes                                 | yes                | yes                        |
  *
  * A 408 to a write that was fully written counts as a 504. Errors that would recur are not retried.
  */
@@ -58,18 +59,18 @@ export function isRetryable({
   method,
   attempt,
   outcome,
-  isKeyHonored,
+  isRepeatable,
 }: {
   readonly method: Method;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
-  readonly isKeyHonored: boolean;
+  readonly isRepeatable: boolean;
 }): boolean {
   const { response, error } = attempt;
   if (error && nonRetryable.has(error.kind)) return false;
   if (outcome === 'not-sent') return true;
   if (outcome === 'refused') return isThrottled(response) || early.has(response?.status);
-  if (method === 'POST' && !isKeyHonored) return false;
+  if (method === 'POST' && !isRepeatable) return false;
   return response === undefined || transient.has(response.status) || isSuccess(response);
 }
 

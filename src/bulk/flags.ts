@@ -39,6 +39,7 @@ export interface BulkFlags {
   readonly breakLock?: boolean;
   readonly shard?: string;
   readonly idempotencyKeyFrom?: string;
+  readonly keyField?: string;
 }
 
 /** Limits of a run, its output files and its lock. */
@@ -68,6 +69,8 @@ export interface BulkOptions extends ReadingOptions, RunLimits {
   readonly inDoubt: 'hold' | 'retry' | 'skip' | undefined;
   readonly shard: RowsOptions['shard'];
   readonly keysFrom: KeySource | undefined;
+  /** The column that keys are written into (Microsoft Graph). */
+  readonly keyField: string | undefined;
   readonly maxDelete: number | undefined;
 }
 
@@ -171,6 +174,7 @@ export function parseBulkFlags(flags: BulkFlags): BulkOptions {
     inDoubt: oneOf('--in-doubt', doubts, flags.inDoubt),
     shard: flags.shard === undefined ? undefined : parseShard(flags.shard),
     keysFrom: flags.idempotencyKeyFrom === undefined ? undefined : parseKeySource(flags.idempotencyKeyFrom),
+    keyField: flags.keyField,
     maxDelete: readMaxDelete(flags),
   };
 }

@@ -2,8 +2,10 @@
  * Runs an action over the rows of a file: `listctl items create --from tasks.csv`. Checks the whole file, decides what to do
  * about a previous run, and hands a plan to `sendRows`. Loaded late.
  */
+import type { KeyField } from '../api/graph/key-field.ts';
 import { takeStdin } from '../cli/file-args.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
+import { openKeyField, refuseKeyField } from '../cli/idempotency-key.ts';
 import { confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { warnOfExpiry } from '../cli/token-expiry.ts';
@@ -27,7 +29,7 @@ import { type FailureReport, openFailureReport, reportFiles } from './failure-re
 import { type BulkOptions, formatKeySource, halved } from './flags.ts';
 import type { Replay } from './journal-read.ts';
 import { createKeepingSender } from './keep-sender.ts';
-import { IdSet, type KeyedRow, keyDeriver, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
+import { IdSet, type KeyedRow, keyDeriver, ownKeys, refuseDuplicateKeys, refuseRepeated } from './keys.ts';
 import { noSummary, openRejectsFile, openRejectsOutput, openSummary, refuseSummary, type Summary } from './outputs.ts';
 import { createRowSender, type RunPlan, toOperation } from './plan.ts';
 import {
@@ -63,17 +65,13 @@ import { nextSteps, resumeCommand, sendRows } from './send.ts';
 /** The most requests of a dry run in text; JSON has all. */
 const shownMax = 10;
 
-async function showDryRun(
-  file: RowsFile,
-  check: Check,
-  keyOf: ((row: Row) => string) | undefined,
-  session: Session,
-): Promise<void> {
+async function showDryRun(run: FileRun, session: Session): Promise<void> {
+  const { check } = run;
   const isText = session.output.format(true) === 'pretty';
   const good = check.ofShard - check.badOfShard;
   let shown = 0;
   await session.output.printing(requestView, true, async (print) => {
-    for await (const request of requestsOf(file, keyOf, session)) {
+    for await (const request of requestsOf(run, session)) {
       if (isText && shown === shownMax) return;
       shown += 1;
       await print(request);
@@ -84,19 +82,18 @@ async function showDryRun(
   await session.messages.say(`dry run: ${countText(good)} of ${countOf(check.ofShard, 'row')} would be sent${hidden}`);
 }
 
-async function* requestsOf(
-  file: RowsFile,
-  keyOf: ((row: Row) => string) | undefined,
-  session: Session,
-): AsyncGenerator<PlannedRequest> {
+async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
+  const { file, keyOf, hasOwnKeys } = run;
   const list = session.settings.list();
-  const items = await session.service.items();
+  const { keyField: column } = run.options;
+  const items = (await keyedItems(column)) ?? (await session.service.items());
+  const unknownKey = column === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
   const given = new IdSet();
   for await (const block of file.blocks()) {
     for (const row of block) {
       if (row.problem !== undefined) continue;
-      const { request } = toOperation(items, row, action, list, keyOf?.(row), given);
+      const { request } = toOperation(items, row, action, list, keyOf?.(row) ?? unknownKey, given);
       const { method, path, headers, body } = request;
       const shown = typeof body === 'string' ? { body: parseJson(body) } : {};
       yield { method, url: session.settings.address() + path, headers, ...shown };
@@ -128,6 +125,10 @@ interface FileRun {
   readonly input: RunInput;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
+  /** The column that keys are written into; undefined for a dry run. */
+  readonly keyField: KeyField | undefined;
+  /** Whether the rows have their keys in that column already. */
+  readonly hasOwnKeys: boolean;
   readonly rejects: OutputFile | undefined;
   readonly report: FailureReport;
 }
@@ -141,6 +142,7 @@ interface FileRun {
 export async function runImport(command: ImportCommand, options: BulkOptions, session: Session): Promise<void> {
   const { host } = session;
   const { action, from } = command;
+  if (options.keyField !== undefined) refuseKeyField(session);
   await session.settings.locate();
   session.settings.address();
   refuseContradictions(command, options);
@@ -169,16 +171,20 @@ async function runInput(
   try {
     const readOnly = await readOnlyFields(session);
     const file = await openRows(input, { ...options, action, common, readOnly });
+    const keyField = command.isDryRun ? undefined : await keyFieldOf(options, session);
     const keyOf = keyOfRows(file, options, session);
-    const check = await checkFile(distinctRows(file, keyOf, options), options.skipInvalid, outputs.report, session);
-    const run = { command, options, file, check, input: inputOf(file, check, options, session), keyOf, ...outputs };
+    const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
+    const check = await checkFile(own.file, options.skipInvalid, outputs.report, session);
+    const facts = inputOf(file, check, { ...options, keyField }, session);
+    const hasOwnKeys = own.isFound();
+    const run = { command, options, file, check, input: facts, keyOf, keyField, hasOwnKeys, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
     const isAsked = options.journal !== undefined || options.resume;
     const isRecorded = options.hasJournal && (isAsked || (action !== 'get' && check.rows > 0));
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
       checkMaxDelete(check.ofShard, options.maxDelete);
-      await showDryRun(file, check, keyOf, session);
+      await showDryRun(run, session);
     } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
   } finally {
@@ -201,12 +207,39 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
 }
 
 /** @throws {Failure} usage, if the column does not exist, or no keys are sent */
-function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
+function keyOfRows(file: RowsFile, { keysFrom, keyField }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
-  if (session.settings.sendsKeys)
+  if (session.settings.sendsKeys || keyField !== undefined)
     return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
-  const why = session.settings.service === 'graph' ? 'Microsoft Graph: it has no such keys' : '--idempotency none';
+  const isGraph = session.settings.service === 'graph';
+  const why = isGraph ? 'Microsoft Graph, except with --key-field' : '--idempotency none';
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
+}
+
+/** @throws {Failure} usage, if no key can be written into the column; as `Client.send` */
+async function keyFieldOf({ keyField }: BulkOptions, session: Session): Promise<KeyField | undefined> {
+  return keyField === undefined ? undefined : openKeyField(keyField, session.settings.list(), session);
+}
+
+/** Looks for the keys in the rows themselves while they are checked. */
+async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): Promise<ReturnType<typeof ownKeys>> {
+  if (keyField === undefined) return { file, isFound: () => false };
+  const { keyProblem } = await import('../api/graph/key-field.ts');
+  const own = ownKeys(file, keyField, keyProblem);
+  const isFound = () => {
+    if (!own.isFound() || keysFrom === undefined) return own.isFound();
+    throw new Failure('usage', `--idempotency-key-from cannot be used with keys in "${keyField}"`, {
+      hint: 'leave out one of the two; nothing was sent',
+    });
+  };
+  return { ...own, isFound };
+}
+
+/** The operations that write a key; undefined for those of the service. */
+async function keyedItems(column: string | undefined, promise: KeyField['promise'] = 'none') {
+  if (column === undefined) return undefined;
+  const { keyedOperations } = await import('../api/graph/key-field.ts');
+  return keyedOperations({ column, promise });
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -233,12 +266,17 @@ function filesOf(from: string, { rejects, journal, summaryJson, reports }: BulkO
   };
 }
 
-function shardText({ shard }: BulkOptions): string | null {
+function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
   return shard === undefined ? null : `${shard.index}/${shard.count}`;
 }
 
 /** Describes the input, for comparison with previous runs. */
-function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Session): RunInput {
+function inputOf(
+  file: RowsFile,
+  check: Check,
+  options: Omit<BulkOptions, 'keyField'> & Pick<FileRun, 'keyField'>,
+  session: Session,
+): RunInput {
   const { input } = file;
   const { host } = session;
   return {
@@ -255,6 +293,7 @@ function inputOf(file: RowsFile, check: Check, options: BulkOptions, session: Se
     sha256: check.sha256,
     mapping: mappingOf(file),
     keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
+    keyField: options.keyField,
     isUndone: async ({ header, counts }) => {
       const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
       const undo = await findUndo(header.run, journal, findRunsDirectory(host) ?? '');
@@ -397,6 +436,7 @@ function openRunRecord(
       mapping: input.mapping,
       reading: readingOf(file),
       keysFrom: input.keysFrom,
+      keyField: input.keyField,
       keepsBefore: keepBefore || undefined,
     },
     concurrency,
@@ -428,6 +468,8 @@ async function planOf(
   const { command, options, file, check, summary, report, keyOf, rejects } = run;
   const { action, done, ignoreMissing = false } = command;
   const { inDoubt } = options;
+  const { column, promise = 'none' } = run.keyField ?? {};
+  const items = await keyedItems(column, promise);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();
@@ -450,16 +492,24 @@ async function planOf(
       return recorded;
     },
     nextSeq: before?.nextSeq ?? 1,
-    tasks: tasksOf(file, { before, inDoubt, present }),
+    tasks: tasksOf(file, { before, inDoubt, present, isProvable: promise !== 'none' }),
     createSender: (client) =>
       earlier !== undefined && (action === 'update' || action === 'delete')
         ? createKeepingSender({ action, list: list(), client, ignoreMissing, earlier, valuesOf })
-        : createRowSender(action, list(), client, { sendsKeys, keyOf, ignoreMissing, given }),
+        : createRowSender(action, list(), client, {
+            ...{ keyOf, ignoreMissing, given, items },
+            sendsKeys: sendsKeys || (items !== undefined && !run.hasOwnKeys),
+            looksUp: promise === 'indexed' && inDoubt !== 'retry',
+          }),
     rejects: rejects && openRejectsFile(rejects, openRejects(file)),
-    nextSteps: nextSteps(resume, action === 'create' && idempotency !== 'honored', (kinds) =>
-      action === 'delete' && kinds.size === 1 && kinds.has('not-found')
-        ? `count missing items as deleted with: ${resume} --ignore-missing`
-        : `fix these rows, then resume with: ${resume}`,
+    nextSteps: nextSteps(
+      resume,
+      action === 'create' && idempotency !== 'honored' && promise !== 'unique',
+      (kinds) =>
+        action === 'delete' && kinds.size === 1 && kinds.has('not-found')
+          ? `count missing items as deleted with: ${resume} --ignore-missing`
+          : `fix these rows, then resume with: ${resume}`,
+      promise === 'indexed',
     ),
   };
 }

@@ -3,6 +3,7 @@
  * other one is a group, `[timeMs, record, …]`, so that records written together are lost together.
  */
 import { crc32 } from 'node:zlib';
+import type { KeyField } from '../api/graph/key-field.ts';
 import { exitCodes, type FailureKind } from '../core/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type Check, isCount, isHeaderValue, isString, maybe, oneOf, orNull, shaped } from '../core/shape.ts';
@@ -44,6 +45,8 @@ export interface JournalHeader {
   readonly idempotency: 'unknown' | 'honored' | 'none';
   /** The value of `--idempotency-key-from`; undefined for random keys. */
   readonly keysFrom?: string | undefined;
+  /** The column that keys are written into (`--key-field`), and what it promised when the run began. */
+  readonly keyField?: KeyField | undefined;
   /** Whether the earlier values of its items are kept, in a file next to this one. */
   readonly keepsBefore?: true | undefined;
   /** ISO 8601, UTC. */
@@ -265,6 +268,7 @@ const isShapedHeader = shaped<JournalHeader>({
   shard: orNull(isString),
   idempotency: oneOf('unknown', 'honored', 'none'),
   keysFrom: maybe(isString),
+  keyField: maybe(shaped<KeyField>({ column: isString, promise: oneOf('unique', 'indexed', 'none') })),
   keepsBefore: maybe(oneOf(true)),
   startedAt: isDate,
   isShrunk: maybe(oneOf(true)),

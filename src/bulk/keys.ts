@@ -1,7 +1,7 @@
 /** Idempotency keys: random and derived ones, their age, and the hashes of payloads and ids. */
 import { hash, randomFillSync } from 'node:crypto';
 import { Failure } from '../core/errors.ts';
-import type { Fields, ListRef } from '../core/item.ts';
+import { type Fields, type ListRef, ownField } from '../core/item.ts';
 import { isObject, type JsonValue, objectFrom, printJson } from '../core/json.ts';
 import { nameAndType, unknownName } from '../rows/columns.ts';
 import type { RowsFile } from '../rows/read.ts';
@@ -288,4 +288,50 @@ async function firstWith(
     for (const row of block) if (row.problem === undefined && keyOf(row) === key) return row;
   }
   return undefined;
+}
+
+/** Keys in a column of the input itself, which becomes the field that keys are written into. */
+export interface OwnKeys {
+  /** Reading it over every shard checks that each row has a key, and no two the same; see `refuseRepeated`. */
+  readonly file: RowsFile;
+  /** Whether the rows read so far have keys. */
+  isFound(): boolean;
+}
+
+/**
+ * Finds keys in the field of a `--key-field`: every row has one, or no row has.
+ *
+ * @param problemOf why a value cannot be a key; undefined if it can
+ */
+export function ownKeys(file: RowsFile, field: string, problemOf: (value: JsonValue) => string | undefined): OwnKeys {
+  const { header, options } = file;
+  const isColumn = header.some((cell) => {
+    const { name } = nameAndType(cell);
+    return (options.rename.get(name) ?? name) === field && (options.only?.includes(name) ?? true);
+  });
+  let [isFound, without]: [boolean, KeyedRow | undefined] = [isColumn, undefined];
+  const keyOf = (row: Row) => {
+    const key = ownField(row.fields, field) ?? null;
+    if (key === null) without ??= row;
+    else isFound = true;
+    if (!isFound) return undefined;
+    if (without !== undefined) throw badKey(without, field, 'is missing');
+    const problem = problemOf(key);
+    if (problem !== undefined) throw badKey(row, field, problem);
+    // Microsoft Graph compares texts without case.
+    return String(key).toLowerCase();
+  };
+  const failure = (earlier: KeyedRow, row: KeyedRow) => {
+    const places = `rows ${earlier.number} and ${row.number} (lines ${earlier.line} and ${row.line})`;
+    return new Failure('usage', `${places} have the same key in "${field}"`, {
+      hint: 'upper and lower case count as the same; make the keys different; nothing was sent',
+    });
+  };
+  return { file: refuseRepeated(file, keyOf, failure), isFound: () => isFound };
+}
+
+function badKey({ number, line }: KeyedRow, field: string, problem: string): Failure {
+  return new Failure('usage', `row ${number} (line ${line}): the key in "${field}" ${problem}`, {
+    hint: 'set a key in every row, or leave out this column: listctl makes the keys then; nothing was sent',
+  });
 }

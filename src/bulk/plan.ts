@@ -64,7 +64,7 @@ export function deleteById(items: ItemOperations, ref: ItemRef, ifMatch?: string
     operation.read(response);
     return { id: ref.id };
   };
-  return { ...operation, read, check: undefined };
+  return { ...operation, read, check: undefined, lookUp: undefined };
 }
 
 /** Turns a "not found" into a success with this value. */
@@ -117,18 +117,24 @@ export function createRowSender<R extends SentRow>(
     readonly keyOf: ((row: R) => string) | undefined;
     /** Counts a missing item as deleted. */
     readonly ignoreMissing: boolean;
+    /** The operations on items, if not those of the client. */
+    readonly items?: ItemOperations | undefined;
+    /** Rows that an earlier session may have sent are only looked up. */
+    readonly looksUp?: boolean;
     /** The ids of the items that this run created. */
     readonly given: IdSet;
   },
 ): Sender<R, SentResult> {
-  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, given } = options;
+  const { sendsKeys, keyOf = rowKeys(), ignoreMissing, items = client.items, looksUp, given } = options;
   return {
     isRead: action === 'get',
     newKey: action === 'create' && sendsKeys ? keyOf : () => null,
     hashOf: ({ id, fields = {} }) => payloadHash(id, fields),
     begin: (row, key, sentMsAgo) => {
-      const operation = toOperation(client.items, row, action, list, key ?? undefined, given);
+      const operation = toOperation(items, row, action, list, key ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
+      const { settle } = attempts;
+      if (looksUp && sentMsAgo !== undefined && settle !== undefined) return { attempt: settle };
       if (!ignoreMissing) return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: row.id ?? '' }) };
     },

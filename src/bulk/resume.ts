@@ -1,4 +1,5 @@
 /** Decides what to do about a previous run of the same input: resume it, start over or refuse. */
+import type { KeyField } from '../api/graph/key-field.ts';
 import { keyWindowMs } from '../api/outcome.ts';
 import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
@@ -42,6 +43,7 @@ export interface RunInput {
   readonly mapping: string;
   /** The source of derived keys, as recorded in the journal. */
   readonly keysFrom: string | undefined;
+  readonly keyField: KeyField | undefined;
   /** Whether a run was undone: of an update or a delete, in part. */
   readonly isUndone: (before: Replay) => Promise<boolean>;
   /** Finds the first row that is done or in doubt in a run, and has changed since. */
@@ -66,6 +68,7 @@ export async function decideResume(
   if (isWhole || (before.header.keepsBefore && (await input.isUndone(before))))
     return decideRepeat(before, { resume, journal }, input);
   if (before.header.keysFrom !== input.keysFrom) throw otherKeys(before.header);
+  refuseOtherKeyField(before.header, input.keyField);
   return resume ? { kind: 'resume', before } : askToResume(before, input);
 }
 
@@ -161,6 +164,28 @@ function otherKeys({ run, keysFrom }: Replay['header']): Failure {
   });
 }
 
+/**
+ * Rows that may have been sent are found by the column of the run alone; without what it promised they could double.
+ *
+ * @throws {Failure} usage
+ */
+function refuseOtherKeyField({ run, keyField: own }: Replay['header'], here: KeyField | undefined): void {
+  const refuse = (reason: string, fix: string) => {
+    const hint = `${fix}, or pass --restart to send every row again; nothing was sent`;
+    return new Failure('usage', `cannot resume run ${run}: ${reason}`, { hint });
+  };
+  if (own === undefined && here !== undefined) throw refuse('it has no key field', 'leave out --key-field');
+  if (own !== undefined && own.column !== here?.column)
+    throw refuse(`its key field is ${own.column}`, `pass --key-field ${own.column}`);
+  if (own === undefined || here === undefined || promises.indexOf(here.promise) >= promises.indexOf(own.promise))
+    return;
+  const was = own.promise === 'unique' ? 'unique' : 'indexed';
+  throw refuse(`${own.column} is no longer ${was}`, `make the column ${was} again`);
+}
+
+/** The weakest first. */
+const promises: readonly KeyField['promise'][] = ['none', 'indexed', 'unique'];
+
 function otherRecord({ header }: Replay, journal: string): Failure {
   return new Failure('usage', `${journal} is the journal of run ${header.run}, which has another input`, {
     hint: 'pass another file with --journal, or --restart to replace that journal; nothing was sent',
@@ -204,6 +229,8 @@ export interface TaskOptions {
   readonly inDoubt: BulkOptions['inDoubt'];
   /** The current time, if the service honors keys and their age matters. */
   readonly present: (() => PresentMoment) | undefined;
+  /** Creates in doubt are looked up by their keys, or refused if they are repeated. */
+  readonly isProvable?: boolean;
 }
 
 /** Makes the tasks for the rows of a file that are not done. */
@@ -251,12 +278,14 @@ export const states = {
  */
 function msSinceSent(
   doubt: Doubt | undefined,
-  { inDoubt, present, isCreate, hash }: Parameters<typeof doubtTask>[2],
+  { inDoubt, present, isProvable, isCreate, hash }: Parameters<typeof doubtTask>[2],
 ): (() => number) | undefined {
   if (inDoubt === 'hold') return undefined;
   // An explicit retry ignores the age of the key, but is sent only once.
   if (inDoubt === 'retry' || !isCreate) return () => keyWindowMs;
-  if (present === undefined || typeof doubt?.key !== 'string' || doubt.hash !== hash) return undefined;
+  if (doubt?.hash !== hash) return undefined;
+  if (isProvable) return () => 0;
+  if (present === undefined || typeof doubt.key !== 'string') return undefined;
   const msAgo = () => keyAgeMs(doubt, present()) ?? Number.POSITIVE_INFINITY;
   return msAgo() < keyWindowMs ? msAgo : undefined;
 }

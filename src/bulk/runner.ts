@@ -313,6 +313,15 @@ export class Run<R extends NumberedRow, T> {
       triesMax: retries,
     });
     if (counts) entry.tries += 1;
+    const settle = row === 'in-doubt' && this.#stop === undefined ? entry.request?.settle : undefined;
+    if (settle !== undefined && step.scope === 'row') {
+      this.inFlight += 1;
+      settle().then(
+        (settled) => this.#settled(entry, settled, stopReason),
+        (error: unknown) => this.#end()?.reject(error),
+      );
+      return;
+    }
     if (stopReason !== undefined) this.#stopFor(stopReason);
     if (row === 'retry') {
       this.#ledger.requeue(entry);
@@ -321,11 +330,30 @@ export class Run<R extends NumberedRow, T> {
     }
     const failure = step.failure();
     if (row === 'left' || !(failure instanceof Failure)) this.#ledger.abandon(entry);
-    else if (row === 'in-doubt') this.#ledger.doubt(entry, failure, step.tookMs);
-    else {
-      this.#ledger.fail(entry, failure, step.tookMs);
-      this.#countFailure();
+    else this.#endWith(entry, failure, step.tookMs);
+  }
+
+  #endWith(entry: Entry<R, T>, failure: Failure, tookMs: number): void {
+    if (failure.kind === 'in-doubt') {
+      this.#ledger.doubt(entry, failure, tookMs);
+      return;
     }
+    this.#ledger.fail(entry, failure, tookMs);
+    this.#countFailure();
+  }
+
+  /** Ends a row that was looked up; `stopReason` holds if the service does not respond to that either. */
+  #settled(entry: Entry<R, T>, step: AttemptResult<T>, stopReason: unknown): void {
+    this.inFlight -= 1;
+    this.#health.observe(step, this.#options.clock.monotonicMs());
+    if (stopReason !== undefined && step.service === 'unreachable') this.#stopFor(stopReason);
+    const failure = step.isDone ? undefined : step.failure();
+    if (step.isDone) {
+      this.#hasDone = true;
+      this.#ledger.done(entry, step.value, step.tookMs);
+    } else if (failure instanceof Failure) this.#endWith(entry, failure, step.tookMs);
+    else this.#ledger.abandon(entry);
+    this.#schedule();
   }
 
   #waitOrEnd(nowMs: number): void {

@@ -180,11 +180,13 @@ const lasting: ReadonlySet<string> = new Set(['usage', 'refused', 'not-found', '
  * @param resume the command that resumes it
  * @param keepsDoubt whether that does not send rows in doubt
  * @param repair the hint if all rows of the run are done, except those that failed in these ways
+ * @param canLookUp whether rows in doubt can be looked up by their keys
  */
 export function nextSteps(
   resume: string,
   keepsDoubt: boolean,
   repair: (kinds: ReadonlySet<string>) => string = () => `fix these rows, then resume with: ${resume}`,
+  canLookUp = false,
 ): RunPlan<never>['nextSteps'] {
   return (word, { left, failed, invalid, inDoubt }, failures) => {
     const listing = `list rows in doubt with: listctl runs show ${word} --in-doubt`;
@@ -192,7 +194,9 @@ export function nextSteps(
     const kinds = new Set(failures.map(({ kind }) => kind));
     if (left + inDoubt === 0 && [...kinds].every((kind) => lasting.has(kind)) && kinds.size > 0) return [repair(kinds)];
     if (isLeft || !keepsDoubt) return [`resume with: ${resume}`, ...(inDoubt > 0 ? [listing] : [])];
-    return [listing, `resolve each row with: listctl runs resolve ${word} --row N --applied ID, or --not-applied`];
+    const resolving = `listctl runs resolve ${word}`;
+    if (canLookUp) return [listing, `look them up again with: ${resolving} --auto`];
+    return [listing, `resolve each row with: ${resolving} --row N --applied ID, or --not-applied`];
   };
 }
 

@@ -1,5 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import type { KeyField } from '../api/graph/key-field.ts';
 import { Failure } from '../core/errors.ts';
+import type { ListRef } from '../core/item.ts';
+import type { Session } from './session.ts';
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 
@@ -36,4 +39,26 @@ function checkIdempotencyKey(text: string): string {
     'invalid --idempotency-key: expected 1 to 255 printable ASCII characters except " and \\',
     { hint: 'pass the key that the uncertain create printed; nothing was sent' },
   );
+}
+
+/** @throws {Failure} usage, if the service has keys of its own */
+export function refuseKeyField({ settings }: Pick<Session, 'settings'>): void {
+  if (settings.service === 'graph') return;
+  throw new Failure('usage', '--key-field is only for Microsoft Graph', {
+    hint: 'pass --service graph, or leave it out: the service gets an Idempotency-Key; nothing was sent',
+  });
+}
+
+/**
+ * Reads the column of `--key-field`, and says what it promises.
+ *
+ * @throws {Failure} usage, if no key can be written into it; as `Client.send`
+ */
+export async function openKeyField(name: string, list: ListRef, session: Session): Promise<KeyField> {
+  refuseKeyField(session);
+  const { promiseText, readKeyField } = await import('../api/graph/key-field.ts');
+  const keyField = await readKeyField(name, list, await session.service.client());
+  const { say, notice } = session.messages;
+  await (keyField.promise === 'unique' ? notice : say)(`listctl: ${promiseText(keyField)}`);
+  return keyField;
 }

@@ -179,8 +179,8 @@ describe('--not-applied', () => {
 });
 
 test.each([
-  { words: ['--not-applied'], says: '--row, --all or --from is required' },
-  { words: ['--row', '1', '--all', '--not-applied'], says: '--row, --all or --from is required' },
+  { words: ['--not-applied'], says: '--row, --all, --auto or --from is required' },
+  { words: ['--row', '1', '--all', '--not-applied'], says: '--row, --all, --auto or --from is required' },
   { words: ['--row', '1'], says: '--applied or --not-applied is required' },
   { words: ['--row', '1', '--applied', '17', '--not-applied'], says: '--applied or --not-applied is required' },
   { words: ['--all', '--applied', '17'], says: '--all cannot be used with --applied' },

@@ -174,7 +174,12 @@ function toLiteral(value: string, type: Column['type'], column: string): string 
     if (/^(true|false)$/i.test(value)) return value.toLowerCase() === 'true' ? '1' : '0';
     throw invalid('true or false');
   }
-  return `'${value.replaceAll("'", "''")}'`;
+  return textLiteral(value);
+}
+
+/** A text as a literal of OData. */
+export function textLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** The most lookup columns of a query: Graph leaves out those after them (fieldValueSet). */

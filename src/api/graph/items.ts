@@ -32,7 +32,7 @@ export const graphOperations: ItemOperations = {
 function createOperation(list: ListRef, fields: Fields, key: string | undefined, given?: GivenIds): Operation<Item> {
   if (key !== undefined) {
     throw new Failure('usage', 'Microsoft Graph does not support idempotency keys', {
-      hint: 'leave out --idempotency-key; nothing was sent',
+      hint: 'leave out --idempotency-key, or pass --key-field COLUMN as well; nothing was sent',
     });
   }
   const place = listName(list);

@@ -11,6 +11,7 @@ import { addFromOption, type FromFlags, oneList, runFrom } from './select.ts';
 
 interface CreateFlags extends FieldFlags, FromFlags {
   readonly idempotencyKey?: string;
+  readonly keyField?: string;
 }
 
 /** The parsed flags. */
@@ -29,12 +30,18 @@ export const createCommand: CommandSpec = {
     addFieldOptions(command);
     command
       .option('--idempotency-key <key>', 'retry an uncertain create with its original key')
+      .option('--key-field <column>', 'column for the key of each create (Graph)')
       .option('--dry-run', 'show what would be sent without sending it');
     await addFromOption(command, 'create', context);
     command.action(
       inSession(context, async (session, flags: CreateFlags) => {
         if (flags.from !== undefined) return createMany(flags, flags.from, session);
         const options = await readOptions(flags, session, command);
+        const { keyField } = flags;
+        if (keyField !== undefined) {
+          const { createKeyed } = await import('./keyed-create.ts');
+          return createKeyed({ ...options, keyField }, flags.dryRun === true, session);
+        }
         const { list, fields, idempotencyKey } = options;
         if (flags.dryRun) return showDryRun([list], (items) => items.create(list, fields, idempotencyKey), session);
         return createItem(options, session);

@@ -21,7 +21,7 @@ import { findRunsDirectory } from '../../settings/directories.ts';
 import { doneItems } from './named-run.ts';
 
 /** The id and the fields of a row; of an undo the id alone. */
-interface KnownRow {
+export interface KnownRow {
   readonly line?: number;
   readonly id?: string | undefined;
   readonly fields?: Fields;
@@ -79,7 +79,8 @@ export async function showDoubts(path: string, replay: Replay, session: Session)
   });
 }
 
-async function findRows(path: string, replay: Replay, session: Session): Promise<ReadonlyMap<number, KnownRow>> {
+/** Finds what rows in doubt were to do, and says why some are not known. */
+export async function findRows(path: string, replay: Replay, session: Session): Promise<ReadonlyMap<number, KnownRow>> {
   const { header, doubts } = replay;
   const rows = new Set(doubts());
   if (rows.size === 0) return new Map();

@@ -8,7 +8,7 @@ import { addHelpNotes, type CommandSpec } from '../../cli/command.ts';
 import { takeStdin } from '../../cli/file-args.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { Failure } from '../../core/errors.ts';
-import { checkId, idProblem } from '../../core/item.ts';
+import { checkId, idProblem, ownField } from '../../core/item.ts';
 import { objectFrom, printJson } from '../../core/json.ts';
 import { countOf, countText } from '../../core/text.ts';
 import { runView } from '../../output/runs.ts';
@@ -17,6 +17,7 @@ import { nameOf, openInput } from '../../rows/input.ts';
 import { findFormat, openRows } from '../../rows/read.ts';
 import type { Row } from '../../rows/types.ts';
 import { findRunsDirectory } from '../../settings/directories.ts';
+import type { Resolution, Resolutions } from './look-up.ts';
 import { checkTarget, findRunPath, readRun, runWords, toRunSummary, whileLocked, wordForHint } from './named-run.ts';
 
 interface ResolveFlags {
@@ -26,6 +27,7 @@ interface ResolveFlags {
   /** True without an id. */
   readonly applied?: string | true;
   readonly notApplied?: boolean;
+  readonly auto?: boolean;
   readonly force?: boolean;
 }
 
@@ -41,6 +43,7 @@ export const resolveCommand: CommandSpec = {
       .option('--applied [id]', "mark the row as applied; for a create, pass the item's id to verify")
       .option('--not-applied', 'mark the row as not applied: --resume sends it again')
       .option('--from <file>', 'CSV or JSONL file with row, outcome (applied or not-applied) and id ("-" = stdin)')
+      .option('--auto', 'look up rows in doubt by their keys, of a run with --key-field')
       .option('--force', 'do not compare the item with the row')
       .action(
         inSession(context, async (session, word: string, flags: ResolveFlags) => resolveRows(word, flags, session)),
@@ -49,23 +52,14 @@ export const resolveCommand: CommandSpec = {
       examples: [
         'listctl runs resolve last --row 17 --applied 4711',
         'listctl runs resolve last --row 18 --not-applied',
-        'listctl runs resolve 20261120-101530-k3f9 --all --not-applied',
         'listctl runs resolve last --from outcomes.csv',
+        'listctl runs resolve last --auto',
       ],
-      exitCodes: { 5: 'the item does not match the row' },
+      exitCodes: { 5: 'the item does not match the row', 8: 'with --auto: some rows are still in doubt' },
       exits: [3, 4, 6, 7, 11],
     });
   },
 };
-
-/** The resolution of a row. */
-interface Resolution {
-  readonly row: number;
-  readonly isApplied: boolean;
-  readonly id: string | undefined;
-  /** The line of --from. */
-  readonly line?: number;
-}
 
 /** Resolves rows in doubt, and prints the run. */
 async function resolveRows(word: string, flags: ResolveFlags, session: Session): Promise<void> {
@@ -76,8 +70,9 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
     whileLocked(path, { waitMs: 0 }, host, async () => {
       const replay = await readRun(path);
       const { header } = replay;
-      const resolutions = await typed(replay, session);
-      await checkAll(resolutions, { replay, word: wordForHint(word, path, header.run, host), flags }, session);
+      const shown = wordForHint(word, path, header.run, host);
+      const { resolutions, stillInDoubt } = await typed(path, replay, session);
+      if (!flags.auto) await checkAll(resolutions, { replay, word: shown, flags }, session);
       const records = resolutions.map(
         ({ row, isApplied, id }): JournalRecord =>
           isApplied ? ['R', row, 'applied', id ?? ''] : ['R', row, 'not-applied'],
@@ -88,8 +83,9 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
         ...{ ...replay.counts, done: done + applied, left: left + resolutions.length - applied },
         inDoubt: inDoubt - resolutions.length,
       };
-      if (resolutions.length === 0) await session.messages.notice(`no row of run ${header.run} is in doubt`);
-      else {
+      if (counts.inDoubt + resolutions.length === 0)
+        await session.messages.notice(`no row of run ${header.run} is in doubt`);
+      else if (resolutions.length > 0) {
         await write(path, replay, records, counts, session);
         const parts = [`${countText(applied)} applied`, `${countText(resolutions.length - applied)} not applied`];
         await session.messages.notice(
@@ -98,19 +94,26 @@ async function resolveRows(word: string, flags: ResolveFlags, session: Session):
       }
       await print(toRunSummary({ run: header.run, header, counts }));
       if (counts.left > 0) await session.messages.notice('run again with --resume to send the remaining rows');
+      if (stillInDoubt !== undefined) throw stillInDoubt(shown);
     }),
   );
 }
 
-/** Parses the flags; returns a function that finds the resolutions of a run. */
-function parseFlags({ from, row, all = false, applied, notApplied = false }: ResolveFlags) {
-  if (from !== undefined) {
-    const other = Object.entries({ '--row': row, '--all': all, '--applied': applied, '--not-applied': notApplied });
-    const [flag] = other.find(([, value]) => value !== undefined && value !== false) ?? [];
-    if (flag !== undefined) throw new Failure('usage', `--from cannot be used with ${flag}`);
-    return (_: Replay, session: Session) => readResolutions(from, session);
+/** Finds the resolutions of a run. */
+type FindResolutions = (path: string, replay: Replay, session: Session) => Promise<Resolutions>;
+
+/** Parses the flags. */
+function parseFlags(flags: ResolveFlags): FindResolutions {
+  const { from, row, all = false, applied, notApplied = false } = flags;
+  if (flags.auto) {
+    refuseWith('--auto', flags);
+    return async (...args) => (await import('./look-up.ts')).lookUpDoubts(...args);
   }
-  if ((row === undefined) === !all) throw new Failure('usage', '--row, --all or --from is required');
+  if (from !== undefined) {
+    refuseWith('--from', { ...flags, force: false });
+    return async (_, __, session) => ({ resolutions: await readResolutions(from, session) });
+  }
+  if ((row === undefined) === !all) throw new Failure('usage', '--row, --all, --auto or --from is required');
   if ((applied === undefined) === !notApplied) {
     throw new Failure('usage', '--applied or --not-applied is required');
   }
@@ -123,10 +126,20 @@ function parseFlags({ from, row, all = false, applied, notApplied = false }: Res
     throw new Failure('usage', `invalid --row "${row.slice(0, 100)}": expected a row number`);
   }
   const id = typeof applied === 'string' ? checkId(applied, 'item') : undefined;
-  return async ({ doubts }: Replay): Promise<readonly Resolution[]> => {
+  return async (_, { doubts }) => {
     const rows = row === undefined ? [...doubts()] : [Number(row)];
-    return rows.map((each) => ({ row: each, isApplied: !notApplied, id }));
+    return { resolutions: rows.map((each) => ({ row: each, isApplied: !notApplied, id })) };
   };
+}
+
+/** @throws {Failure} usage, for a flag that this one leaves no room for */
+function refuseWith(flag: string, { from, row, all, applied, notApplied, force }: ResolveFlags): void {
+  const flags = { '--from': from, '--row': row, '--all': all, '--applied': applied, '--not-applied': notApplied };
+  const typed = Object.entries({ ...flags, '--force': force }).filter(
+    ([, value]) => value !== undefined && value !== false,
+  );
+  const other = typed.find(([name]) => name !== flag)?.[0];
+  if (other !== undefined) throw new Failure('usage', `${flag} cannot be used with ${other}`);
 }
 
 function isRowNumber(text: string): boolean {
@@ -274,7 +287,7 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
       hint: 'pass --applied ID; nothing was recorded',
     });
   }
-  const { hash } = replay.doubtOf(row) ?? {};
+  const { hash, key } = replay.doubtOf(row) ?? {};
   if (action === 'delete') {
     if (isForced || hash === payloadHash(id, objectFrom([]))) return;
     throw new Failure('conflict', `item "${id}" is not that of row ${row} of run ${run}`, {
@@ -284,7 +297,9 @@ async function checkApplied({ row, id }: Resolution, { replay, flags }: Checked,
   const target = await checkTarget(header, session);
   const client = await session.service.client();
   const item = await client.send(client.items.get({ ...target, id }));
-  if (isForced || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
+  const { column } = header.keyField ?? {};
+  const hasKey = column !== undefined && typeof key === 'string' && ownField(item.fields, column) === key;
+  if (isForced || hasKey || hash === payloadHash(action === 'create' ? undefined : id, item.fields)) return;
   throw new Failure('conflict', `item "${id}" does not match row ${row} of run ${run}`, {
     hint: 'check the item: it may be another one, changed since, or have fields that the service added\npass --force if it is the right one; nothing was recorded',
   });

@@ -27,9 +27,9 @@ const again: Readonly<Record<string, string>> = {
 
 test.each(Object.entries(again))('%s is retried after: %s', (name, expected) => {
   const method = name.split(',')[0] as Method;
-  const isKeyHonored = name.includes('honored');
+  const isRepeatable = name.includes('honored');
   const mayBe = (attempt: Attempt) =>
-    isRetryable({ method, attempt, outcome: toOutcome(method, attempt), isKeyHonored });
+    isRetryable({ method, attempt, outcome: toOutcome(method, attempt), isRepeatable });
 
   const verdicts = Object.entries(attempts).map(([kind, each]) => [kind, [...new Set(each.map(mayBe))]]);
 
@@ -41,14 +41,14 @@ test('a redirect of a write, and an unknown status, are not retried', () => {
     const attempt = answered(status);
     for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
       const outcome = toOutcome(method, attempt);
-      expect(isRetryable({ method, attempt, outcome, isKeyHonored: false })).toBe(false);
+      expect(isRetryable({ method, attempt, outcome, isRepeatable: false })).toBe(false);
     }
   }
 });
 
 test.each([200, 201, 204, 299])('a %i with an unusable body is retried where that is safe', (status) => {
   const judged = { attempt: answered(status), outcome: 'unknown' } as const;
-  const mayBe = (method: Method, isKeyHonored: boolean) => isRetryable({ ...judged, method, isKeyHonored });
+  const mayBe = (method: Method, isRepeatable: boolean) => isRetryable({ ...judged, method, isRepeatable });
 
   expect([mayBe('GET', false), mayBe('PATCH', false), mayBe('POST', true)]).toEqual([true, true, true]);
   expect(mayBe('POST', false)).toBe(false);

@@ -1,0 +1,174 @@
+/**
+ * The column with the key of each create, by which a create of unknown outcome is found (docs/decisions.md, keys-6). Graph
+ * has no idempotency keys.
+ */
+import { Failure } from '../../core/errors.ts';
+import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
+import { isObject, type JsonObject, type JsonValue, objectFrom } from '../../core/json.ts';
+import { nearestName } from '../../core/text.ts';
+import type { Client, Finding, ItemOperations, Operation } from '../client.ts';
+import { listName } from '../failures.ts';
+import { parseResponseJson, toItem } from '../response.ts';
+import type { ServiceResponse } from '../transport.ts';
+import type { GivenIds, WriteCheck } from '../verify-write.ts';
+import { type Column, readColumns, textLiteral } from './columns.ts';
+import { graphErrors } from './errors.ts';
+import { graphOperations, listPath, toRequest, withTag } from './items.ts';
+
+/**
+ * What a column allows: with unique values a create may be sent again, with an index it can be looked up, and without one
+ * it stays in doubt.
+ */
+export type KeyPromise = 'unique' | 'indexed' | 'none';
+
+export interface KeyField {
+  /** The internal name. */
+  readonly column: string;
+  readonly promise: KeyPromise;
+}
+
+/**
+ * Reads which promise a column allows.
+ *
+ * @throws {Failure} usage, if no key can be written into it; as `Client.send`
+ */
+export async function readKeyField(name: string, list: ListRef, client: Client): Promise<KeyField> {
+  return toKeyField(name, await readColumns(list, client));
+}
+
+/** @throws {Failure} usage, if no key can be written into the column */
+function toKeyField(name: string, columns: readonly Column[]): KeyField {
+  const column = columns.find((each) => each.name === name);
+  if (column === undefined) throw unusable(name, 'the list has no such column', hintFor(name, columns));
+  const { type, isUnique, isIndexed, isWritable } = column;
+  if (type !== 'text') throw unusable(name, `its type is ${type}, not text`);
+  if (!isWritable) throw unusable(name, 'it is read-only');
+  return { column: name, promise: isUnique ? 'unique' : isIndexed ? 'indexed' : 'none' };
+}
+
+function unusable(name: string, reason: string, hint = 'pass a text column'): Failure {
+  return new Failure('usage', `invalid --key-field "${name}": ${reason}`, { hint: `${hint}; nothing was sent` });
+}
+
+function hintFor(typed: string, columns: readonly Column[]): string {
+  const names = columns.map(({ name }) => name);
+  const displayed = columns.find(({ displayName }) => displayName === typed)?.name;
+  const meant = displayed ?? nearestName(typed, names);
+  return meant === undefined ? 'list the columns with: listctl columns list' : `did you mean ${meant}?`;
+}
+
+/** What is said of a key field before the first request. */
+export function promiseText({ column, promise }: KeyField): string {
+  const what = 'a create of unknown outcome';
+  switch (promise) {
+    case 'unique':
+      return `${column} is unique: ${what} is sent again, and makes no second item`;
+    case 'indexed':
+      return `${column} is indexed, but not unique: ${what} is looked up, and stays in doubt if it is not found`;
+    case 'none':
+      return `warning: ${column} is not indexed: ${what} stays in doubt (index it, and enforce unique values)`;
+  }
+}
+
+/** The most characters of a single line of text. */
+const keyLengthMax = 255;
+
+/** Why a value cannot be a key; undefined if it can. SharePoint may not return blanks at its ends as they were sent. */
+export function keyProblem(key: JsonValue): string | undefined {
+  if (typeof key !== 'string') return 'is not a string';
+  if (/\p{Cc}/u.test(key)) return 'has control characters';
+  if (key.trim() === '') return 'is empty';
+  if (key.trim() !== key) return 'begins or ends with a blank';
+  return key.length > keyLengthMax ? `is longer than ${keyLengthMax} characters` : undefined;
+}
+
+/** The operations of Graph, with the key of each create in a column, unless it is among the fields. */
+export function keyedOperations(keyField: KeyField): ItemOperations {
+  return { ...graphOperations, create: (...args) => createOperation(keyField, ...args) };
+}
+
+function createOperation(
+  { column, promise }: KeyField,
+  list: ListRef,
+  fields: Fields,
+  newKey: string | undefined,
+  given?: GivenIds,
+): Operation<Item> {
+  const key = newKey ?? ownField(fields, column);
+  if (typeof key !== 'string') return graphOperations.create(list, fields, undefined, given);
+  const operation = graphOperations.create(list, withKey(fields, column, key), undefined, given);
+  const purpose = () => ({ ...operation.purpose(), idempotencyKey: key, doubtHint: doubtHint(column, key) });
+  if (promise === 'none') return { ...operation, purpose };
+  const lookUp = () => findByKey(list, { column, key }, given);
+  if (promise === 'indexed') return { ...operation, purpose, lookUp };
+  return { ...operation, purpose, lookUp, isRepeatable: true, check: () => faultCheck(lookUp()) };
+}
+
+/** The fields of an item, with its key. */
+function withKey(fields: Fields, column: string, key: string): Fields {
+  return ownField(fields, column) === key ? fields : objectFrom([...Object.entries(fields), [column, key]]);
+}
+
+function doubtHint(column: string, key: string): string {
+  return `look for it with: listctl items list --where '${column}=${key}'`;
+}
+
+/** Looks once after a 500, which may be about a value as well as about the service. */
+function faultCheck({ request, read }: Operation<Finding<Item>>): WriteCheck<Item> {
+  const readFound = (response: ServiceResponse) => {
+    const finding = read(response);
+    return finding.reason === undefined ? finding.value : undefined;
+  };
+  return {
+    findRead: ({ status }) => (status === 500 ? { request, read: readFound } : undefined),
+    mayDisprove: false,
+  };
+}
+
+/** The most items of a look-up: one, unless something else wrote the key. */
+const foundMax = 5;
+
+/** A read that finds the item with a key. */
+export function findByKey(
+  list: ListRef,
+  { column, key }: { readonly column: string; readonly key: string },
+  given?: GivenIds,
+): Operation<Finding<Item>> {
+  const filter = encodeURIComponent(`fields/${column} eq ${textLiteral(key)}`);
+  return {
+    request: toRequest('GET', `${listPath(list)}/items?$expand=fields&$filter=${filter}&$top=${foundMax}`),
+    purpose: () => ({ task: `look up ${column} "${key}" in ${listName(list)}`, target: listName(list) }),
+    read: (response) => {
+      const body = parseResponseJson(response);
+      const value = isObject(body) ? body['value'] : undefined;
+      if (!isObject(body) || !Array.isArray(value)) throw new SyntaxError('the response has no "value"');
+      const items = value.filter(isObject).map((members: JsonObject) => withTag(toItem(members, undefined)));
+      const finding = findingOf(items, body['@odata.nextLink'] === undefined, { column, key });
+      // Another row of the run created it.
+      if (finding.reason === undefined && given?.add(finding.value.id) === false)
+        return {
+          isMissing: false,
+          reason: `item ${finding.value.id}, which another row created, has ${column} "${key}"`,
+        };
+      return finding;
+    },
+    errors: graphErrors,
+  };
+}
+
+/** SharePoint compares texts without case. */
+function findingOf(
+  items: readonly Item[],
+  isWhole: boolean,
+  { column, key }: { readonly column: string; readonly key: string },
+): Finding<Item> {
+  const [first, second] = items.filter(({ fields }) => ownField(fields, column) === key);
+  if (first !== undefined && second === undefined) return { value: first };
+  if (items.length === 0 && isWhole) return { isMissing: true, reason: `no item has ${column} "${key}"` };
+  const ids = items.map(({ id }) => id).join(', ');
+  const reason =
+    items.length === 0
+      ? `the look-up of ${column} "${key}" is incomplete`
+      : `these items have ${column} "${key}": ${ids}`;
+  return { isMissing: false, reason };
+}

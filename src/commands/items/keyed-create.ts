@@ -1,0 +1,66 @@
+/** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
+import type { Client, Operation } from '../../api/client.ts';
+import { findByKey, type KeyField, keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
+import { openKeyField, refuseKeyField, toIdempotencyKey } from '../../cli/idempotency-key.ts';
+import { showRequests } from '../../cli/output.ts';
+import type { Session } from '../../cli/session.ts';
+import { Failure } from '../../core/errors.ts';
+import { type Fields, type Item, type ListRef, ownField } from '../../core/item.ts';
+import { itemView } from '../../output/item.ts';
+
+interface KeyedCreate {
+  readonly list: ListRef;
+  readonly fields: Fields;
+  /** The column. */
+  readonly keyField: string;
+  /** As typed: of a create that may have been sent before. */
+  readonly idempotencyKey: string | undefined;
+}
+
+export async function createKeyed(create: KeyedCreate, isDryRun: boolean, session: Session): Promise<void> {
+  const { list, fields, keyField: column } = create;
+  refuseKeyField(session);
+  const typed = typedKey(create);
+  if (isDryRun) {
+    const operations = keyedOperations({ column, promise: 'none' });
+    return showRequests([operations.create(list, fields, typed ?? '<key>').request], session);
+  }
+  const keyField = await openKeyField(column, list, session);
+  const key = typed ?? toIdempotencyKey(undefined, true) ?? '';
+  await session.output.printing(
+    itemView,
+    false,
+    async (print) => {
+      const client = await session.service.client();
+      await print(await send({ ...create, keyField, key }, client));
+    },
+    'created',
+  );
+}
+
+/** The key of `--idempotency-key`, or in the fields themselves. */
+function typedKey({ fields, keyField, idempotencyKey }: KeyedCreate): string | undefined {
+  const own = ownField(fields, keyField);
+  if (own !== undefined && idempotencyKey !== undefined) {
+    throw new Failure('usage', `--idempotency-key cannot be used with field "${keyField}", which is the key`);
+  }
+  const key = own ?? toIdempotencyKey(idempotencyKey, false);
+  if (key === undefined) return undefined;
+  const problem = keyProblem(key);
+  if (typeof key === 'string' && problem === undefined) return key;
+  throw new Failure('usage', `the key in ${keyField} ${problem}`, { hint: 'nothing was sent' });
+}
+
+/** Sends it; with the key of an earlier create, finds the item of that. */
+async function send(
+  { list, fields, key, keyField, idempotencyKey }: Omit<KeyedCreate, 'keyField'> & { keyField: KeyField; key: string },
+  client: Client,
+): Promise<Item> {
+  const operation: Operation<Item> = keyedOperations(keyField).create(list, fields, key);
+  if (idempotencyKey === undefined) return client.send(operation);
+  if (keyField.promise === 'unique') return client.send({ ...operation, sentMsAgo: 0 });
+  const finding = keyField.promise === 'none' ? undefined : await client.send(findByKey(list, { ...keyField, key }));
+  if (finding === undefined || (finding.reason !== undefined && finding.isMissing)) return client.send(operation);
+  if (finding.reason === undefined) return finding.value;
+  throw new Failure('in-doubt', `in doubt: ${finding.reason}`, { outcome: 'unknown', idempotencyKey: key });
+}
