@@ -60,7 +60,7 @@ async function deal(connection: Connection): Promise<void> {
     const entry = begun ?? log.begin(connection.connection);
     begun = undefined;
     logHead(entry, head);
-    if (!(await exchange(head, entry, plan(entry.sequence), connection, reader))) return;
+    if (!(await exchange(head, entry, plan(entry.sequence, head.method), connection, reader))) return;
   }
 }
 

@@ -34,12 +34,27 @@ export interface FaultItems {
   apply(request: WholeRequest): Done;
 }
 
+/** A text column of Microsoft Graph with an index, and perhaps unique values; look-ups are by this one. */
+export interface KeyColumn {
+  readonly isUnique: boolean;
+}
+
+const keyColumn = 'Key';
+
 /** Items of one list: `17` is there from the beginning, and the first one that is created gets the id `42`. */
-export function faultItems({ honorsKeys }: { readonly honorsKeys: boolean }): FaultItems {
+export function faultItems({
+  honorsKeys,
+  keys,
+}: {
+  readonly honorsKeys: boolean;
+  readonly keys?: KeyColumn | undefined;
+}): FaultItems {
   const stored = new Map<string, StoredItem>([['17', { fields: { Title: 'Buy milk' }, version: 1 }]]);
   const replays = new Map<string, { readonly hash: string; readonly done: Done }>();
   let nextId = 42;
+  const withKey = (key: unknown) => [...stored].filter(([, { fields }]) => fields[keyColumn] === key);
   const create = (request: WholeRequest): Done => {
+    if (keys?.isUnique && withKey(fieldsOf(request)[keyColumn]).length > 0) return refusal(400, 'the key is taken');
     const id = String(nextId);
     nextId += 1;
     stored.set(id, { fields: fieldsOf(request), version: 1 });
@@ -60,8 +75,23 @@ export function faultItems({ honorsKeys }: { readonly honorsKeys: boolean }): Fa
   };
   return {
     stored,
-    apply: (request) => (request.method === 'POST' ? createOnce(request) : applyToItem(request, stored)),
+    apply: (request) => {
+      if (request.method === 'POST') return createOnce(request);
+      const { path } = request;
+      if (path.endsWith('/columns')) return collection([columnOf(keys)]);
+      const [, key] = /\$filter=fields%2FKey%20eq%20'([^']*)'/.exec(path) ?? [];
+      if (key === undefined) return applyToItem(request, stored);
+      return collection(withKey(decodeURIComponent(key)).map(([id, { fields }]) => ({ id, fields })));
+    },
   };
+}
+
+function columnOf(keys: KeyColumn | undefined) {
+  return { name: keyColumn, text: {}, indexed: true, enforceUniqueValues: keys?.isUnique === true };
+}
+
+function collection(value: readonly object[]): Done {
+  return { status: 200, body: { value }, applied: false };
 }
 
 function applyToItem(request: WholeRequest, stored: Map<string, StoredItem>): Done {

@@ -69,7 +69,7 @@ export interface OwnAnswer {
 export type Step = FaultStep | AnswerStep | FloodStep;
 
 /** The step for the n-th attempt, counted from 1; undefined where all goes well. */
-export type Plan = (attempt: number) => Step | undefined;
+export type Plan = (attempt: number, method?: string) => Step | undefined;
 
 /** These steps one after the other, and all well after the last. */
 export function inOrder(...steps: readonly (Step | undefined)[]): Plan {

@@ -5,7 +5,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { faultExchange } from './fault-exchange.ts';
-import { faultItems, type StoredItem } from './fault-items.ts';
+import { faultItems, type KeyColumn, type StoredItem } from './fault-items.ts';
 import { faultLog, type LoggedAttempt } from './fault-log.ts';
 import type { Plan } from './fault-plan.ts';
 import type { ServerCertificate } from './tls-certificate.ts';
@@ -14,6 +14,8 @@ import type { ServerCertificate } from './tls-certificate.ts';
 export interface FaultServerOptions {
   readonly plan?: Plan;
   readonly honorsKeys?: boolean;
+  /** The column of Microsoft Graph that keys are written into. */
+  readonly keys?: KeyColumn;
   /** Answers with so much padding that no drip of one ends within three seconds. */
   readonly padded?: boolean;
   /** Speaks TLS with this certificate. */
@@ -40,8 +42,15 @@ export interface FaultServer extends AsyncDisposable {
 
 /** Starts a server on a loopback port. */
 export async function faultServer(options: FaultServerOptions = {}): Promise<FaultServer> {
-  const { plan = () => undefined, honorsKeys = false, padded = false, certificate, port: wantedPort = 0 } = options;
-  const items = faultItems({ honorsKeys });
+  const {
+    plan = () => undefined,
+    honorsKeys = false,
+    padded = false,
+    certificate,
+    port: wantedPort = 0,
+    keys,
+  } = options;
+  const items = faultItems({ honorsKeys, keys });
   const log = faultLog();
   const sockets = new Set<Socket>();
   let connectionCount = 0;
