@@ -11,7 +11,7 @@ import { crashLoop } from '../crash/crash-loop.ts';
 import { judge, type RoundFacts } from '../crash/invariants.ts';
 import { judgeLedger, type Ledger, type WrittenItem } from '../crash/ledger.ts';
 import type { ListContents, TextFields } from '../crash/list-contents.ts';
-import { type Job, type ModeName, makeJob, modeNames } from '../crash/modes.ts';
+import { hasKeyField, isApplyMode, type Job, type ModeName, makeJob, modesFor } from '../crash/modes.ts';
 import type { ProxiedRequest, Wire } from '../crash/wire.ts';
 import { startWriters } from '../crash/writers.ts';
 import { testNode } from '../support/listctl.ts';
@@ -22,19 +22,24 @@ const seed = Date.now() % 1_000_000;
 
 describe('P05: killed again and again, with its service or without, over a wire with faults', () => {
   // `apply` is killed beside its other tests.
-  const modes = modeNames.filter((mode) => !mode.startsWith('apply'));
+  const modes = (['list-item', 'graph'] as const).flatMap((service) =>
+    modesFor(service)
+      .filter((mode) => (service === 'graph' ? hasKeyField(mode) : !isApplyMode(mode)))
+      .map((mode) => ({ mode, service })),
+  );
 
   test.each(modes)(
-    '%s loses nothing, doubles nothing, and says of nothing what is not so',
+    '$mode loses nothing, doubles nothing, and says of nothing what is not so',
     {
       timeout: 120_000,
     },
-    async (mode) => {
-      const [end] = await crashLoop({ seed, kills: 2, rows: [30, 60], modes: [mode] });
+    async ({ mode, service }) => {
+      const [end] = await crashLoop({ seed, kills: 2, rows: [30, 60], modes: [mode], service });
 
       const { evidence, broken } = end ?? {};
       expect({ seed, evidence, broken }).toEqual({ seed, evidence: undefined, broken: [] });
       expect(end?.counts).toMatchObject({ lost: 0, doubled: 0, phantom: 0 });
+      if (mode === 'create-unique') expect(end?.counts.inDoubt).toBe(0);
       expect((end?.kills.client ?? 0) + (end?.kills.service ?? 0)).toBeGreaterThanOrEqual(2);
     },
   );
@@ -49,9 +54,13 @@ describe('that would be seen', () => {
     expect(end?.broken.some((sentence) => sentence.includes('J2'))).toBe(true);
   });
 
-  test('of listctl with retries of rows in doubt: rows are duplicated', async () => {
+  test.each([
+    ['create', 'list-item'],
+    ['create-indexed', 'graph'],
+  ] as const)('of listctl with retries of rows in doubt: rows are duplicated (%s)', async (mode, service) => {
     const client = listctlWith('--in-doubt', 'retry');
-    const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], modes: ['create'], client, goesOn: true });
+    const more = { modes: [mode], service, client, goesOn: true };
+    const [end] = await crashLoop({ seed, kills: 8, rows: [60, 90], ...more });
 
     expect({ seed, doubled: (end?.counts.doubled ?? 0) > 0 }).toEqual({ seed, doubled: true });
   });
@@ -90,7 +99,16 @@ describe('that would be seen', () => {
         return { stateOf: () => (isDone ? 'done' : 'pending'), doneIds, left: isDone ? 0 : 1, causes: new Map() };
       },
     };
-    const place = { job, url: '', kind: 'list-item', list: '', directory: '', concurrency: 1, requests: [] } as const;
+    const place = {
+      job,
+      url: '',
+      kind: 'list-item',
+      site: '',
+      list: '',
+      directory: '',
+      concurrency: 1,
+      requests: [],
+    } as const;
     const nobody = { service: {} as ServedDirectory, wire: {} as Wire, time: undefined, killsMax: 0 };
     return { ...nobody, client, place, random: seededRandom(1) };
   }

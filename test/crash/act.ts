@@ -39,7 +39,7 @@ export interface Told {
   /** Rows that a session said to be done, and that were not recorded so, by that id, when it had ended. */
   readonly untold: readonly number[];
   /** What was recorded after each session. */
-  readonly recorded: readonly RunRecorded[];
+  readonly recorded: RunRecorded[];
   /** Of a first session that was not killed. */
   readonly time: RunTime | undefined;
 }

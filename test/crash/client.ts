@@ -7,7 +7,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa, type Options } from 'execa';
 import type { RowState } from '../../src/bulk/journal-read.ts';
-import { journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';
+import { doneRow, journalRecords, type Replay, readJournal } from '../../src/bulk/journal-read.ts';
 import { bootId } from '../../src/bulk/record.ts';
 import type { ServiceKind } from '../../src/settings/setting.ts';
 import { listctl, testNode } from '../support/listctl.ts';
@@ -21,6 +21,7 @@ export interface SessionPlace {
   /** The address of the service. */
   readonly url: string;
   readonly kind: ServiceKind;
+  readonly site: string;
   readonly list: string;
   /** A directory of its own, with the input's files in it. */
   readonly directory: string;
@@ -62,7 +63,8 @@ export const listctlClient: Client = listctlWith();
 /** The same with more words on its command line. */
 export function listctlWith(...more: readonly string[]): Client {
   return {
-    start: ({ job, url, kind, list, directory, concurrency }) => {
+    start: (place) => {
+      const { job, kind, directory, concurrency } = place;
       const resumes = hasJournal(directory) ? ['--resume'] : [];
       const words = [
         ...job.words,
@@ -74,7 +76,7 @@ export function listctlWith(...more: readonly string[]): Client {
         'jsonl',
         ...more,
       ];
-      return listctl([...words, '--concurrency', String(concurrency)], environmentOf({ url, kind, list, directory }));
+      return listctl([...words, '--concurrency', String(concurrency)], environmentOf(place));
     },
     recordedIn: recordedByJournal,
   };
@@ -91,21 +93,17 @@ export function paceOf(kind: ServiceKind): readonly string[] {
   return kind === 'graph' ? ['--rate', '2000'] : [];
 }
 
-/** The site of all lists: any will do, but Microsoft Graph has names of its own form. */
-export function siteOf(kind: ServiceKind): string {
-  return kind === 'graph' ? 'lists.example:/sites/crash' : 'crash';
-}
-
 /** What a session of listctl finds around it. */
 export function environmentOf({
   url,
   kind,
+  site,
   list,
   directory,
-}: Pick<SessionPlace, 'url' | 'kind' | 'list' | 'directory'>) {
+}: Pick<SessionPlace, 'url' | 'kind' | 'site' | 'list' | 'directory'>) {
   return {
     ...{ HOME: directory, LISTCTL_STATE_DIR: directory, LISTCTL_BASE_URL: url, LISTCTL_TOKEN: token },
-    ...{ LISTCTL_SERVICE: kind, LISTCTL_SITE: siteOf(kind), LISTCTL_LIST: list },
+    ...{ LISTCTL_SERVICE: kind, LISTCTL_SITE: site, LISTCTL_LIST: list },
   };
 }
 
@@ -120,7 +118,10 @@ async function recordedByJournal({ directory, job }: SessionPlace): Promise<RunR
     if (found === undefined) continue;
     if (replay !== undefined) throw new Error(`there are two runs of one input: ${names.join(', ')}`);
     replay = found;
-    for await (const { record } of journalRecords(path)) if (record[0] === 'D') doneIds.set(record[1], record[2]);
+    for await (const { record } of journalRecords(path)) {
+      const done = doneRow(record);
+      if (done?.id !== undefined) doneIds.set(done.row, done.id);
+    }
   }
   return {
     stateOf: (row) => replay?.stateOf(row) ?? 'pending',
@@ -142,9 +143,9 @@ function causesOf(replay: Replay): ReadonlyMap<string, number> {
 
 /** A client without intents: it sends what has no answer again. */
 export const naiveClient: Client = {
-  start: ({ url, list, directory, concurrency }) => {
+  start: ({ url, site, list, directory, concurrency }) => {
     const script = join(import.meta.dirname, 'naive-client.js');
-    const items = `${url}/sites/crash/lists/${list}/items`;
+    const items = `${url}/sites/${site}/lists/${list}/items`;
     const options: Options = { reject: false, extendEnv: false, stdin: 'ignore' };
     const words = [items, token, join(directory, 'rows.jsonl'), recordOf(directory), String(concurrency)];
     return execa(testNode, [script, ...words], options) as unknown as ClientProcess;

@@ -1,5 +1,5 @@
 /** Runs rounds until a number of processes were killed. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceKind } from '../../src/settings/setting.ts';
@@ -9,7 +9,7 @@ import type { Kills } from './act.ts';
 import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
-import { isApplyMode, type ModeName, modeNames } from './modes.ts';
+import { columnsOf, hasKeyField, isApplyMode, type ModeName, modesFor } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 
@@ -53,7 +53,7 @@ export interface LoopEnd {
 
 /** Runs the loop, mode by mode; a mode ends with the first round that breaks. */
 export async function crashLoop(options: LoopOptions): Promise<readonly LoopEnd[]> {
-  const { modes = modeNames, kills } = options;
+  const { modes = modesFor(options.service ?? 'list-item'), kills } = options;
   const ends: LoopEnd[] = [];
   for (const [at, mode] of modes.entries()) {
     const share = Math.floor((kills * (at + 1)) / modes.length) - Math.floor((kills * at) / modes.length);
@@ -71,7 +71,11 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
   const { goesOn = false, service: kind = 'list-item' } = options;
   const startedAtMs = performance.now();
   const directory = await mkdtemp(join(tmpdir(), 'listctl-crash-'));
-  const service = await serveDirectory(join(directory, 'items'), ['--service', kind]);
+  const service = await serveDirectory(join(directory, 'items'), [
+    '--service',
+    kind,
+    ...(await schemaFor(mode, directory)),
+  ]);
   const times = quickestTimes();
   let end: LoopEnd = { ...nothing, mode };
   try {
@@ -81,7 +85,8 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
       const drawn = drawRound(mode, name, options);
       const kills = Math.min(killsMax - killsOf(end), drawn.killsMax);
       const round = await roundOrFault({
-        ...{ ...drawn, service, kind, mode, list: name, directory: join(directory, name), killsMax: kills },
+        ...{ ...drawn, ...placeOf(mode, kind, name), service, kind, mode, killsMax: kills },
+        directory: join(directory, name),
         ...{ client: options.client, meddle: options.meddle },
         times: (act) => times.of(act, drawn),
       });
@@ -95,6 +100,22 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
   }
   const evidence = end.broken.length === 0 || goesOn ? undefined : directory;
   return { ...end, evidence, tookMs: performance.now() - startedAtMs };
+}
+
+/** The one list of a schema, which each site has. */
+const keyedList = 'Rows';
+
+async function schemaFor(mode: ModeName, directory: string): Promise<readonly string[]> {
+  if (!hasKeyField(mode)) return [];
+  const path = join(directory, 'schema.json');
+  await writeFile(path, JSON.stringify({ lists: [{ title: keyedList, columns: columnsOf(mode) }] }));
+  return ['--schema', path];
+}
+
+/** A list of its own for each round; sites of Microsoft Graph have names of their own form. */
+function placeOf(mode: ModeName, kind: ServiceKind, name: string): Pick<RoundOptions, 'site' | 'list'> {
+  const site = kind === 'graph' ? `lists.example:/sites/${name}` : 'crash';
+  return { site, list: hasKeyField(mode) ? keyedList : name };
 }
 
 /** A round; one that does not come to its end is broken. */

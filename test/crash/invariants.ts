@@ -75,6 +75,7 @@ export function judge(facts: RoundFacts): Judgment {
   check('J7 were done once, and are not now', found.reverted);
   check('J8 the service gave one id twice, or one key two', found.reused);
   check('J9 the state file', found.stateFaults);
+  if (facts.job.mode === 'create-indexed') check('J10 in doubt after a look-up, and there', found.inDoubtApplied);
   const { lost, forgotten, doubled, phantom, touched, inDoubt, inDoubtApplied, unanswered } = found;
   return {
     broken,

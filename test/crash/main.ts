@@ -2,7 +2,7 @@
  * `npm run test:crash -- --kills 1000 --seed 1`: listctl and its service are killed at random moments, and resumed.
  *
  * It prints what that came to in each mode, and exits with 1 where an invariant does not hold (tests-3). With
- * `--mode NAME`, once or more often, it is for those modes; `--service graph` makes it that service, which knows no keys;
+ * `--mode NAME`, once or more often, it is for those modes; `--service graph` makes it that service, which knows keys in columns alone;
  * with `--naive` it shows what becomes of a client that sends
  * what has no answer again. The same seed draws the same inputs, faults and kills; at which moment of its work a kill
  * meets a process is up to the machine.

@@ -9,7 +9,10 @@ import type { ListContents, TextFields } from './list-contents.ts';
 export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'service';
 
 /** Those whose input is a file of rows. */
-export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete';
+export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete' | KeyFieldMode;
+
+/** Those with a key in a column of Microsoft Graph, with unique values or an index alone. */
+export type KeyFieldMode = 'create-unique' | 'create-indexed';
 
 /** The modes. */
 export const modeNames: readonly ModeName[] = [
@@ -20,11 +23,25 @@ export const modeNames: readonly ModeName[] = [
   'apply',
   'apply-keyed',
   'service',
+  'create-unique',
+  'create-indexed',
 ];
 
-/** The modes for a kind of service: Microsoft Graph knows no keys, and `service` is about the ordinary one. */
+/** The modes for a kind of service: Microsoft Graph knows keys in columns alone, and `service` is about the ordinary one. */
 export function modesFor(service: ServiceKind): readonly ModeName[] {
-  return service === 'graph' ? ['create', 'update', 'delete', 'apply'] : modeNames;
+  if (service === 'graph') return ['create', 'create-unique', 'create-indexed', 'update', 'delete', 'apply'];
+  return modeNames.filter((mode) => !hasKeyField(mode));
+}
+
+export function hasKeyField(mode: ModeName): mode is KeyFieldMode {
+  return mode === 'create-unique' || mode === 'create-indexed';
+}
+
+/** The columns of the list for a mode, by what they have beside a type. */
+export function columnsOf(mode: KeyFieldMode): readonly object[] {
+  const isUnique = mode === 'create-unique';
+  const key = { name: 'Key', text: {}, indexed: true, enforceUniqueValues: isUnique };
+  return [key, ...['Row', 'Note', 'Kept', 'Mark'].map((name) => ({ name, text: {} }))];
 }
 
 /** One row of the input. */
@@ -60,7 +77,7 @@ export interface RowJob extends Job {
 
 /** Whether rows may be left in doubt: a lost create is never sent again. Its service ignores keys. */
 export function holdsDoubt(mode: ModeName): boolean {
-  return mode === 'create' || mode === 'apply';
+  return mode === 'create' || mode === 'apply' || mode === 'create-indexed';
 }
 
 /** Whether it is `listctl apply` that is run. */
@@ -74,8 +91,7 @@ export async function makeJob(mode: RowModeName | 'service', count: number, list
   if (mode !== 'update' && mode !== 'delete') {
     const rows = numbers.map((number) => ({ id: undefined, fields: fieldsOf(number), becomes: fieldsOf(number) }));
     // The built-in service is known to honor keys, so no flag is needed.
-    const keys = mode === 'service' ? [] : ['--idempotency', mode === 'create' ? 'unknown' : 'honored'];
-    const words = ['items', 'create', ...keys];
+    const words = ['items', 'create', ...keyFlagsOf(mode)];
     return { mode, words, rows, ...filesOf(rows), bystanders: new Map(), idMax: 0 };
   }
   const old = [...numbers, 'bystander', 'another'].map((word) => ({
@@ -88,6 +104,12 @@ export async function makeJob(mode: RowModeName | 'service', count: number, list
   const bystanders = new Map(old.map((fields, at) => [ids[at] ?? '', fields] as const).slice(count));
   const words = mode === 'update' ? ['items', 'update'] : ['items', 'delete', '--yes'];
   return { mode, words, rows, ...filesOf(rows), bystanders, idMax: ids.length };
+}
+
+function keyFlagsOf(mode: 'service' | Exclude<RowModeName, 'update' | 'delete'>): readonly string[] {
+  if (mode === 'service') return [];
+  if (hasKeyField(mode)) return ['--key-field', 'Key'];
+  return ['--idempotency', mode === 'create' ? 'unknown' : 'honored'];
 }
 
 function rowOf(mode: 'update' | 'delete', id: string, number: number): InputRow {

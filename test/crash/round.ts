@@ -2,12 +2,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceKind } from '../../src/settings/setting.ts';
+import { listctl } from '../support/listctl.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { ServedDirectory } from '../support/served-directory.ts';
 import { type Kills, runAct } from './act.ts';
 import { applyClient, settleManifest } from './apply-client.ts';
 import { makeFirstManifest, makeSecondManifest } from './apply-jobs.ts';
-import { type Client, listctlClient, type RunRecorded, type SessionPlace, siteOf } from './client.ts';
+import { type Client, environmentOf, listctlClient, type RunRecorded, type SessionPlace } from './client.ts';
 import { faultProxy } from './fault-proxy.ts';
 import { type Judgment, judge, type RoundFacts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
@@ -26,7 +27,8 @@ export interface RoundOptions {
   readonly kind: ServiceKind;
   /** A directory of its own. */
   readonly directory: string;
-  /** The name of its list. */
+  /** The name of its site, and of its list. */
+  readonly site: string;
   readonly list: string;
   readonly mode: ModeName;
   readonly rows: number;
@@ -65,9 +67,9 @@ interface Stage extends RoundOptions {
 
 /** Runs one. */
 export async function runRound(options: RoundOptions): Promise<RoundEnd> {
-  const { service, kind, directory, list, mode, rows, throttles, random } = options;
+  const { service, kind, directory, site, list, mode, rows, throttles, random } = options;
   await mkdir(directory, { recursive: true });
-  const path = `/sites/${kind === 'graph' ? `${siteOf(kind)}:` : siteOf(kind)}/lists/${list}/items`;
+  const path = `/sites/${kind === 'graph' ? `${site}:` : site}/lists/${list}/items`;
   const contents = listContents(service.url, path, kind);
   const writers = mode === 'service' ? startWriters(service, path, random) : undefined;
   const faults = { throttles, ignoresKeys: holdsDoubt(mode) };
@@ -98,14 +100,15 @@ interface EndedJob {
 }
 
 async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Promise<EndedJob> {
-  const { wire, directory, list, concurrency, contents, mode, kind } = stage;
+  const { wire, directory, site, list, concurrency, contents, mode, kind } = stage;
   const client = stage.client ?? (isApplyMode(mode) ? applyClient : listctlClient);
   for (const [name, text] of Object.entries(job.files)) await writeFile(join(directory, name), text);
-  const place: SessionPlace = { job, url: wire.url, kind, list, directory, concurrency, requests: wire.requests };
+  const place: SessionPlace = { job, url: wire.url, kind, site, list, directory, concurrency, requests: wire.requests };
   const sent = wire.requests.length;
   const random = stage.random.branch('act', act);
   const told = await runAct({ ...stage, ...{ client, place, killsMax, random, time: stage.times(act) } });
   await wire.settled();
+  if (mode === 'create-indexed') told.recorded.push(await lookUpDoubts(place, client));
   await stage.meddle?.(contents, job);
   const found = await contents.upTo(job.idMax + stage.created());
   const { printed, untold, kills, sessions, time } = told;
@@ -122,6 +125,13 @@ async function runJob(stage: Stage, job: Job, act: number, killsMax: number): Pr
   const folded = told.recorded.slice(0, -1).filter(({ isAtWork }) => isAtWork).length;
   const end = { ...judgment, kills, sessions, folded, rows: job.rows.length, causes, times: [time] };
   return { place, facts, found, end };
+}
+
+/** Settles what can be found, when the service owes nothing any more: what is in doubt then is not there. */
+async function lookUpDoubts(place: SessionPlace, client: Client): Promise<RunRecorded> {
+  const { exitCode, stderr } = await listctl(['runs', 'resolve', 'last', '--auto'], environmentOf(place));
+  if (exitCode !== 0 && exitCode !== 8) throw new Error(`runs resolve --auto ended with ${exitCode}: ${stderr}`);
+  return client.recordedIn(place);
 }
 
 /** The contents of the records of all sessions, including the last one. */
