@@ -58,11 +58,7 @@ function canonical(address: string): string {
   return url === undefined ? '' : hostOf(url);
 }
 
+/** Throws nothing: Node's error contains the whole URL, with the password. */
 function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    // Node's error contains the whole URL, with the password.
-    return undefined;
-  }
+  return URL.canParse(text) ? new URL(text) : undefined;
 }

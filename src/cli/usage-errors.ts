@@ -383,7 +383,8 @@ function findSynonym(word: string, group: Command): string | undefined {
   return [word, ...verbs].find((name) => names.includes(name));
 }
 
-function visibleNames(group: Command): readonly string[] {
+/** The names of the commands of a group that help shows. */
+export function visibleNames(group: Command): readonly string[] {
   return group
     .createHelp()
     .visibleCommands(group)

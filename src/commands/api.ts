@@ -10,7 +10,7 @@ import { Failure } from '../core/errors.ts';
 import type { Output } from '../core/host.ts';
 import { pathSegment } from '../core/item.ts';
 import { type JsonValue, printJson } from '../core/json.ts';
-import { printable } from '../core/text.ts';
+import { printable, printableLines } from '../core/text.ts';
 import { jsonView } from '../output/layout.ts';
 
 export const methods: readonly Method[] = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -197,16 +197,9 @@ async function printBody(response: ServiceResponse, print: Print<JsonValue>, std
     value = parseResponseJson(response);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    await stdout.write(stdout.isTTY ? printableLines(response.body) : response.body);
+    const lines = () => printableLines(Buffer.from(response.body).toString());
+    await stdout.write(stdout.isTTY ? `${lines().join('\n')}\n` : response.body);
     return;
   }
   await print(value);
-}
-
-function printableLines(body: Uint8Array): string {
-  const lines = Buffer.from(body)
-    .toString()
-    .replace(/\r?\n$/, '')
-    .split(/\r?\n/);
-  return `${lines.map(printable).join('\n')}\n`;
 }

@@ -5,17 +5,7 @@ import { printable } from '../core/text.ts';
 import { columnsOf, isList, type Layout, type PrinterOptions, plainText, rowFrom, shapeOf } from './layout.ts';
 import type { Row } from './view.ts';
 
-export interface CsvStyle {
-  readonly delimiter: ',' | '\t';
-  /** Whether a text that a spreadsheet would run as a formula gets a leading `'`. */
-  readonly isSafe: boolean;
-  /** Whether control and hidden characters are escaped, for a terminal. */
-  readonly isPrintable: boolean;
-}
-
-function toStyle({ format, csvSafe = false, screen }: PrinterOptions): CsvStyle {
-  return { delimiter: format === 'tsv' ? '\t' : ',', isSafe: csvSafe, isPrintable: screen.columns !== undefined };
-}
+const toDelimiter = ({ format }: PrinterOptions) => (format === 'tsv' ? '\t' : ',');
 
 /** The start of a formula, and what spreadsheets strip before it (docs/faults.md, O05; OWASP, "CSV Injection"). */
 const formulaStart = /^[=+\-@\t\r\n\0＝＋－＠]/;
@@ -29,18 +19,18 @@ const special = {
   '\t': /["\t\r\n]|^[\ufeff\s]|\s$|^sep=/i,
 };
 
-function csvCell(value: JsonValue | undefined, { delimiter, isSafe, isPrintable }: CsvStyle): string {
+function csvCell(value: JsonValue | undefined, options: PrinterOptions): string {
   const plain = plainText(value);
-  const safe = isSafe && typeof value === 'string' && formulaStart.test(plain) ? `'${plain}` : plain;
-  const text = isPrintable ? printable(safe) : safe;
+  const safe = options.csvSafe && typeof value === 'string' && formulaStart.test(plain) ? `'${plain}` : plain;
+  const text = options.screen.columns === undefined ? safe : printable(safe);
   // An empty string differs from null.
   if (text === '') return typeof value === 'string' ? '""' : '';
-  return special[delimiter].test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return special[toDelimiter(options)].test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** Formats a line without its newline. */
-export function csvLine(values: readonly (JsonValue | undefined)[], style: CsvStyle): string {
-  return values.map((value) => csvCell(value, style)).join(style.delimiter);
+export function csvLine(values: readonly (JsonValue | undefined)[], options: PrinterOptions): string {
+  return values.map((value) => csvCell(value, options)).join(toDelimiter(options));
 }
 
 /**
@@ -48,28 +38,26 @@ export function csvLine(values: readonly (JsonValue | undefined)[], style: CsvSt
  * file if there are many.
  */
 export function rowsLayout(columns: readonly string[] | undefined, options: PrinterOptions): Layout<Row> {
-  const style = toStyle(options);
-  return columns === undefined ? everyColumn(style) : theseColumns(columns, style);
+  return columns === undefined ? everyColumn(options) : theseColumns(columns, options);
 }
 
 /** Formats the result of a query: objects with a header, arrays and scalars without. */
 export function csvText(value: JsonValue, options: PrinterOptions): string {
-  const style = toStyle(options);
   const shape = shapeOf(isList(value) ? value : [value]);
-  if (shape.kind === 'lists') return shape.rows.map((row) => `${csvLine(row, style)}\n`).join('');
-  if (shape.kind === 'scalars') return shape.rows.map((scalar) => `${csvLine([scalar], style)}\n`).join('');
+  if (shape.kind === 'lists') return shape.rows.map((row) => `${csvLine(row, options)}\n`).join('');
+  if (shape.kind === 'scalars') return shape.rows.map((scalar) => `${csvLine([scalar], options)}\n`).join('');
   if (shape.rows.length === 0) return '';
   const rows = shape.rows.map(rowFrom);
-  const { add } = theseColumns(options.columns ?? columnsOf(rows), style);
+  const { add } = theseColumns(options.columns ?? columnsOf(rows), options);
   return rows.map(add).join('');
 }
 
-function theseColumns(columns: readonly string[], style: CsvStyle): Layout<Row> {
-  let header = `${csvLine(columns, style)}\n`;
+function theseColumns(columns: readonly string[], options: PrinterOptions): Layout<Row> {
+  let header = `${csvLine(columns, options)}\n`;
   return {
     add: (row) => {
       const values = columns.map((name) => row.get(name));
-      const text = `${header}${csvLine(values, style)}\n`;
+      const text = `${header}${csvLine(values, options)}\n`;
       header = '';
       return text;
     },
@@ -77,7 +65,7 @@ function theseColumns(columns: readonly string[], style: CsvStyle): Layout<Row> 
   };
 }
 
-function everyColumn(style: CsvStyle): Layout<Row> {
+function everyColumn(options: PrinterOptions): Layout<Row> {
   const places = new Map<string, number>();
   const spool = openSpool();
   return {
@@ -86,14 +74,14 @@ function everyColumn(style: CsvStyle): Layout<Row> {
       const values: (JsonValue | undefined)[] = new Array(places.size).fill(undefined);
       for (const [name, value] of row) values[places.get(name) ?? 0] = value;
       // The number of columns comes first, since cells of later ones will be missing in this line.
-      spool.add(`${places.size} ${csvLine(values, style)}`);
+      spool.add(`${places.size} ${csvLine(values, options)}`);
       return '';
     },
     end: async (write) => {
-      if (places.size > 0) await write(`${csvLine([...places.keys()], style)}\n`);
+      if (places.size > 0) await write(`${csvLine([...places.keys()], options)}\n`);
       for (const line of spool.lines()) {
         const space = line.indexOf(' ');
-        const missing = style.delimiter.repeat(places.size - Number(line.slice(0, space)));
+        const missing = toDelimiter(options).repeat(places.size - Number(line.slice(0, space)));
         await write(`${line.slice(space + 1)}${missing}\n`);
       }
     },

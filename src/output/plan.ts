@@ -47,8 +47,6 @@ export interface FieldChange {
   readonly after?: JsonValue | undefined;
 }
 
-type ShownStep = Pick<Step, 'action' | 'key' | 'fields' | 'id' | 'before' | 'why' | 'drift'>;
-
 function widthOf({ columns }: Screen): number {
   return Math.max(columns || 80, 20);
 }
@@ -68,7 +66,7 @@ const reasons = {
 const importReason = 'exists: will be imported';
 
 /** The lines of a step: `~ key "Buy milk", id 17`, and for each field `    Status: Open → Done`. */
-export function stepLines(step: ShownStep, screen: Screen, isImported = false): string[] {
+export function stepLines(step: Step, screen: Screen, isImported = false): string[] {
   const { action, key, id, why, drift } = step;
   const driftReason = `changed outside apply: will be ${action === 'delete' ? 'deleted' : 'reset'}`;
   const reason = isImported ? importReason : drift ? driftReason : why && reasons[why];
@@ -78,7 +76,7 @@ export function stepLines(step: ShownStep, screen: Screen, isImported = false): 
   return [...head, ...changeLines(action, toChanges(step), screen)];
 }
 
-function toChanges({ action, fields, before = {} }: ShownStep): FieldChange[] {
+function toChanges({ action, fields, before = {} }: Step): FieldChange[] {
   if (action === 'delete') return Object.entries(before).map(([field, value]) => ({ field, before: value }));
   return Object.entries(fields).map(([field, after]) => ({ field, before: ownField(before, field), after }));
 }

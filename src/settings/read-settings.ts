@@ -48,7 +48,7 @@ export function readStoredFile(file: string, owner: { readonly uid: number | und
 
 /** Whether `readStoredFile` failed for lack of permission. */
 export function isDenied(error: unknown): error is Failure {
-  const code = error instanceof Failure ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined;
+  const code = error instanceof Failure ? errnoCode(error.cause) : undefined;
   return code === 'EACCES' || code === 'EPERM';
 }
 
@@ -89,7 +89,7 @@ function openIfThere(file: string): number | undefined {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errnoCode(error);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw unreadable(file, error);
   }

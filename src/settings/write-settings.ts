@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import Conf from 'conf';
-import { errnoReason, Failure } from '../core/errors.ts';
+import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
 import { makePrivateDirectory } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { takeLock } from '../core/lock.ts';
@@ -109,7 +109,7 @@ function readIfThere(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (errnoCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import readSpectrum from 'csv-spectrum';
 import { describe, expect, test } from 'vitest';
 import { csvLine } from '../../src/output/csv.ts';
+import { plainStyle } from '../../src/output/view.ts';
 import { naughtyStrings } from '../corpora/naughty-strings.ts';
 import { rowsFrom, told } from './rows/rows-from.ts';
 
@@ -70,16 +71,19 @@ describe('our own cases', () => {
   });
 
   test.each([
-    { delimiter: ',', name: 'a.csv' },
-    { delimiter: '\t', name: 'a.tsv' },
-  ] as const)('naughty strings are read as they are printed, in $name, wherever a block ends', async (style) => {
-    const { name, delimiter } = style;
-    const lines = naughtyStrings.map((text) => csvLine([text, text], { delimiter, isSafe: false, isPrintable: false }));
-    const text = `${csvLine(['a', 'b'], { delimiter, isSafe: false, isPrintable: false })}\n${lines.join('\n')}\n`;
+    { format: 'csv', name: 'a.csv' },
+    { format: 'tsv', name: 'a.tsv' },
+  ] as const)(
+    'naughty strings are read as they are printed, in $name, wherever a block ends',
+    async ({ format, name }) => {
+      const options = { format, isSeveral: true, screen: { columns: undefined, style: plainStyle } };
+      const lines = naughtyStrings.map((text) => csvLine([text, text], options));
+      const text = `${csvLine(['a', 'b'], options)}\n${lines.join('\n')}\n`;
 
-    for (const blockBytes of [undefined, 61]) {
-      const rows = told(await rowsFrom(name, text, { blockBytes }));
-      expect(rows).toEqual(naughtyStrings.map((each) => ({ a: each, b: each })));
-    }
-  });
+      for (const blockBytes of [undefined, 61]) {
+        const rows = told(await rowsFrom(name, text, { blockBytes }));
+        expect(rows).toEqual(naughtyStrings.map((each) => ({ a: each, b: each })));
+      }
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { globalFlags } from '../../cli/flags.ts';
 import { errnoCode, errnoReason, Failure, type FailureKind } from '../../core/errors.ts';
 import type { Host } from '../../core/host.ts';
 import { isWebAddress } from '../../core/item.ts';
-import { objectFrom } from '../../core/json.ts';
+import { objectFrom, withoutUndefined } from '../../core/json.ts';
 import { countOf, printable, widthAtMost } from '../../core/text.ts';
 import type { Row, Screen, View } from '../../output/view.ts';
 import { wrapMessage, wrapText } from '../../output/wrap.ts';
@@ -100,8 +100,7 @@ function findingLines(
 }
 
 function toRow({ check, status, value, source, hint }: Finding): Row {
-  const members = Object.entries({ check, status, value, source, hint });
-  return new Map(members.filter((member): member is [string, string] => member[1] !== undefined));
+  return new Map(Object.entries(withoutUndefined({ check, status, value, source, hint })));
 }
 
 /** The newest major version of Node.js that listctl is tested with. */

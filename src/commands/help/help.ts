@@ -10,7 +10,7 @@ import {
   type SetUp,
 } from '../../cli/command.ts';
 import { flagTexts, globalFlags } from '../../cli/flags.ts';
-import { equivalentWords, parseWords } from '../../cli/usage-errors.ts';
+import { equivalentWords, parseWords, visibleNames } from '../../cli/usage-errors.ts';
 import { Failure } from '../../core/errors.ts';
 import { nearestName } from '../../core/text.ts';
 import { findValue } from '../../settings/setting.ts';
@@ -109,11 +109,6 @@ async function showPage(typed: readonly string[], newProgram: NewProgram): Promi
   // Without --help, a group reports its unknown subcommand.
   const words = meant ?? (isUnknown ? typed.slice(0, commandPath(command).length) : [...typed, '--help']);
   await newProgram(words).parseAsync(words, { from: 'user' });
-}
-
-function visibleNames(command: Command): readonly string[] {
-  const commands = command.createHelp().visibleCommands(command);
-  return commands.map((each) => each.name());
 }
 
 function unknownWord(word = '', commands: readonly string[], mayBeTopic: boolean): Failure {

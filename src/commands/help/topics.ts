@@ -190,17 +190,8 @@ and exports the managed items as a manifest, or their ids with -o id.
 All flags: listctl apply --help
 `;
 
-/** A page that `listctl help NAME` shows. */
-export interface Topic {
-  readonly name: string;
-  /** A noun phrase in lower case, without a period. */
-  readonly summary: string;
-  /** At most 80 columns wide, with a newline at its end. */
-  readonly page: () => string;
-}
-
-/** In the order of `listctl --help`. */
-export const topics: readonly Topic[] = [
+/** The pages that `listctl help NAME` shows, at most 80 columns wide, in the order of `listctl --help`. */
+export const topics: readonly { name: string; summary: string; page: () => string }[] = [
   { name: 'flags', summary: 'global flags', page: flagsPage },
   { name: 'fields', summary: 'setting fields with -f and --fields', page: () => fieldsText },
   { name: 'output', summary: 'output formats, queries and streams', page: outputPage },
