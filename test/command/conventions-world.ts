@@ -1,13 +1,14 @@
 /** A command line for every command, in a directory where each has something to work on: what docs/conventions.md is held with. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { env as ownEnv } from 'node:process';
 import { Readable } from 'node:stream';
 import { vi } from 'vitest';
 import { Stopped } from '../../src/core/errors.ts';
 import { main } from '../../src/main.ts';
+import { listening } from '../support/loopback-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { testHost } from '../support/test-host.ts';
 
@@ -108,15 +109,7 @@ export async function countingService(): Promise<CountingService> {
   server.on('connection', () => {
     counted.connections += 1;
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(counted, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
+  return Object.assign(counted, await listening(server));
 }
 
 /** Runs the line of every command, each in a directory of its own. */

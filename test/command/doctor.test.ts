@@ -1,7 +1,6 @@
 /** `listctl doctor`: what is set, from where, and does it answer; and what is said of a token before many rows. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatExpiry } from '../../src/cli/token-expiry.ts';
@@ -9,6 +8,7 @@ import { parseTokenExpiry } from '../../src/cli/token-renewal.ts';
 import type { Finding } from '../../src/commands/doctor/checks.ts';
 import { checkNode } from '../../src/commands/doctor/checks.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
+import { listening } from '../support/loopback-server.ts';
 import { environmentFor, requestedItem, scriptedService } from '../support/scripted-service.ts';
 import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -498,14 +498,6 @@ async function secureService(certificate: { readonly key: string; readonly cert:
     requests.push(method);
     response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    requests,
-    url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const listener = await listening(server);
+  return { ...listener, requests, url: listener.url.replace('http', 'https') };
 }

@@ -1,13 +1,13 @@
 /** Naughty strings as ids, sites, lists and tokens: they arrive as they were written, or the command ends with 2. */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { Failure } from '../../src/core/errors.ts';
 import { checkId } from '../../src/core/item.ts';
 import { loneSurrogates, naughtyStrings } from '../corpora/naughty-strings.ts';
+import { listening } from '../support/loopback-server.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { run } from '../support/test-host.ts';
 import { jsonLines, manyWorld } from './bulk/bulk-world.ts';
@@ -230,9 +230,8 @@ async function echo(given?: Readonly<Record<string, string>>): Promise<Echo> {
       response.end(JSON.stringify(body));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    ...(await listening(server)),
     get paths() {
       return seen.map(({ path }) => path);
     },
@@ -248,10 +247,5 @@ async function echo(given?: Readonly<Record<string, string>>): Promise<Echo> {
     refuseWith: (text) => {
       refusal = text;
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }

@@ -1,8 +1,9 @@
 /** The bytes of each request to the list item service, as they were before it became one of two services. */
 import { writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { listening } from '../support/loopback-server.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
@@ -28,20 +29,15 @@ async function recorder() {
       }
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const listener = await listening(server);
   return {
-    url: `http://127.0.0.1:${port}/v1.0`,
+    ...listener,
     // Keys that are derived from a row depend on the port.
     text: () =>
       bytes
-        .replaceAll(`127.0.0.1:${port}`, 'HOST')
+        .replaceAll(`127.0.0.1:${listener.port}`, 'HOST')
         .replace(/listctl\/[\d.]+/g, 'listctl/VERSION')
         .replace(/"[a-z0-9]{26}"/g, '"KEY"'),
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      }),
   };
 }
 

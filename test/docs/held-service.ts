@@ -1,7 +1,7 @@
 /** A service that answers creates row by row of docs/examples/tasks.csv, as far as it is let: a run can be held anywhere. */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { listening } from '../support/loopback-server.ts';
 
 /** A service on a loopback port. */
 export interface HeldService extends AsyncDisposable {
@@ -27,9 +27,8 @@ export async function heldService(): Promise<HeldService> {
     response.writeHead(201, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ id: String(row), fields }));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    ...(await listening(server)),
     get waiting() {
       return new Set(waiting.keys());
     },
@@ -40,10 +39,5 @@ export async function heldService(): Promise<HeldService> {
         answer();
       }
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }

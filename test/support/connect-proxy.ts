@@ -1,6 +1,7 @@
 /** An HTTP proxy on a loopback port, which records everything that it received before a tunnel was open. */
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createSecureServer } from 'node:tls';
+import { listening } from './loopback-server.ts';
 import type { ServerCertificate } from './tls-certificate.ts';
 
 /** What a client said to the proxy. */
@@ -32,15 +33,10 @@ export interface ConnectProxy extends AsyncDisposable {
 /** Starts a proxy. */
 export async function connectProxy({ port = 0, refusal, certificate }: ConnectProxyOptions): Promise<ConnectProxy> {
   const requests: ProxyRequest[] = [];
-  const sockets = new Set<Socket>();
   let connectionCount = 0;
-  const keep = (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket)).on('error', () => {});
-  };
   const serve = (client: Socket) => {
     connectionCount += 1;
-    keep(client);
+    client.on('error', () => {});
     let head = '';
     const listen = (chunk: Buffer) => {
       head += chunk.toString('latin1');
@@ -50,7 +46,8 @@ export async function connectProxy({ port = 0, refusal, certificate }: ConnectPr
       requests.push({ line, head });
       if (refusal !== undefined) return client.end(refusal);
       const target = connect(port, '127.0.0.1');
-      keep(target);
+      client.on('close', () => target.destroy());
+      target.on('error', () => {});
       target.once('connect', () => {
         if (line.startsWith('CONNECT ')) client.write('HTTP/1.1 200 Connection established\r\n\r\n');
         else target.write(head, 'latin1');
@@ -61,17 +58,13 @@ export async function connectProxy({ port = 0, refusal, certificate }: ConnectPr
     client.on('data', listen);
   };
   const server = certificate === undefined ? createServer(serve) : createSecureServer(certificate, serve);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listener = await listening(server);
+  const host = `127.0.0.1:${listener.port}`;
   return {
+    ...listener,
     url: `${certificate === undefined ? 'http' : 'https'}://${host}`,
     host,
     requests,
     connectionCount: () => connectionCount,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
   };
 }

@@ -1,7 +1,6 @@
 /** `items get` in a terminal of its own, between a service and a screen. */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from './loopback-server.ts';
 import { environmentFor } from './scripted-service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 import { listctlInTerminal } from './terminal.ts';
@@ -53,14 +52,5 @@ async function serveItems(answer: (id: string) => { readonly status: number; rea
     const { status, body } = answer(url.slice(url.lastIndexOf('/') + 1));
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return listening(server);
 }

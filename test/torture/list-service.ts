@@ -1,6 +1,6 @@
 /** A list behind a loopback port that can be put back to what it was: its log is the truth of what was sent. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from '../support/loopback-server.ts';
 
 /** An item, with the key of the request that created it. */
 export interface StoredItem {
@@ -68,9 +68,9 @@ export async function listService(honorsKeys: boolean): Promise<ListService> {
     service.onRequest(request);
     send(response, apply(request));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listener = await listening(server);
   const service: ListService = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    ...listener,
     items,
     requests,
     onRequest: () => {},
@@ -84,11 +84,6 @@ export async function listService(honorsKeys: boolean): Promise<ListService> {
         requests.length = 0;
       };
     },
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return service;
 }

@@ -1,5 +1,5 @@
 /** What fuzzing has found, one case each; the inputs are in test/fuzz/corpus, too. */
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import type { ConnectionOptions } from '../../src/api/connect.ts';
@@ -11,6 +11,7 @@ import { readHeader } from '../../src/bulk/journal-lines.ts';
 import { parseYaml, YamlSyntaxError } from '../../src/core/yaml.ts';
 import { unknownName } from '../../src/rows/columns.ts';
 import { credentialsFrom, profilesFrom } from '../../src/settings/read-settings.ts';
+import { listening } from '../support/loopback-server.ts';
 import { powerLossDisk } from '../support/power-loss.ts';
 
 test('YAML on which the library would run out of stack is refused before', () => {
@@ -102,15 +103,13 @@ test('what a failure says of an answer has an end, whatever the service said', (
 /** What comes of asking for something, where these bytes are the answer and the connection ends behind them. */
 async function answered(open: (way: ConnectionOptions) => Promise<Transport>, answer: string): Promise<Attempt> {
   const server = createServer((socket) => socket.on('error', () => {}).once('data', () => socket.end(answer)));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`);
-  const transport = await open({ base, token: 'secret-token', headers: {} });
+  await using listener = await listening(server);
+  const transport = await open({ base: new URL(listener.url), token: 'secret-token', headers: {} });
   try {
     const signal = new AbortController().signal;
     return await transport.send({ method: 'DELETE', path: '/x', headers: {} }, { timeoutMs: 5000, signal });
   } finally {
     await transport.close();
-    server.close();
   }
 }
 

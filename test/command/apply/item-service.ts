@@ -1,8 +1,8 @@
 /** The built-in service behind a real HTTP port, whose answer to each request a test may decide; others are at work on it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { listItemService } from '../../../src/service/handle.ts';
 import type { ServiceResponse } from '../../../src/service/message.ts';
+import { listening } from '../../support/loopback-server.ts';
 import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { memoryStore } from './memory-store.ts';
 
@@ -66,7 +66,6 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
   const store = memoryStore();
   const handle = listItemService(store, () => Date.now());
   const requests: ItemRequest[] = [];
-  const sockets = new Set<Socket>();
   const apply = async (request: ItemRequest): Promise<ServiceResponse> => {
     const { method, path, headers, body } = request;
     const { 'idempotency-key': key, ...others } = headers;
@@ -90,11 +89,7 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
     response.end(isText ? body : JSON.stringify(body));
   };
   const server = createServer((incoming, response) => void answer(incoming, response));
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listener = await listening(server);
   const ask = async (method: string, id?: string, fields?: JsonFields) => {
     const headers = fields === undefined ? {} : { 'content-type': 'application/json' };
     const body = Buffer.from(fields === undefined ? '' : JSON.stringify({ fields }));
@@ -103,7 +98,7 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
     return text;
   };
   const service: ItemService = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
+    ...listener,
     requests,
     script: options.script ?? (() => undefined),
     onApplied: () => {},
@@ -115,11 +110,6 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
     add: async (fields) => (JSON.parse(await ask('POST', undefined, fields)) as { readonly id: string }).id,
     change: async (id, fields) => void (await ask('PATCH', id, fields)),
     remove: async (id) => void (await ask('DELETE', id)),
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
   };
   return service;
 }

@@ -1,6 +1,6 @@
 /** A list behind a real HTTP port, whose answer to each request a test may decide, and which may be down for a while. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listening } from '../../support/loopback-server.ts';
 import type { ScriptedAnswer, SeenRequest } from '../../support/scripted-service.ts';
 
 /** A request, and what it is about. */
@@ -51,8 +51,7 @@ class List implements ListService {
   readonly #script: Script;
   readonly #honorsKeys: boolean;
   readonly #ids = new Map<string, { readonly made: string; readonly atMs: number }>();
-  readonly #sockets = new Set<Socket>();
-  #server: Server | undefined;
+  #listener: Awaited<ReturnType<typeof listening>> | undefined;
   #port = 0;
   #nextId = 1;
   #underWay = 0;
@@ -72,22 +71,14 @@ class List implements ListService {
 
   async comeBack(): Promise<void> {
     const server = createServer((request, response) => void this.#answer(request, response));
-    server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.on('close', () => this.#sockets.delete(socket));
-    });
-    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#server = server;
-    this.#port = (server.address() as AddressInfo).port;
+    this.#listener = await listening(server, this.#port);
+    this.#port = this.#listener.port;
   }
 
   async goDown(): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
-    this.#server = undefined;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    const listener = this.#listener;
+    this.#listener = undefined;
+    await listener?.[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,11 +1,12 @@
 /** Names under localhost mean this machine, but DNS may say otherwise: the token must not leave it. */
 import dns from 'node:dns';
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { isLoopbackAddress } from '../../../src/core/loopback.ts';
 import { answerBytes } from '../../support/fault-answer.ts';
 import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
+import { listening } from '../../support/loopback-server.ts';
 
 /** An address of this machine on a network; where it has none, one that is not there. */
 const network =
@@ -28,7 +29,7 @@ describe.each(ways)('over $name', (way) => {
       ...{ env: { HTTP_PROXY: 'http://192.0.2.9:1' }, exits: [2, 7], sees: false },
     },
   ])('$name at $address $more $env', async ({ name, address, more, env, exits, sees }) => {
-    await using server = await listening();
+    await using server = await itemServer();
     resolveTo(address);
     const words = [...verbs.get, '--retries', '0', '--timeout', '5', ...more];
 
@@ -64,26 +65,13 @@ function resolveTo(address: string): void {
 }
 
 /** A server on every address of this machine, which answers each request with an item. */
-async function listening(): Promise<AsyncDisposable & { readonly port: number; heard(): string }> {
+async function itemServer(): Promise<AsyncDisposable & { readonly port: number; heard(): string }> {
   let heard = '';
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
+  const server = createServer((socket) => {
     socket.on('data', (bytes: Buffer) => {
       heard += bytes.toString();
       socket.write(answerBytes(200, { body: { id: '17', fields: {} } }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
-  const address = server.address();
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
-    heard: () => heard,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  };
+  return { ...(await listening(server, 0, '0.0.0.0')), heard: () => heard };
 }

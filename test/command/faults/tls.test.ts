@@ -1,10 +1,10 @@
 /** What TLS ends in, in words: OpenSSL's own have names of its files, and pointers. */
 import { truncate, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type TlsOptions } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { environmentOf, runOneWay, verbs, ways } from '../../support/fault-ways.ts';
+import { listening } from '../../support/loopback-server.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run } from '../../support/test-host.ts';
 import { newAuthority } from '../../support/tls-certificate.ts';
@@ -29,12 +29,11 @@ describe.each(ways)('over $name', (way) => {
     await writeFile(file, authority.cert);
     const server = createServer({ ...own, ...options }, (socket) => socket.on('error', () => {}).end());
     server.on('tlsClientError', () => {});
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const env = environmentOf({ url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0` });
+    await using listener = await listening(server);
+    const env = environmentOf({ url: listener.url.replace('http', 'https') });
 
     const words = [...verbs.get, '--ca-file', file, '--retries', '0'];
     const { exitCode, stderr } = await runOneWay(way, words, { env });
-    server.close();
 
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(says);

@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { httpTransport } from '../../../src/api/http.ts';
 import type { Transport } from '../../../src/api/transport.ts';
 import { undiciTransport } from '../../../src/api/undici.ts';
+import { listening } from '../../support/loopback-server.ts';
 import { type FuzzTarget, mustHold } from '../target.ts';
 import { answerWords, verbs } from './ask.ts';
 import { jsonWords } from './words.ts';
@@ -66,10 +67,8 @@ export const answerWireTarget: FuzzTarget = {
     let answer: Buffer = Buffer.alloc(0);
     let count = 0;
     const server = createServer((socket) => answering(socket, () => answer));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const way = { base: new URL(`http://127.0.0.1:${port}/v1.0`), token: 'secret-token', headers: {} };
+    const listener = await listening(server);
+    const way = { base: new URL(listener.url), token: 'secret-token', headers: {} };
     const transports = [await httpTransport(way), await undiciTransport(way)].map(onOwnSockets);
     const limits = { timeoutMs: 20_000, retries: 0 };
     return {
@@ -88,7 +87,7 @@ export const answerWireTarget: FuzzTarget = {
       },
       close: async () => {
         for (const transport of transports) await transport.close();
-        await new Promise((resolve) => server.close(resolve));
+        await listener[Symbol.asyncDispose]();
       },
     };
   },

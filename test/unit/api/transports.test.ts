@@ -1,5 +1,5 @@
 /** Behavior that both transports share; the fault table tests them with the whole program. */
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import type { ConnectionOptions } from '../../../src/api/connect.ts';
 import { httpTransport } from '../../../src/api/http.ts';
 import type { AttemptLimits, Transport } from '../../../src/api/transport.ts';
 import { undiciTransport } from '../../../src/api/undici.ts';
+import { listening } from '../../support/loopback-server.ts';
 import { scriptedService } from '../../support/scripted-service.ts';
 
 const read = { method: 'GET', path: '/x', headers: {} } as const;
@@ -168,26 +169,13 @@ async function rawServer(
 ): Promise<RawServer> {
   let connections = 0;
   let count = 0;
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     connections += 1;
-    sockets.add(socket);
-    socket.on('error', () => {});
     greet(socket);
     socket.on('data', () => {
       count += 1;
       socket.write(response(socket, count));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  return {
-    port: typeof address === 'object' && address !== null ? address.port : 0,
-    connections: () => connections,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        for (const socket of sockets) socket.destroy();
-        server.close(() => resolve());
-      }),
-  };
+  return { ...(await listening(server)), connections: () => connections };
 }
