@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileIo } from '../../src/bulk/journal-lines.ts';
 import { Stopped } from '../../src/core/errors.ts';
 import type { StateShown } from '../command/apply/apply-world.ts';
-import { type ItemRequest, type ItemService, itemService, type Script } from '../command/apply/item-service.ts';
+import { type ItemService, itemService } from '../command/apply/item-service.ts';
+import type { ListRequest, Script } from '../command/bulk/list-service.ts';
 import { type Run, run } from '../support/test-host.ts';
 import type { Call, Crash, Fate, ManifestItem } from './moves.ts';
 
@@ -50,7 +51,7 @@ export class ModelWorld {
     await this.service[Symbol.asyncDispose]();
   }
 
-  #watch({ method, fields, key: header }: ItemRequest, id: string): void {
+  #watch({ method, fields, key: header }: ListRequest, id: string): void {
     if (method === 'POST') {
       const key = String(fields['Title']);
       const idempotencyKey = header === undefined ? undefined : (JSON.parse(header) as string);

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listening } from './loopback-server.ts';
 
 /** An answer to give; a `body` that is not a string or bytes is sent as JSON, one that is a function for what it makes of the request. */
 export interface ScriptedAnswer {
@@ -52,16 +52,7 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
       return response.end(isBytes ? body : JSON.stringify(body));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1.0`,
-    requests,
-    [Symbol.asyncDispose]: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { ...(await listening(server)), requests };
 }
 
 function bodyOf({ body }: ScriptedAnswer, request: SeenRequest | undefined): unknown {

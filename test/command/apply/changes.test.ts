@@ -65,7 +65,7 @@ describe('apply', () => {
     const { exitCode } = await world.apply('--yes');
 
     const [sent, ...others] = service.requests.filter(({ method }) => method === 'PATCH');
-    expect([exitCode, sent?.fields, sent?.ifMatch, others]).toEqual([0, { Due: '2' }, etag, []]);
+    expect([exitCode, sent?.fields, sent?.headers['if-match'], others]).toEqual([0, { Due: '2' }, etag, []]);
     expect(world.known().items['a']).toMatchObject({
       fields: { ...a, Due: '2' },
       etag: expect.not.stringMatching(etag ?? ''),
@@ -135,7 +135,7 @@ describe('what the manifest no longer names', () => {
     const { exitCode } = await world.apply('--prune', '--yes');
 
     const sent = service.requests.find(({ method }) => method === 'DELETE');
-    expect([exitCode, sent?.id, sent?.ifMatch]).toEqual([0, '2', etag]);
+    expect([exitCode, sent?.id, sent?.headers['if-match']]).toEqual([0, '2', etag]);
     expect([[...service.items().keys()], Object.keys(world.known().items)]).toEqual([['1'], ['a']]);
   });
 

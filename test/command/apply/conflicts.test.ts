@@ -56,7 +56,7 @@ describe('another client that writes at the same time', () => {
 
     const { exitCode } = await world.apply('--yes');
 
-    expect([exitCode, service.requests.at(-1)?.ifMatch]).toEqual([0, undefined]);
+    expect([exitCode, service.requests.at(-1)?.headers['if-match']]).toEqual([0, undefined]);
   });
 });
 

@@ -3,30 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listItemService } from '../../../src/service/handle.ts';
 import type { ServiceResponse } from '../../../src/service/message.ts';
 import { listening } from '../../support/loopback-server.ts';
-import type { ScriptedAnswer } from '../../support/scripted-service.ts';
+import { type ListRequest, readRequest, type Script, sendAnswer } from '../bulk/list-service.ts';
 import { memoryStore } from './memory-store.ts';
 
 /** Fields, as JSON has them. */
 export type JsonFields = Readonly<Record<string, unknown>>;
-
-/** A request as it came. */
-export interface ItemRequest {
-  /** From 1, over all of them. */
-  readonly nth: number;
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-  /** The item that its path names; undefined for a create. */
-  readonly id: string | undefined;
-  readonly fields: JsonFields;
-  readonly ifMatch: string | undefined;
-  /** The value of `Idempotency-Key`. */
-  readonly key: string | undefined;
-}
-
-/** What becomes of a request: an answer in the place of the service's own, which may have been carried out all the same. */
-export type Script = (request: ItemRequest) => (ScriptedAnswer & { readonly applies?: boolean }) | undefined;
 
 /** How it is. */
 export interface ItemServiceOptions {
@@ -41,11 +22,11 @@ export interface ItemServiceOptions {
 export interface ItemService extends AsyncDisposable {
   /** Its base address, with the version segment. */
   readonly url: string;
-  readonly requests: ItemRequest[];
+  readonly requests: ListRequest[];
   /** May be replaced at any time. */
   script: Script;
   /** Told what was carried out: the id that it was about. */
-  onApplied: (request: ItemRequest, id: string) => void;
+  onApplied: (request: ListRequest, id: string) => void;
   /** The requests that were no GET, as `POST a`, `PATCH 1` or `DELETE 2`: creates by their title. */
   writes(): readonly string[];
   /** What the list `tasks` of site `home` holds, by id. */
@@ -65,28 +46,23 @@ export async function itemService(options: ItemServiceOptions = {}): Promise<Ite
   const { honorsKeys = false, givesEtags = true } = options;
   const store = memoryStore();
   const handle = listItemService(store, () => Date.now());
-  const requests: ItemRequest[] = [];
-  const apply = async (request: ItemRequest): Promise<ServiceResponse> => {
+  const requests: ListRequest[] = [];
+  const apply = async (request: ListRequest): Promise<ServiceResponse> => {
     const { method, path, headers, body } = request;
     const { 'idempotency-key': key, ...others } = headers;
     const sent = honorsKeys && typeof key === 'string' ? { ...others, 'idempotency-key': key } : others;
-    const answer = await handle({ method, path, headers: plain(sent), body: Buffer.from(body) });
+    const answer = await handle({
+      ...{ method, path: path.replace(/^\/v1\.0/, ''), headers: plain(sent), body: Buffer.from(body) },
+    });
     if (answer.status < 300) service.onApplied(request, request.id ?? idOf(answer));
     const { etag, ...rest } = answer.headers;
     return etag === undefined || givesEtags ? answer : { ...answer, headers: rest };
   };
   const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
-    const request = requestOf(incoming, await textOf(incoming), requests.length + 1);
-    requests.push(request);
+    const request = await readRequest(incoming, requests);
     const scripted = service.script(request);
     const own = scripted === undefined || scripted.applies ? await apply(request) : undefined;
-    const { cut, silent, after, status, headers = {}, body } = scripted ?? { ...own, status: own?.status ?? 500 };
-    await after;
-    if (cut) incoming.socket.resetAndDestroy();
-    if (cut || silent) return;
-    const isText = body === undefined || typeof body === 'string';
-    response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
-    response.end(isText ? body : JSON.stringify(body));
+    await sendAnswer(response, scripted ?? { ...own, status: own?.status ?? 500 });
   };
   const server = createServer((incoming, response) => void answer(incoming, response));
   const listener = await listening(server);
@@ -125,22 +101,6 @@ function itemsIn(records: ReadonlyMap<string, string>): ReadonlyMap<string, Json
 
 function idOf({ body }: ServiceResponse): string {
   return body === '' ? '' : (JSON.parse(body) as { readonly id: string }).id;
-}
-
-async function textOf(incoming: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-function requestOf({ method = '', url = '', headers }: IncomingMessage, body: string, nth: number): ItemRequest {
-  const [, id] = /\/items\/([^/?]+)$/.exec(url) ?? [];
-  return {
-    ...{ nth, method, headers, body, path: url.replace(/^\/v1\.0/, ''), ifMatch: headers['if-match'] },
-    id: id === undefined ? undefined : decodeURIComponent(id),
-    fields: body === '' ? {} : (JSON.parse(body) as { readonly fields: JsonFields }).fields,
-    key: headers['idempotency-key'] as string | undefined,
-  };
 }
 
 function plain(headers: IncomingMessage['headers']): Record<string, string> {

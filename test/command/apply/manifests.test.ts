@@ -55,7 +55,7 @@ describe('site, list and key at the top of a manifest', () => {
     const env = { LISTCTL_SITE: '', LISTCTL_LIST: '' };
     const { exitCode } = await world.run(['apply', 'manifest.yaml', '--init', '--yes'], { env });
 
-    expect([exitCode, service.requests[0]?.path]).toEqual([0, '/sites/other/lists/things/items']);
+    expect([exitCode, service.requests[0]?.path]).toEqual([0, '/v1.0/sites/other/lists/things/items']);
   });
 
   test.each([

@@ -91,21 +91,12 @@ class List implements ListService {
     response.on('close', () => {
       this.#underWay -= 1;
     });
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const request = requestOf(incoming, Buffer.concat(chunks).toString(), this.requests.length + 1);
-    this.requests.push(request);
+    const request = await readRequest(incoming, this.requests);
     const scripted = this.#script(request);
     const own = scripted === undefined || scripted.applies ? this.#apply(request) : undefined;
-    const { status, headers = {}, body, cut, silent, after } = scripted ?? own ?? { status: 500 };
-    if (cut) incoming.socket.destroy();
-    if (cut || silent) return;
-    await after;
-    const isText = body === undefined || typeof body === 'string';
     if (this.time === 'none') response.sendDate = false;
     else if (this.time !== undefined) response.setHeader('date', new Date(this.time()).toUTCString());
-    response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
-    response.end(isText ? body : JSON.stringify(body));
+    await sendAnswer(response, scripted ?? own ?? { status: 500 });
   }
 
   #create(fields: ListRequest['fields'], key: string | undefined): ScriptedAnswer {
@@ -133,14 +124,31 @@ class List implements ListService {
   }
 }
 
-function requestOf({ method = '', url: path = '', headers }: IncomingMessage, body: string, nth: number): ListRequest {
+/** Reads a request, and adds it to those before. */
+export async function readRequest(incoming: IncomingMessage, earlier: ListRequest[]): Promise<ListRequest> {
+  const { method = '', url: path = '', headers } = incoming;
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const body = Buffer.concat(chunks).toString();
   const [, id] = /\/items\/([^/?]+)$/.exec(path) ?? [];
   const fields = body === '' ? {} : (JSON.parse(body) as { fields: Record<string, unknown> }).fields;
   const title = fields['Title'];
-  return {
-    ...{ method, path, headers, body, nth, fields },
+  const request = {
+    ...{ method, path, headers, body, fields, nth: earlier.length + 1 },
     id: id === undefined ? undefined : decodeURIComponent(id),
     title: typeof title === 'string' ? title : undefined,
     key: headers['idempotency-key'] as string | undefined,
   };
+  earlier.push(request);
+  return request;
+}
+
+export async function sendAnswer(response: ServerResponse, answer: ScriptedAnswer): Promise<void> {
+  const { status, headers = {}, body, cut, silent, after } = answer;
+  await after;
+  if (cut) response.socket?.resetAndDestroy();
+  if (cut || silent) return;
+  const isText = body === undefined || typeof body === 'string';
+  response.writeHead(status, { ...(isText ? {} : { 'content-type': 'application/json' }), ...headers });
+  response.end(isText ? body : JSON.stringify(body));
 }
