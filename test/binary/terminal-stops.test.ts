@@ -18,61 +18,47 @@ const questions = [
   { kind: 'a secret', line: 'listctl auth login', sign: 'Token for', typed: 'half-canary' },
 ] as const;
 
-describe.each(questions)('at the question for $kind', ({ line, sign, typed }) => {
-  test('Ctrl-C ends listctl by its signal, and the terminal is as it was', async () => {
-    await using world = await inShell();
-    const { session, service } = world;
-    const before = await session.run('stty -a');
+/** At a question, something ends listctl: nothing was sent or saved, and the terminal is as it was. */
+async function expectStopAt(
+  { line, sign }: (typeof questions)[number],
+  stop: (world: ShellWorld, sttyBefore: string) => unknown,
+  exitCode: number = exitCodes.SIGINT,
+): Promise<void> {
+  await using world = await inShell();
+  const { session, service } = world;
+  const before = await session.run('stty -a');
 
-    session.start(line);
-    await session.shows(sign);
-    session.terminal.type(`${typed}${ctrlC}`);
-    await session.ended();
+  session.start(line);
+  await session.shows(sign);
+  await stop(world, before);
+  await session.ended();
 
-    await expectUsable(session, before, exitCodes.SIGINT);
-    expect(service.requests).toHaveLength(0);
-    expect(world.kept()).toEqual([]);
-    expect(session.terminal.written).not.toContain('canary');
-  });
+  await expectUsable(session, before, exitCode);
+  expect(service.requests).toHaveLength(0);
+  expect(world.kept()).toEqual([]);
+  expect(session.terminal.written).not.toContain('canary');
+}
 
-  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s from elsewhere does the same', async (signal) => {
-    await using world = await inShell();
-    const { session, service } = world;
-    const before = await session.run('stty -a');
+describe.each(questions)('at the question for $kind', (question) => {
+  const { sign, typed } = question;
 
-    session.start(line);
-    await session.shows(sign);
-    world.kill(signal);
-    await session.ended();
+  test('Ctrl-C ends listctl by its signal, and the terminal is as it was', () =>
+    expectStopAt(question, ({ session }) => session.terminal.type(`${typed}${ctrlC}`)));
 
-    await expectUsable(session, before, exitCodes[signal]);
-    expect(service.requests).toHaveLength(0);
-    expect(world.kept()).toEqual([]);
-  });
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('%s from elsewhere does the same', (signal) =>
+    expectStopAt(question, (world) => world.kill(signal), exitCodes[signal]),
+  );
+
+  test('Ctrl-Z returns to the shell, and fg repeats the prompt', () =>
+    expectStopAt(question, async ({ session }, before) => {
+      session.terminal.type(`${typed}${ctrlZ}`);
+      await session.ended();
+      expect(await session.run('stty -a')).toBe(before);
+      session.start('fg');
+      await session.shows(sign);
+      session.terminal.type(ctrlC);
+    }));
 });
-
-test.each(questions)(
-  'Ctrl-Z returns to the shell, and fg repeats the prompt for $kind',
-  async ({ line, sign, typed }) => {
-    await using world = await inShell();
-    const { session, service } = world;
-    const before = await session.run('stty -a');
-
-    session.start(line);
-    await session.shows(sign);
-    session.terminal.type(`${typed}${ctrlZ}`);
-    await session.ended();
-    expect(await session.run('stty -a')).toBe(before);
-    session.start('fg');
-    await session.shows(sign);
-    session.terminal.type(ctrlC);
-    await session.ended();
-
-    await expectUsable(session, before, exitCodes.SIGINT);
-    expect(service.requests).toHaveLength(0);
-    expect(world.kept()).toEqual([]);
-  },
-);
 
 test('a prompt suspended with Ctrl-Z accepts its answer after fg, without the input typed before', async () => {
   await using world = await inShell();
@@ -113,10 +99,8 @@ describe('while a run shows its bar', () => {
     });
     await using world = await inShell({ after });
     const { session, service } = world;
-    const before = await session.run('stty -a');
+    const before = await startRows(world);
 
-    session.start('listctl items create --from rows.csv --concurrency 4 > results');
-    await session.shows(/^\[-+\] 0 of 50/m);
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
     await session.shows('stopping: waiting for 1 response');
@@ -133,10 +117,8 @@ describe('while a run shows its bar', () => {
   test('twice does not wait, and still leaves the terminal usable', async () => {
     await using world = await inShell({ silent: true });
     const { session, service } = world;
-    const before = await session.run('stty -a');
+    const before = await startRows(world);
 
-    session.start('listctl items create --from rows.csv --concurrency 4 > results');
-    await session.shows(/^\[-+\] 0 of 50/m);
     await session.terminal.comesTo('requests', () => service.requests.length > 0);
     session.terminal.type(ctrlC);
     // Two that come at once may count as one.
@@ -151,16 +133,22 @@ describe('while a run shows its bar', () => {
   test('kill -9 leaves the terminal usable too', async () => {
     await using world = await inShell({ silent: true });
     const { session } = world;
-    const before = await session.run('stty -a');
+    const before = await startRows(world);
 
-    session.start('listctl items create --from rows.csv > results');
-    await session.shows(/^\[-+\] 0 of 50/m);
     world.kill('SIGKILL');
     await session.ended();
 
     await expectUsable(session, before, exitCodes.SIGKILL);
   });
 });
+
+/** Starts to create the rows, until the bar is shown; returns what the terminal was set to. */
+async function startRows({ session }: ShellWorld): Promise<string> {
+  const before = await session.run('stty -a');
+  session.start('listctl items create --from rows.csv --concurrency 4 > results');
+  await session.shows(/^\[-+\] 0 of 50/m);
+  return before;
+}
 
 interface ShellWorld extends AsyncDisposable {
   readonly session: ShellSession;
