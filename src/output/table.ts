@@ -88,9 +88,6 @@ interface Placed {
 /** Without a terminal, a wider cell does not widen its column. */
 const columnWidthMax = 10_000;
 
-/** cli-table3 compares every cell with all before it, so large tables are drawn in parts. */
-const cellsAtOnce = 300;
-
 const noBorders = {
   ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
   ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '' },
@@ -217,15 +214,11 @@ function noteOfCuts(leftOut: number, isCut: boolean, widthMax: number): string |
 }
 
 function layOut(grid: readonly (readonly Placed[])[], widths: readonly number[], isCut: boolean): string[] {
-  const lines: string[] = [];
-  const rowsAtOnce = Math.ceil(cellsAtOnce / widths.length);
-  for (let start = 0; start < grid.length; start += rowsAtOnce) {
-    const rows = grid
-      .slice(start, start + rowsAtOnce)
-      .map((row) => row.slice(0, widths.length).map((cell, at) => (isCut ? cutCell(cell, widths[at] ?? 1) : cell)));
-    lines.push(...drawLines(rows, widths));
-  }
-  return lines;
+  const template = templateFor(widths);
+  return grid.map((row) => {
+    const cells = row.slice(0, widths.length).map((cell, at) => (isCut ? cutCell(cell, widths[at] ?? 1) : cell));
+    return fill(template, cells);
+  });
 }
 
 function cutCell(cell: Placed, widthMax: number): Placed {
@@ -235,31 +228,34 @@ function cutCell(cell: Placed, widthMax: number): Placed {
 }
 
 /**
- * Lays out placeholders, and replaces them with the texts: cli-table3 does not know the width of newer emoji and most
- * combining marks, and takes quadratic time for a long wide text.
+ * Lays out a line of placeholders, to be replaced with the texts: cli-table3 compares every cell with all before it, does
+ * not know the width of newer emoji and most combining marks, and takes quadratic time for a long wide text.
  */
-function drawLines(rows: readonly (readonly Placed[])[], widths: readonly number[]): string[] {
+function templateFor(widths: readonly number[]): string {
   const table = new Table({
     chars: noBorders,
     style: { 'padding-left': 0, 'padding-right': gapWidth, head: [], border: [], compact: true },
     colWidths: widths.map((width) => width + gapWidth),
   });
-  table.push(...rows.map((row) => row.map((cell, at) => placeholder(cell, widths[at] ?? 1))));
-  const lines = table.toString().split('\n');
-  return rows.map((row, at) => {
-    const texts = row.filter(({ text }) => text !== '').map(({ text, paint }) => paint(text));
-    const line = lines[at] ?? '';
-    return line.replace(/<-*/g, () => texts.shift() ?? '').trimEnd();
-  });
+  table.push(widths.map((width) => '<'.padEnd(width, '-')));
+  return table.toString();
 }
 
-function placeholder({ text, width }: Placed, widthMax: number): string {
-  return text === '' ? '' : '<'.padEnd(Math.min(width, widthMax), '-');
+function fill(template: string, cells: readonly Placed[]): string {
+  let at = 0;
+  const line = template.replace(/<-*/g, (place) => {
+    const { text, width, paint } = cells[at] ?? nothing;
+    at += 1;
+    return (text === '' ? '' : paint(text)) + ' '.repeat(Math.max(0, place.length - width));
+  });
+  return line.trimEnd();
 }
+
+const nothing: Placed = { text: '', width: 0, paint: (text) => text };
 
 /** The columns of a printable text: two for wide characters and emoji, none for combining marks (UAX #11; wcwidth). */
 function widthOf(text: string): number {
-  if (/^[ -~]*$/.test(text)) return text.length;
+  if (/^[ -~…]*$/.test(text)) return text.length;
   // biome-ignore lint/complexity/useRegexLiterals: tsc has no v flag before es2024; Node has had it since 20.0
   emojiPattern ??= new RegExp('\\p{RGI_Emoji}', 'gv');
   // string-width 4 knows emoji up to 2019, and only Latin combining marks.
