@@ -11,6 +11,7 @@ import {
   measureStrays,
 } from './bulk.ts';
 import { measureList } from './list.ts';
+import { measurePeers } from './peers.ts';
 import { measureServe, serveLines } from './serve.ts';
 import { measureStartUp, nodeVersion, startUpTable } from './start-up.ts';
 
@@ -24,7 +25,7 @@ const serveRounds = 5;
 const bulkRounds = 5;
 const bulkRows = 100_000;
 
-/** What is measured where nothing is named; `growth` takes minutes. */
+/** What is measured where nothing is named; `growth` and `peers` take minutes. */
 const usualSections = ['start-up', 'serve', 'bulk', 'list', 'latency', 'stray'] as const;
 
 async function main(): Promise<void> {
@@ -73,8 +74,12 @@ async function measureSection(section: string, node: string): Promise<void> {
     case 'growth':
       say(`ten times the rows, ${on}, 64 at once`, await measureGrowth(node, [bulkRows, 10 * bulkRows]));
       break;
+    case 'peers':
+      say(`1,000 rows of mixed types into a list of Microsoft Graph, ${on}`, '');
+      await measurePeers(node, (text) => stdout.write(text));
+      break;
     default:
-      throw new Error(`there is no section ${section}: ${[...usualSections, 'growth'].join(', ')}`);
+      throw new Error(`there is no section ${section}: ${[...usualSections, 'growth', 'peers'].join(', ')}`);
   }
 }
 
