@@ -349,16 +349,39 @@ function resolve(name: string, text: string, flags: ResolveFlags, session: Sessi
   });
 }
 
+interface ExportFlags extends ManifestFlags {
+  readonly all?: boolean;
+}
+
 const exportCommand: CommandSpec = {
   name: 'export',
   summary: 'export the managed items as a manifest',
   setUp: (command, context) => {
-    addManifestArgument(command);
+    command
+      .argument('[manifest]', 'manifest file')
+      .option('--all', 'export all items of the list instead (Microsoft Graph only)');
+    addManifestOptions(command);
     command.action(
-      inSession(context, (session, manifest: string, flags: ManifestFlags) => exportManifest(manifest, flags, session)),
+      inSession(context, async (session, manifest: string | undefined, { all, ...flags }: ExportFlags) => {
+        if ((manifest === undefined) === (all === undefined)) {
+          throw new Failure(
+            'usage',
+            all ? '--all cannot be used with a manifest' : "missing required argument 'manifest'",
+            {
+              hint: 'pass a manifest, or --all for all items of the list',
+            },
+          );
+        }
+        if (manifest !== undefined) return exportManifest(manifest, flags, session);
+        const { exportList } = await import('./export-list.ts');
+        return exportList(flags, session);
+      }),
     );
     addHelpNotes(command, {
-      examples: ['listctl state export manifest.yaml > now.yaml'],
+      examples: [
+        'listctl state export manifest.yaml > now.yaml',
+        'listctl state export --all --key Title > manifest.yaml',
+      ],
       globalFlags: ['site', 'list', 'output'],
       exits: [3, 6, 7],
     });

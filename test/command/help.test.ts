@@ -63,7 +63,15 @@ describe('topics', () => {
 describe('pages', () => {
   const isExample = (line: string) => line.startsWith('  $ ');
   const long = ['items create', 'items get', 'items update', 'items delete', 'apply', 'plan'];
-  const medium = ['runs undo', 'state import', 'state move', 'state forget', 'state resolve', 'profile set'];
+  const medium = [
+    'runs undo',
+    'state import',
+    'state export',
+    'state move',
+    'state forget',
+    'state resolve',
+    'profile set',
+  ];
 
   test.each(commands)('"listctl $path --help" fits, and its examples can be copied', async ({ path, examples }) => {
     const { stdout } = await run([...path.split(' ').filter(Boolean), '--help']);

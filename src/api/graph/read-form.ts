@@ -56,6 +56,11 @@ export function annotated(fields: Fields, columns: readonly Column[]): Fields {
   return objectFrom(members);
 }
 
+/** Whether a value that was read is written back. */
+export function isWrittenBack(column: Column): boolean {
+  return column.isWritable && !isHiddenNote(column);
+}
+
 /** One that holds managed metadata; a hidden key is indexed. */
 function isHiddenNote({ isHidden, isIndexed }: Column): boolean {
   return isHidden && !isIndexed;
@@ -66,7 +71,7 @@ type Member = readonly [field: string, value: JsonValue];
 function plainField(field: string, value: JsonValue, fields: Fields, columns: readonly Column[]): readonly Member[] {
   const column = columnOfField(field, columns);
   if (column === undefined) return isSystemField(field) || field.includes('@') ? [] : [[field, value]];
-  if (!column.isWritable || isHiddenNote(column)) return [];
+  if (!isWrittenBack(column)) return [];
   if (!isReference(column)) return [[field, value]];
   const written = fieldName(column);
   // Another column has the name by which it would be written (microsoft-graph-docs#19901), or its text is there too.

@@ -1,0 +1,164 @@
+/** `state export --all`: every item of a list as a manifest, in the form in which Microsoft Graph takes its fields. */
+import { type Column, columnOfField, fieldName, isReference, readColumns } from '../api/graph/columns.ts';
+import { itemPages } from '../api/graph/pages.ts';
+import { isWrittenBack, plainForm, unwrittenFields } from '../api/graph/read-form.ts';
+import { keyText } from '../apply/manifest.ts';
+import type { ManifestFlags } from '../apply/open.ts';
+import type { Session } from '../cli/session.ts';
+import { Failure } from '../core/errors.ts';
+import { type Fields, type Item, type ListRef, ownField } from '../core/item.ts';
+import { type JsonObject, withoutUndefined } from '../core/json.ts';
+import { countOf, listNames, nearestName } from '../core/text.ts';
+import { itemView } from '../output/item.ts';
+import type { View } from '../output/view.ts';
+import { yamlDocument, yamlElement } from '../output/yaml.ts';
+
+/** Lookup columns of a page: Graph leaves out those after them (resource type fieldValueSet). */
+const lookupsMax = 12;
+
+/**
+ * Prints a manifest of all items, page by page; in formats for programs the items with their ids.
+ *
+ * @param flags `--key` is the key field of the manifest
+ * @throws {Failure} usage, for a column that cannot be a key, or too many lookups; as `Client.send`
+ */
+export async function exportList(flags: ManifestFlags, session: Session): Promise<void> {
+  const { host, messages, output, settings } = session;
+  const { key } = flags;
+  refuseOthers(flags, settings.service);
+  const list = await settings.locate();
+  const client = await session.service.client();
+  const columns = await readColumns(list, client);
+  const written = columns.filter(isWrittenBack);
+  if (key !== undefined) checkKey(key, written);
+  checkLookups(written);
+  const query = { filter: undefined, select: undefined, limit: Number.MAX_SAFE_INTEGER, nonIndexed: false };
+  const exported = new ExportedItems(key, columns);
+  const pages = exported.writtenPages(itemPages(list, query, client));
+  if (output.format(true) === 'pretty' && !output.hasQuery) await printManifest({ ...list, key }, pages, session);
+  else {
+    const view: View<Item> = {
+      ...itemView,
+      printsNone: true,
+      inPages: true,
+      columns: ['id', ...written.map(fieldName)],
+    };
+    await output.printing(view, true, async (print) => {
+      for await (const items of pages) {
+        for (const item of items) await print(item);
+        if (host.stdout.isClosed) return;
+      }
+    });
+  }
+  for (const notice of exported.notices()) await messages.say(notice);
+}
+
+/** @throws {Failure} usage, for the other service, and for flags for reading a manifest, which would do nothing */
+function refuseOthers(flags: ManifestFlags, service: string): void {
+  if (service !== 'graph') {
+    throw new Failure('usage', 'cannot export all items: the service only returns items by id', {
+      hint: 'export the items of a manifest with: listctl state export MANIFEST',
+    });
+  }
+  const { state, inputFormat, delimiter, encoding, quotes, rename, only, type, decimal, empty } = flags;
+  const noQuotes = quotes === false ? true : undefined;
+  const others = { state, 'input-format': inputFormat, delimiter, encoding, 'no-quotes': noQuotes, rename, only, type };
+  const flag = Object.entries({ ...others, decimal, empty }).find(([, value]) => value !== undefined);
+  if (flag === undefined) return;
+  throw new Failure('usage', `--${flag[0]} cannot be used with --all`, {
+    hint: 'pass it to apply, which reads the file',
+  });
+}
+
+async function printManifest(
+  head: ListRef & { readonly key: string | undefined },
+  pages: AsyncIterable<readonly Item[]>,
+  { host: { stdout } }: Session,
+): Promise<void> {
+  await stdout.write(`${yamlDocument(withoutUndefined({ ...head }))}items:`);
+  let isEmpty = true;
+  for await (const items of pages) {
+    if (items.length === 0) continue;
+    await stdout.write(`${isEmpty ? '\n' : ''}${items.map(({ fields }) => indented(yamlElement(fields))).join('')}`);
+    isEmpty = false;
+    if (stdout.isClosed) return;
+  }
+  if (isEmpty) await stdout.write(' []\n');
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '  ');
+}
+
+function checkKey(key: string, columns: readonly Column[]): void {
+  const column = columnOfField(key, columns);
+  if (column !== undefined && !isReference(column) && !column.isMultiple) return;
+  const nearest = nearestName(
+    key,
+    columns.map(({ name }) => name),
+  );
+  throw new Failure('usage', `invalid --key: the list has no column "${key}" that can be a key`, {
+    hint:
+      nearest === undefined || nearest === key
+        ? 'list the columns with: listctl columns list'
+        : `did you mean ${nearest}?`,
+  });
+}
+
+function checkLookups(columns: readonly Column[]): void {
+  const lookups = columns.filter(isReference).map(({ name }) => name);
+  if (lookups.length <= lookupsMax) return;
+  throw new Failure(
+    'usage',
+    `cannot export the list: it has ${lookups.length} lookup columns, more than ${lookupsMax}: ${listNames(lookups, 20)}`,
+    {
+      hint: 'Microsoft Graph would leave out the others; list the columns in several parts: listctl items list --select',
+    },
+  );
+}
+
+/** Items in the form that is written, and what is to be said of them at the end. */
+class ExportedItems {
+  readonly #key: string | undefined;
+  readonly #columns: readonly Column[];
+  readonly #keys = new Set<string>();
+  readonly #left = new Set<string>();
+  #withoutKey = 0;
+  #repeated = 0;
+
+  constructor(key: string | undefined, columns: readonly Column[]) {
+    this.#key = key;
+    this.#columns = columns;
+  }
+
+  async *writtenPages(pages: AsyncIterable<readonly Item[]>): AsyncGenerator<readonly Item[]> {
+    for await (const items of pages) yield items.map((item) => this.#written(item));
+  }
+
+  notices(): readonly string[] {
+    const left =
+      this.#left.size === 0
+        ? []
+        : [`fields that Microsoft Graph cannot write are omitted: ${listNames([...this.#left], 20)}`];
+    const without = this.#withoutKey === 0 ? [] : [`${countOf(this.#withoutKey, 'item')} without a value`];
+    const repeated = this.#repeated === 0 ? [] : [`${countOf(this.#repeated, 'item')} with the value of another one`];
+    const keys = [...without, ...repeated];
+    return keys.length === 0 ? left : [...left, `apply refuses ${keys.join(' and ')} in the key field "${this.#key}"`];
+  }
+
+  #written({ id, fields: read }: Item): Item {
+    for (const name of unwrittenFields(read, this.#columns)) this.#left.add(name);
+    const fields = plainForm(read, this.#columns);
+    this.#addKey(fields);
+    const members: JsonObject = { id, fields };
+    return { id, fields, members };
+  }
+
+  #addKey(fields: Fields): void {
+    if (this.#key === undefined) return;
+    const key = keyText(ownField(fields, this.#key) ?? null) ?? '';
+    if (key === '') this.#withoutKey += 1;
+    else if (this.#keys.has(key)) this.#repeated += 1;
+    else this.#keys.add(key);
+  }
+}
