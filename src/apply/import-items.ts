@@ -125,7 +125,7 @@ export async function importItems(
     owners.set(id, key);
     asRead.set(key, { id, fields: {} });
   });
-  const current = await readImported({ ...newState(target, manifest.key), items: asRead }, opened, pace, session);
+  const current = await readManaged({ ...newState(target, manifest.key), items: asRead }, opened, pace, session);
   const found = new Map<string, KnownItem>();
   await checkEach(items, name, session, ({ key, id, line }) => {
     const item = current.get(key);
@@ -138,7 +138,8 @@ export async function importItems(
   return withItems(state, found, session.host.clock.now());
 }
 
-async function readImported(
+/** Reads managed items; of Microsoft Graph by pages, with values as they are written. */
+export async function readManaged(
   state: State,
   { manifest, graph }: OpenManifest,
   pace: RunLimits,

@@ -1,5 +1,12 @@
 import type { Command } from 'commander';
-import { importItems, importList, notInManifest, parseKeyedId, readKeyedIds } from '../apply/import-items.ts';
+import {
+  importItems,
+  importList,
+  notInManifest,
+  parseKeyedId,
+  readKeyedIds,
+  readManaged,
+} from '../apply/import-items.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -10,7 +17,6 @@ import {
 } from '../apply/open.ts';
 import { type CurrentItem, hasKey, holds } from '../apply/plan.ts';
 import { doubtObject } from '../apply/plan-file.ts';
-import { refreshItems } from '../apply/refresh.ts';
 import {
   checkTarget,
   forgetItem,
@@ -396,7 +402,7 @@ async function exportManifest(name: string, flags: ManifestFlags, session: Sessi
   const state = await readUnlockedState(statePath, session);
   if (state === undefined) throw noState(opened);
   checkTarget(state, statePath, target, manifest.key);
-  const items = managedItems(state, await refreshItems(state, pace, session));
+  const items = managedItems(state, await readManaged(state, opened, pace, session));
   const missing = state.items.size - items.length;
   if (missing > 0) {
     await session.messages.say(`${missing} of ${state.items.size} items are omitted: missing, in doubt or replaced`);

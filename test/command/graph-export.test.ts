@@ -73,6 +73,31 @@ test('-o jsonl and -o csv have the ids; columns without a value are columns of c
   expect(csv.stderr).toBe('');
 });
 
+test.each(['pretty', 'jsonl', 'csv'])('-o %s can be applied, and changes nothing', async (format) => {
+  await using server = await books(rows.slice(0, 2));
+  const name = `books.${format === 'pretty' ? 'yaml' : format}`;
+  server.file(name, (await server.listctl(`state export --all --key Title -o ${format}`)).stdout);
+
+  const types = format === 'csv' ? '--type Count=json --type Tags=json --type OwnersLookupId=json' : '';
+  const words = `apply ${name} --key Title --init --yes --detailed-exitcode --dry-run ${types}`.trim();
+  const { exitCode, stdout, stderr } = await server.listctl(words);
+  expect({ exitCode, stdout, stderr }).toMatchObject({ exitCode: 0 });
+});
+
+test('with a manifest, lookups are in the form that is written as well', async () => {
+  await using server = await books([]);
+  server.file('books.yaml', 'items: [{Title: Dune, OwnerLookupId: 10, OwnersLookupId: [10, 14], Tags: [a]}]');
+  const applied = await server.listctl('apply books.yaml --key Title --init --yes -o none');
+  expect(applied).toMatchObject({ exitCode: 0 });
+  const { stdout } = await server.listctl('state export books.yaml -o jsonl');
+  expect(JSON.parse(stdout).fields).toEqual({
+    Title: 'Dune',
+    OwnerLookupId: 10,
+    OwnersLookupId: [10, 14],
+    Tags: ['a'],
+  });
+});
+
 test('a list without items is an empty manifest', async () => {
   await using server = await books([]);
   expect((await server.listctl('state export --all')).stdout).toMatch(/^site: .+\nlist: .+\nitems: \[\]\n$/);
