@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { booksService } from './books-service.ts';
 import { consoleBlocks, newcomer, typeAll } from './console-blocks.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -12,14 +13,15 @@ const blocks = pages.flatMap((page) =>
   consoleBlocks(readFileSync(join(root, page), 'utf8')).map((block, index) => ({ page, number: index + 1, ...block })),
 );
 
-test.each(blocks)('$page, "$heading": block $number prints what it says', async ({ steps }) => {
+test.each(blocks)('$page, "$heading": block $number prints what it says', async ({ page, steps }) => {
   await using home = await temporaryDirectory();
+  await using service = page === 'docs/graph.md' ? await booksService(home.path) : undefined;
   symlinkSync(join(root, 'docs'), join(home.path, 'docs'));
 
   const printed = await typeAll(
     steps.map(({ command }) => command),
     home.path,
-    newcomer(home.path),
+    { ...newcomer(home.path), ...service?.env },
   );
 
   const seen = steps.map(({ command, output }, at) => ({ command, output: asWritten(printed[at] ?? '', output) }));

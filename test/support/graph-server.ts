@@ -36,7 +36,7 @@ export async function graphServer(lists: Readonly<Record<string, readonly object
     LISTCTL_BASE_URL: server.url,
     LISTCTL_TOKEN: token,
     LISTCTL_SERVICE: 'graph',
-    LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x',
+    LISTCTL_SITE: 'contoso.sharepoint.com:/sites/team',
     LISTCTL_LIST: 'Books',
     LISTCTL_STATE_DIR: directory.path,
   };
