@@ -299,6 +299,7 @@ async function planChanges(
   const plan = createPlan({
     ...{ ...limited, ...read, prune },
     canResend: (doubt) => {
+      if (opened.graph?.keyField(manifest.key)?.promise === 'unique') return true;
       if (doubt.idempotencyKey === null || present === undefined) return false;
       const ageMs = keyAgeMs(doubt, present());
       return ageMs !== undefined && ageMs < keyWindowMs;

@@ -1,5 +1,5 @@
 /** Executes a plan as a run, with the runner of bulk commands. */
-import type { Client } from '../api/client.ts';
+import type { Client, ItemOperations } from '../api/client.ts';
 import type { FailureReport } from '../bulk/failure-report.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { createJournal } from '../bulk/journal.ts';
@@ -119,8 +119,9 @@ export async function executePlan(work: ExecuteOptions, session: Session): Promi
     begun = writeState(statePath, begins);
     return { run, word: run, journal };
   };
+  const items = await operationsFor(work.opened);
   try {
-    await sendRows(rowsPlan(work, openRecord, session), session);
+    await sendRows(rowsPlan(work, { openRecord, items }, session), session);
   } finally {
     if (begun !== undefined) await recordRun(work.opened.statePath, begun);
   }
@@ -145,9 +146,18 @@ function beginJournal(run: string, begun: State, { opened, plan, pace }: Execute
   );
 }
 
+/** With Microsoft Graph, the key of the manifest can find a create of unknown outcome; undefined for other operations. */
+async function operationsFor({ graph, manifest }: OpenManifest): Promise<ItemOperations | undefined> {
+  const keyField = graph?.keyField(manifest.key);
+  return keyField && (await import('../api/graph/key-field.ts')).keyedOperations(keyField);
+}
+
 function rowsPlan(
   { opened, state, plan, present, pace, rejects, summary, report }: ExecuteOptions,
-  openRecord: () => RunRecording | undefined,
+  {
+    openRecord,
+    items,
+  }: { readonly openRecord: () => RunRecording | undefined; readonly items: ItemOperations | undefined },
   session: Session,
 ): RunPlan<StepRow> {
   const { steps } = plan;
@@ -163,7 +173,7 @@ function rowsPlan(
     report: withLines(report, opened),
     counts: newCounts(steps.length),
     tasks: tasksOf(steps, present),
-    createSender: (client) => stepSender(state, steps, client, { sendsKeys, toSent: opened.graph?.toSent }),
+    createSender: (client) => stepSender(state, steps, client, { sendsKeys, items, toSent: opened.graph?.toSent }),
     rejects: openRejectsFile(rejects, { row: rejectedStep }),
     nextSteps: (_, { inDoubt, failed, left }) => [
       ...(inDoubt > 0 ? [resolveHint(opened)] : []),
@@ -231,8 +241,13 @@ function stepSender(
   client: Client,
   {
     sendsKeys,
+    items = client.items,
     toSent = (fields) => fields,
-  }: { readonly sendsKeys: boolean; readonly toSent?: GraphList['toSent'] | undefined },
+  }: {
+    readonly sendsKeys: boolean;
+    readonly items?: ItemOperations | undefined;
+    readonly toSent?: GraphList['toSent'] | undefined;
+  },
 ): Sender<StepRow, SentResult> {
   // The id of another managed item in the response to a create is another request's.
   const given = new IdSet();
@@ -247,7 +262,7 @@ function stepSender(
       const step = steps[number - 1];
       if (step === undefined) throw new Error(`the plan has no step ${number}`);
       const row = { ...step, fields: toSent(step.fields) };
-      const operation = toOperation(client.items, row, step.action, state, rowKey ?? undefined, given);
+      const operation = toOperation(items, row, step.action, state, rowKey ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
       if (step.action !== 'delete') return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: step.id }) };

@@ -1,5 +1,6 @@
 /** Apply with Microsoft Graph: values by the types of columns, and items by pages of the list. */
 import { type Column, columnOfField, isReference, readColumns } from '../api/graph/columns.ts';
+import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { annotated, plainForm, sameValue } from '../api/graph/read-form.ts';
 import { tooLarge } from '../api/transport.ts';
@@ -38,6 +39,12 @@ export class GraphList {
   columnOf(field: string): Column | undefined {
     if (!this.#found.has(field)) this.#found.set(field, columnOfField(field, this.columns));
     return this.#found.get(field);
+  }
+
+  /** The key of a manifest as the key field of its creates (docs/decisions.md, keys-6). */
+  keyField(name: string): KeyField | undefined {
+    const column = this.columnOf(name);
+    return column?.name === name ? keyFieldOf(column) : undefined;
   }
 
   /** Compares values by the type of their column; those of a field without a column as JSON. */

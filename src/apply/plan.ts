@@ -37,7 +37,10 @@ export interface PlanInput {
   readonly isSame?: SameField | undefined;
   /** Whether items that the manifest no longer has are deleted. */
   readonly prune: boolean;
-  /** Whether a create in doubt may be sent again: its key is known to be honored, and recent. Default: never. */
+  /**
+   * Whether a create in doubt may be sent again: its idempotency key is known to be honored, and recent, or the service
+   * refuses a second item with the key. Default: never.
+   */
   readonly canResend?: ((doubt: CreateInDoubt) => boolean) | undefined;
 }
 
@@ -219,7 +222,8 @@ class Planner {
   #doubt(item: ManifestItem, inDoubt: CreateInDoubt): void {
     const { canResend } = this.#input;
     const isSame = canResend !== undefined && payloadHash(undefined, item.fields) === inDoubt.hash;
-    if (isSame && inDoubt.idempotencyKey !== null && canResend(inDoubt)) {
+    const isThere = (this.#input.others?.get(item.key) ?? []).length > 0;
+    if (isSame && !isThere && canResend(inDoubt)) {
       this.#create(item, { why: 'in-doubt', inDoubt });
     } else this.#inDoubt.push(item.key);
   }

@@ -40,9 +40,14 @@ export async function readKeyField(name: string, list: ListRef, client: Client):
 function toKeyField(name: string, columns: readonly Column[]): KeyField {
   const column = columns.find((each) => each.name === name);
   if (column === undefined) throw unusable(name, 'the list has no such column', hintFor(name, columns));
-  const { type, isUnique, isIndexed, isWritable } = column;
-  if (type !== 'text') throw unusable(name, `its type is ${type}, not text`);
-  if (!isWritable) throw unusable(name, 'it is read-only');
+  const keyField = keyFieldOf(column);
+  if (keyField !== undefined) return keyField;
+  throw unusable(name, column.type === 'text' ? 'it is read-only' : `its type is ${column.type}, not text`);
+}
+
+/** The key field that a column can be; undefined if no text can be written into it. */
+export function keyFieldOf({ name, type, isUnique, isIndexed, isWritable }: Column): KeyField | undefined {
+  if (type !== 'text' || !isWritable) return undefined;
   return { column: name, promise: isUnique ? 'unique' : isIndexed ? 'indexed' : 'none' };
 }
 

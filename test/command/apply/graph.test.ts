@@ -250,6 +250,58 @@ describe('a create in doubt', () => {
   });
 });
 
+describe('a create of unknown outcome whose key is in a column', () => {
+  const manifest = (column: string) =>
+    `key: ${column}\nitems:\n  - {${column}: k1, Title: Dune}\n  - {${column}: k2, Title: Eden}\n`;
+  const start = async (column: string, mishaps: readonly (boolean | undefined)[]) => {
+    const world = await graphWorld(everyColumn);
+    const left = [...mishaps];
+    world.script = (request) => {
+      const applies = request.startsWith('POST') ? left.shift() : undefined;
+      return applies === undefined ? undefined : { status: 504, applies };
+    };
+    world.file('books.yaml', manifest(column));
+    return { world, first: await world.run('apply', 'books.yaml', '--init', '--yes') };
+  };
+
+  test.each([
+    ['Key', true, 0, 3],
+    ['Key', false, 0, 3],
+    ['Code', true, 0, 2],
+    ['Code', false, 8, 2],
+  ])('%s, stored: %s', async (column, applies, exitCode, posts) => {
+    const { world, first } = await start(column, [applies]);
+    await using _ = world;
+    expect(first, first.stderr).toMatchObject({ exitCode });
+    expect(world.writes()).toHaveLength(posts);
+  });
+
+  test('is sent again by the next apply if values are unique, and makes no second item', async () => {
+    const { world, first } = await start('Key', [false, false, false, false, false]);
+    await using _ = world;
+    expect(first.exitCode).toBe(8);
+    expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: 0 });
+    const { items } = world.known('books.yaml.state.json');
+    expect(
+      Object.values(items)
+        .map(({ id }) => id)
+        .toSorted(),
+    ).toEqual(['1', '2']);
+    expect(await world.run('apply', 'books.yaml', '--dry-run', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+  });
+});
+
+test('a create in doubt whose key another item has is not sent again', async () => {
+  await using world = await graphWorld(everyColumn);
+  world.script = (request) => (request.startsWith('POST') ? { status: 504, applies: false } : undefined);
+  world.file('books.yaml', 'key: Key\nitems:\n  - {Key: k1, Title: Dune}\n');
+  await world.run('apply', 'books.yaml', '--init', '--yes', '--retries', '0');
+  world.script = () => undefined;
+  await world.add({ Key: 'k1', Title: 'of somebody' });
+  expect(await world.run('apply', 'books.yaml', '--yes')).toMatchObject({ exitCode: 8 });
+  expect(world.writes()).toEqual(['POST']);
+});
+
 test('with a state, an item of the list is not created a second time', async () => {
   await using world = await graphWorld(everyColumn);
   world.file('books.yaml', manifestOf('Title: Dune'));

@@ -154,7 +154,9 @@ test('it is sent again, with its key, where that is safe and the manifest still 
   expect(planned({ ...given, canResend: undefined })).toMatchObject({ steps: [], inDoubt: ['a'] });
   expect(planned({ ...given, manifest: ['{"Title":"a","N":1}'] })).toMatchObject({ steps: [], inDoubt: ['a'] });
   const keyless = { fields, inDoubt: { ...inDoubt, idempotencyKey: null } };
-  expect(planned({ ...given, items: { a: keyless } })).toMatchObject({ steps: [], inDoubt: ['a'] });
+  const hasKey = (doubt: { readonly idempotencyKey: string | null }) => doubt.idempotencyKey !== null;
+  const withoutKey = { ...given, items: { a: keyless }, canResend: hasKey };
+  expect(planned(withoutKey)).toMatchObject({ steps: [], inDoubt: ['a'] });
 });
 
 test('what the state says of an unchanged item is brought up to date without a request', () => {
