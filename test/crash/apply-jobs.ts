@@ -1,10 +1,19 @@
 /** What `apply` does with a list in the loop: a manifest makes its items; then another one changes, prunes and adds some. */
+import type { ServiceKind } from '../../src/settings/setting.ts';
 import type { ListContents, TextFields } from './list-contents.ts';
 import type { InputRow, Job } from './modes.ts';
 
-/** The job of a first manifest, in a list with an unmanaged item that looks like one of the manifest's. */
-export async function makeFirstManifest(mode: Job['mode'], count: number, list: ListContents): Promise<Job> {
-  const foreign = { Row: '1', Note: 'of somebody' };
+/**
+ * The job of a first manifest, in a list with an unmanaged item that looks like one of the manifest's. With Microsoft Graph
+ * `apply` would import that, so that it has no key.
+ */
+export async function makeFirstManifest(
+  mode: Job['mode'],
+  count: number,
+  list: ListContents,
+  kind: ServiceKind,
+): Promise<Job> {
+  const foreign: TextFields = { ...(kind === 'graph' ? {} : { Row: '1' }), Note: 'of somebody' };
   const [id = ''] = await list.add([foreign]);
   const rows = numbered(1, count).map((number) => rowOf(undefined, fieldsOf(number, 'first')));
   return { ...applyJob(mode, rows), bystanders: new Map([[id, foreign]]), idMax: 1 };

@@ -9,7 +9,7 @@ import type { Kills } from './act.ts';
 import type { Client } from './client.ts';
 import type { RoundCounts } from './invariants.ts';
 import type { RunTime } from './kill-plan.ts';
-import { columnsOf, hasKeyField, isApplyMode, type ModeName, modesFor } from './modes.ts';
+import { columnsOf, isApplyMode, type ModeName, modesFor } from './modes.ts';
 import { noRound, type RoundEnd, type RoundOptions, runRound } from './round.ts';
 import { sumOf, sumOfMaps } from './sum-of.ts';
 
@@ -106,16 +106,17 @@ async function loopMode(mode: ModeName, killsMax: number, options: LoopOptions):
 const keyedList = 'Rows';
 
 async function schemaFor(mode: ModeName, directory: string): Promise<readonly string[]> {
-  if (!hasKeyField(mode)) return [];
+  const columns = columnsOf(mode);
+  if (columns === undefined) return [];
   const path = join(directory, 'schema.json');
-  await writeFile(path, JSON.stringify({ lists: [{ title: keyedList, columns: columnsOf(mode) }] }));
+  await writeFile(path, JSON.stringify({ lists: [{ title: keyedList, columns }] }));
   return ['--schema', path];
 }
 
 /** A list of its own for each round; sites of Microsoft Graph have names of their own form. */
 function placeOf(mode: ModeName, kind: ServiceKind, name: string): Pick<RoundOptions, 'site' | 'list'> {
   const site = kind === 'graph' ? `lists.example:/sites/${name}` : 'crash';
-  return { site, list: hasKeyField(mode) ? keyedList : name };
+  return { site, list: columnsOf(mode) === undefined ? name : keyedList };
 }
 
 /** A round; one that does not come to its end is broken. */

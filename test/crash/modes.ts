@@ -6,7 +6,7 @@ import type { ListContents, TextFields } from './list-contents.ts';
  * How listctl runs under the loop. In `service` the built-in service is killed: a `listctl serve` and a run with
  * `--local` share one store, and both are written to.
  */
-export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'service';
+export type ModeName = RowModeName | 'apply' | 'apply-keyed' | 'apply-unique' | 'service';
 
 /** Those whose input is a file of rows. */
 export type RowModeName = 'create' | 'create-keyed' | 'update' | 'delete' | KeyFieldMode;
@@ -25,23 +25,35 @@ export const modeNames: readonly ModeName[] = [
   'service',
   'create-unique',
   'create-indexed',
+  'apply-unique',
 ];
 
 /** The modes for a kind of service: Microsoft Graph knows keys in columns alone, and `service` is about the ordinary one. */
 export function modesFor(service: ServiceKind): readonly ModeName[] {
-  if (service === 'graph') return ['create', 'create-unique', 'create-indexed', 'update', 'delete', 'apply'];
-  return modeNames.filter((mode) => !hasKeyField(mode));
+  const ofGraph: readonly ModeName[] = [
+    'create',
+    'create-unique',
+    'create-indexed',
+    'update',
+    'delete',
+    'apply',
+    'apply-unique',
+  ];
+  return service === 'graph' ? ofGraph : modeNames.filter((mode) => columnsOf(mode) === undefined);
 }
 
-export function hasKeyField(mode: ModeName): mode is KeyFieldMode {
+function hasKeyField(mode: ModeName): mode is KeyFieldMode {
   return mode === 'create-unique' || mode === 'create-indexed';
 }
 
-/** The columns of the list for a mode, by what they have beside a type. */
-export function columnsOf(mode: KeyFieldMode): readonly object[] {
-  const isUnique = mode === 'create-unique';
-  const key = { name: 'Key', text: {}, indexed: true, enforceUniqueValues: isUnique };
-  return [key, ...['Row', 'Note', 'Kept', 'Mark'].map((name) => ({ name, text: {} }))];
+/** The columns of the list for a mode; undefined for one that may have any field. */
+export function columnsOf(mode: ModeName): readonly object[] | undefined {
+  const isUnique = { indexed: true, enforceUniqueValues: true };
+  const columns = (more: Readonly<Record<string, object>>) =>
+    ['Key', 'Row', 'Note', 'Kept', 'Mark'].map((name) => ({ name, text: {}, ...more[name] }));
+  if (mode === 'create-unique') return columns({ Key: isUnique });
+  if (mode === 'create-indexed') return columns({ Key: { indexed: true } });
+  return mode === 'apply-unique' ? columns({ Row: isUnique }) : undefined;
 }
 
 /** One row of the input. */
@@ -82,7 +94,7 @@ export function holdsDoubt(mode: ModeName): boolean {
 
 /** Whether it is `listctl apply` that is run. */
 export function isApplyMode(mode: ModeName): boolean {
-  return mode === 'apply' || mode === 'apply-keyed';
+  return mode === 'apply' || mode === 'apply-keyed' || mode === 'apply-unique';
 }
 
 /** Makes a file of rows, and the items that it is about. */

@@ -147,8 +147,8 @@ function factsOf(recorded: readonly RunRecorded[], { rows }: Job) {
 
 /** A manifest, and another one after it; each is brought to rest, and looked at again then. */
 async function runManifests(stage: Stage): Promise<RoundEnd> {
-  const { mode, rows, contents, killsMax } = stage;
-  const first = await makeFirstManifest(mode, rows, contents);
+  const { mode, rows, contents, killsMax, kind } = stage;
+  const first = await makeFirstManifest(mode, rows, contents, kind);
   const made = await runJob(stage, first, 0, Math.ceil(killsMax / 2));
   const settled = await settle(stage, made);
   const second = makeSecondManifest(first, settled.facts.doneIds);
