@@ -1,5 +1,6 @@
 /** Checks and parses responses. */
 import { isUtf8 } from 'node:buffer';
+import { attempt } from '../core/files.ts';
 import { headerValue, type Item } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom, parseJson } from '../core/json.ts';
 import {
@@ -99,7 +100,7 @@ export interface ServiceError {
 /** Parses an error response (responses-3). */
 export function parseServiceError(response: ServiceResponse, hide: (text: string) => string): ServiceError {
   const requestId = response.headers['request-id'] ?? response.headers['x-request-id'];
-  const body = membersOrNothing(response);
+  const body = attempt(() => readMembers(response));
   if (body === undefined) return { text: firstLineOf(response, hide), code: undefined, requestId };
   const { error } = body;
   const nested = isObject(error) ? error : body;
@@ -112,14 +113,6 @@ function readMembers(response: ServiceResponse): JsonObject {
   const value = parseResponseJson(response);
   if (!isObject(value)) throw new SyntaxError('the response is not a JSON object');
   return value;
-}
-
-function membersOrNothing(response: ServiceResponse): JsonObject | undefined {
-  try {
-    return readMembers(response);
-  } catch {
-    return undefined;
-  }
 }
 
 function textOf({ body }: ServiceResponse): string {

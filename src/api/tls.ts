@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isIP, type Socket } from 'node:net';
 import * as tls from 'node:tls';
 import { Failure } from '../core/errors.ts';
-import { absolutePath, readAtMost, unreadable } from '../core/files.ts';
+import { absolutePath, attempt, readAtMost, unreadable } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import type { ConnectDeadline } from './socket.ts';
 
@@ -59,26 +59,19 @@ function defaultAuthorities(): readonly string[] {
 export function readTrust(file: string, { env, cwd }: Pick<Host, 'env' | 'cwd'>): TlsTrust {
   const authorities = [checkCertificates(readCertificates(absolutePath(file, { cwd })), file)];
   const { NODE_EXTRA_CA_CERTS: more } = env;
-  if (more) authorities.push(readExtraCertificates(absolutePath(more, { cwd })));
+  // Node has already warned about a file that cannot be read.
+  if (more) authorities.push(attempt(() => readFileSync(absolutePath(more, { cwd }), 'utf8')) ?? '');
   return { authorities, skipVerification: false };
 }
 
 function checkCertificates(text: string, file: string): string {
   const blocks = text.match(/-----BEGIN (TRUSTED )?CERTIFICATE-----[^-]+-----END \1?CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0 || !blocks.every(isCertificate)) {
+  if (blocks.length === 0 || !blocks.every((block) => attempt(() => new X509Certificate(block)))) {
     throw new Failure('usage', `invalid --ca-file "${file}": expected PEM certificates`, {
       hint: 'pass a file with -----BEGIN CERTIFICATE----- lines; nothing was sent',
     });
   }
   return text;
-}
-
-function isCertificate(block: string): boolean {
-  try {
-    return new X509Certificate(block).raw.length > 0;
-  } catch {
-    return false;
-  }
 }
 
 /** A hundred times the certificates that browsers trust. */
@@ -89,14 +82,5 @@ function readCertificates(file: string): string {
     return readAtMost(file, certificatesBytesMax).toString();
   } catch (error) {
     throw unreadable(file, error, '--ca-file: ');
-  }
-}
-
-function readExtraCertificates(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    // Node has already warned about it.
-    return '';
   }
 }

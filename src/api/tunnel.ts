@@ -1,6 +1,7 @@
 /** Tunnels through a proxy (RFC 9110, section 9.3.6), which sees only the host and port. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { attempt } from '../core/files.ts';
 import { type ConnectDeadline, hostOf, openSocket, portOf } from './socket.ts';
 import type { createTlsConnector, TlsTrust } from './tls.ts';
 
@@ -71,9 +72,5 @@ function proxyError(proxy: URL, reason: string): Error {
 
 /** Decodes a user name or password; invalid percent-encoding is taken literally. */
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text;
 }

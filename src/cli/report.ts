@@ -1,5 +1,6 @@
 /** Messages on stderr: text, or JSON lines with --output json. */
 import { exitCodes, type Failure } from '../core/errors.ts';
+import { attempt } from '../core/files.ts';
 import type { Host, Output } from '../core/host.ts';
 import type { JsonObject } from '../core/json.ts';
 import { printable } from '../core/text.ts';
@@ -26,13 +27,9 @@ function typedFormat(words: readonly string[]): string | undefined {
 
 function formatSetting(words: readonly string[], host: Host): string | undefined {
   const profileAt = words.findIndex((word) => word === '-p' || word === '--profile');
-  try {
-    const sources = openSources({ '--profile': profileAt === -1 ? undefined : words[profileAt + 1] }, host, false);
-    return findValue(globalFlags.output, sources);
-  } catch {
-    // Unreadable settings are reported elsewhere.
-    return undefined;
-  }
+  const flags = { '--profile': profileAt === -1 ? undefined : words[profileAt + 1] };
+  // Unreadable settings are reported elsewhere.
+  return attempt(() => findValue(globalFlags.output, openSources(flags, host)));
 }
 
 /** Whether messages are JSON lines. */

@@ -1,5 +1,6 @@
 /** The list and the service of a run. */
 import { Failure } from '../core/errors.ts';
+import { attempt } from '../core/files.ts';
 import { isWebAddress, type ListRef } from '../core/item.ts';
 import {
   type Address,
@@ -56,15 +57,12 @@ export function runSettings(
 ): RunSettings {
   const located = new Map<string, ListRef>();
   const givenList = (manifest: ListNames = {}) => findList(manifest, sources);
-  const profile = () => {
-    try {
+  // Flags and the environment may be enough, without readable settings.
+  const profile = () =>
+    attempt(() => {
       const chosen = sources.profile();
       return chosen !== undefined && isFor(chosen, sources) ? chosen.name : undefined;
-    } catch {
-      // Flags and the environment may be enough, without readable settings.
-      return undefined;
-    }
-  };
+    });
   return {
     sources,
     allowHttp,

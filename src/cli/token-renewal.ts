@@ -1,8 +1,9 @@
 /** Renews the token of a transport: a run may last longer than a token lives (docs/settings.md, "Tokens"). */
 import { stoppedBefore } from '../api/connect.ts';
 import { type Attempt, isSuccess, type Transport } from '../api/transport.ts';
+import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
-import { isObject, type JsonValue, NumberToken, parseJson } from '../core/json.ts';
+import { isObject, NumberToken, parseJson } from '../core/json.ts';
 import type { Token } from '../settings/token.ts';
 
 /** A token is not read more often than this; a refusal within it waits. */
@@ -167,20 +168,12 @@ function renewalTime(token: string, nowMs: number): number {
 export function parseTokenExpiry(token: string): number | undefined {
   const [, payload, signature, ...more] = token.split('.');
   if (payload === undefined || signature === undefined || more.length > 0 || token.length > 65_536) return undefined;
-  const claims = parseClaims(Buffer.from(payload, 'base64url').toString());
+  // Undefined if it is no JWT.
+  const claims = attempt(() => parseJson(Buffer.from(payload, 'base64url').toString()));
   const exp = isObject(claims) && Object.hasOwn(claims, 'exp') ? claims['exp'] : undefined;
   const seconds = exp instanceof NumberToken ? Number(exp.digits) : exp;
   if (typeof seconds !== 'number') return undefined;
   const ms = seconds * 1000;
   // The range of Date.
   return Math.abs(ms) <= 8.64e15 ? ms : undefined;
-}
-
-function parseClaims(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text);
-  } catch {
-    // Not a JWT.
-    return undefined;
-  }
 }

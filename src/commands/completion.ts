@@ -5,6 +5,7 @@ import { addHelpNotes, type NewProgram, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { findOption, type ParsedWords, parseWords } from '../cli/usage-errors.ts';
 import { Failure } from '../core/errors.ts';
+import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { printable } from '../core/text.ts';
 import { dryRunFormats, formatMeanings, outputFormats } from '../output/view.ts';
@@ -274,19 +275,11 @@ function profiles(host: Host): readonly Candidate[] {
 /** The runs, newest first, by the names of their journals: reading them would take too long. */
 function runs(host: Host): readonly Candidate[] {
   const directory = findRunsDirectory(host);
-  const names = directory === undefined ? [] : readDirectory(directory);
+  const names = directory === undefined ? [] : (attempt(() => readdirSync(directory)) ?? []);
   const ids = names.flatMap((name) => /^(\d{8}-\d{6}-[0-9a-z]{4})\.[0-9a-f]{16}\.journal$/.exec(name)?.[1] ?? []);
   const sorted = ids.sort().reverse();
   const last = sorted.length === 0 ? [] : [{ value: 'last', description: 'the newest run' }];
   return [...last, ...withoutDescription(sorted)];
-}
-
-function readDirectory(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }
 
 function subcommands(command: Command): readonly Candidate[] {

@@ -7,6 +7,7 @@ import { createWriteStream, openSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { errnoCode, Stopped, type StopSignal, stopSignals } from './errors.ts';
+import { attempt } from './files.ts';
 import { lazily, type Output, outputTo, stdinKind } from './streams.ts';
 
 export type { Output } from './streams.ts';
@@ -90,14 +91,15 @@ export async function hostFromProcess(process: NodeJS.Process) {
     env,
     platform: process.platform,
     get cwd() {
-      return directoryOf(process);
+      return attempt(() => process.cwd()) ?? '';
     },
     get uid() {
       return process.geteuid?.();
     },
     passwdHome,
     processes: { own: process.pid, isRunning: (id: number) => isRunning(process, id) },
-    killGroup: (id: number) => killGroup(process, id),
+    // It may have just ended.
+    killGroup: (id: number) => void attempt(() => process.kill(-id, 'SIGKILL')),
     clock: clockOf(process),
     random: () => Math.random(),
     get stdin() {
@@ -124,33 +126,15 @@ export async function hostFromProcess(process: NodeJS.Process) {
 
 /** The controlling terminal (tty(4)); undefined if there is none. */
 function openTerminal(): Writable | undefined {
-  try {
-    // Without a listener an error of the stream would be uncaught.
-    return createWriteStream('', { fd: openSync('/dev/tty', 'w') }).on('error', () => {});
-  } catch {
-    return undefined;
-  }
-}
-
-function directoryOf(process: NodeJS.Process): string {
-  try {
-    return process.cwd();
-  } catch {
-    // It was removed.
-    return '';
-  }
+  // Without a listener an error of the stream would be uncaught.
+  return attempt(() => createWriteStream('', { fd: openSync('/dev/tty', 'w') }).on('error', () => {}));
 }
 
 async function readPasswdHome(): Promise<string | undefined> {
   // Loaded late: it takes 1.5 ms.
   const { userInfo } = await import('node:os');
-  try {
-    // Not homedir(), which returns HOME, even if it is empty or relative.
-    return userInfo().homedir;
-  } catch {
-    // The user has no entry, as in many containers.
-    return undefined;
-  }
+  // Not homedir(), which returns HOME, even if it is empty or relative. In many containers the user has no entry.
+  return attempt(() => userInfo().homedir);
 }
 
 function isRunning(process: NodeJS.Process, id: number): boolean {
@@ -159,14 +143,6 @@ function isRunning(process: NodeJS.Process, id: number): boolean {
     return process.kill(id, 0);
   } catch (error) {
     return errnoCode(error) === 'EPERM';
-  }
-}
-
-function killGroup(process: NodeJS.Process, id: number): void {
-  try {
-    process.kill(-id, 'SIGKILL');
-  } catch {
-    // It has just ended.
   }
 }
 

@@ -223,13 +223,9 @@ function describe(path: string, holder: Holder): string {
   return `process ${holder.pid} on ${host}, since ${since}`;
 }
 
+/** The content of an entry, which is for messages: only its name counts. */
 function readFacts(path: string, holder: Holder): { readonly host?: string; readonly since?: string } {
-  try {
-    const facts: unknown = JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8'));
-    const { host, since } = Object(facts);
-    return typeof host === 'string' && typeof since === 'string' ? { host, since } : {};
-  } catch {
-    // Only the name of an entry counts; its content is for messages.
-    return {};
-  }
+  const facts: unknown = attempt(() => JSON.parse(readFileSync(join(path, entryOf(holder)), 'utf8')));
+  const { host, since } = Object(facts);
+  return typeof host === 'string' && typeof since === 'string' ? { host, since } : {};
 }

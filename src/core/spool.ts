@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileFailure } from './errors.ts';
 import { makePrivateDirectory } from './files.ts';
+import { type FileIo, fileIo, writeWhole } from './write-file.ts';
 
 /** The number of lines that need no file. */
 export const linesInMemoryMax = 1_000;
@@ -15,14 +16,14 @@ const chunkBytes = 65_536;
  * before anything is written, so that nothing is left however the process ends; on Windows it is removed when the lines
  * are read. A line may contain newlines. `lines` gives every line once, and ends the spool.
  *
- * @param write the system call, for tests
+ * @param io the system call, for tests
  * @throws {Failure} local-file, from both methods
  */
-export function openSpool(write: Write = writeSync) {
+export function openSpool(io: Pick<FileIo, 'write'> = fileIo) {
   let waiting: string[] = [];
   let file: ReturnType<typeof openFile> | undefined;
   const spill = () => {
-    file ??= openFile(write);
+    file ??= openFile(io);
     // JSON has no newlines, and keeps lone surrogates.
     file.append(waiting.map((line) => `${JSON.stringify(line)}\n`).join(''));
     waiting = [];
@@ -45,13 +46,16 @@ export function openSpool(write: Write = writeSync) {
   };
 }
 
-type Write = (descriptor: number, bytes: Uint8Array, offset: number) => number;
-
-function openFile(write: Write) {
+function openFile(io: Pick<FileIo, 'write'>) {
   const { descriptor, remove } = tryTo('create', openTemporary);
   const isNameless = isRemoved(remove);
+  let sizeBytes = 0;
   return {
-    append: (text: string) => tryTo('write', () => writeAll(write, descriptor, Buffer.from(text))),
+    append: (text: string) => {
+      const bytes = Buffer.from(text);
+      tryTo('write', () => writeWhole(descriptor, bytes, sizeBytes, io));
+      sizeBytes += bytes.length;
+    },
     *lines() {
       for (const line of linesOf(descriptor)) yield JSON.parse(line) as string;
     },
@@ -70,11 +74,6 @@ function isRemoved(remove: () => void): boolean {
     // Windows may not remove an open file.
     return false;
   }
-}
-
-function writeAll(write: Write, descriptor: number, bytes: Uint8Array): void {
-  // A disk that is nearly full takes a part, without an error.
-  for (let at = 0; at < bytes.length; ) at += write(descriptor, bytes, at);
 }
 
 function* linesOf(descriptor: number): Generator<string> {
@@ -113,13 +112,13 @@ function tryLocally<T>(message: string, hint: string, work: () => T): T {
  * Copies a stream to a temporary file, mode 0600, which is unlinked before its first byte; on Windows, when it is closed.
  *
  * @param place.directory without one, or if it is not writable, the system's temporary directory
- * @param write the system call, for tests
+ * @param io the system call, for tests
  * @throws {Failure} local-file; and whatever the stream throws
  */
 export async function spoolBytes(
   bytes: AsyncIterable<Uint8Array>,
   { directory: wanted, platform }: { readonly directory: string | undefined; readonly platform: NodeJS.Platform },
-  write: Write = writeSync,
+  io: Pick<FileIo, 'write'> = fileIo,
 ) {
   const { descriptor, directory, remove } = openPrivate(wanted);
   let hasName = true;
@@ -135,7 +134,7 @@ export async function spoolBytes(
     if (platform !== 'win32') tryBytes(directory, unname);
     let sizeBytes = 0;
     for await (const chunk of bytes) {
-      tryBytes(directory, () => writeAll(write, descriptor, chunk));
+      tryBytes(directory, () => writeWhole(descriptor, chunk, sizeBytes, io));
       sizeBytes += chunk.length;
     }
     return { descriptor, sizeBytes, close };

@@ -2,6 +2,7 @@
 import { fstatSync, statSync, write, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { errnoCode, fileFailure } from './errors.ts';
+import { attempt } from './files.ts';
 
 export interface Output {
   readonly isTTY: boolean;
@@ -27,7 +28,8 @@ export interface Output {
 export function outputTo(descriptor: 1 | 2, name: string, stream: () => NodeJS.WriteStream) {
   let isClosed = false;
   let made: Writable | undefined;
-  const mayBeTerminal = isCharacterDevice(descriptor);
+  // Not if it is closed: then writing to it will fail.
+  const mayBeTerminal = attempt(() => fstatSync(descriptor).isCharacterDevice()) === true;
   let writtenBytes = 0;
   // An empty pipe takes this much without its reader. A longer output must not block other work and signals; stderr
   // gets little, and must keep its order.
@@ -100,15 +102,6 @@ function isReplacedByNode(rdev: number): boolean {
     writeSync(0, '');
     return true;
   } catch {
-    return false;
-  }
-}
-
-function isCharacterDevice(descriptor: number): boolean {
-  try {
-    return fstatSync(descriptor).isCharacterDevice();
-  } catch {
-    // It is closed: writing to it will fail.
     return false;
   }
 }

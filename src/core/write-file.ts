@@ -41,7 +41,7 @@ export interface FileIo {
 }
 
 /** Writes all bytes: a disk that is nearly full takes a part, without an error. Throws the error of the system. */
-export function writeWhole(descriptor: number, bytes: Uint8Array, position: number, io: FileIo): void {
+export function writeWhole(descriptor: number, bytes: Uint8Array, position: number, io: Pick<FileIo, 'write'>): void {
   for (let at = 0; at < bytes.length; ) {
     const taken = io.write(descriptor, bytes, at, position + at);
     if (taken <= 0) throw Object.assign(new Error('nothing was written'), { code: 'ENOSPC' });
@@ -208,12 +208,8 @@ export async function openOutput(typed: string, flag: string, host: Host): Promi
 /** The descriptor that a path leads to, `-` to that of stdout; undefined for any other file. */
 export function descriptorNamed(typed: string, host: Pick<Host, 'cwd'>): number | undefined {
   if (typed === '-') return 1;
-  try {
-    return descriptorBehind(absolutePath(typed, host));
-  } catch {
-    // Opening it will fail with the reason.
-    return undefined;
-  }
+  // Where that fails, opening it will fail with the reason.
+  return attempt(() => descriptorBehind(absolutePath(typed, host)));
 }
 
 function descriptorBehind(start: string): number | undefined {

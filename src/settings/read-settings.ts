@@ -2,7 +2,7 @@
 import { closeSync, existsSync, fstatSync, openSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
-import { readDescriptor } from '../core/files.ts';
+import { attempt, readDescriptor } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { nearestName } from '../core/text.ts';
 import { findConfigDirectory } from './directories.ts';
@@ -69,11 +69,7 @@ function damaged(file: string, reason: string): Failure {
 
 /** Resolves a link, so that writing keeps it. */
 export function resolved(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
+  return attempt(() => realpathSync(file)) ?? file;
 }
 
 /** Shortens a name from a file for messages. */

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Failure } from '../core/errors.ts';
+import { attempt } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import {
   isDenied,
@@ -31,14 +32,9 @@ export function findProjectFile({ cwd, uid }: Pick<Host, 'cwd' | 'uid'>) {
   }
 }
 
+/** Not for a pipe, since reading would wait; without permission there is no file for this user. */
 function isThere(file: string): boolean {
-  try {
-    // Reading a pipe would wait.
-    return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    // Without permission there is no file for this user.
-    return false;
-  }
+  return attempt(() => statSync(file, { throwIfNoEntry: false })?.isFile()) === true;
 }
 
 function readProjectFile(file: string, uid: number | undefined) {
@@ -125,15 +121,7 @@ export function isFor({ values }: Profile, sources: SettingSources): boolean {
   const { baseUrl } = values;
   if (typeof baseUrl !== 'string') return true;
   const address = findValue(addressSetting, sources);
-  return address === undefined || originOf(address) === originOfText(baseUrl);
-}
-
-function originOfText(baseUrl: string): string | undefined {
-  try {
-    return originOf(addressSetting.parse(baseUrl));
-  } catch {
-    return undefined;
-  }
+  return address === undefined || originOf(address) === attempt(() => originOf(addressSetting.parse(baseUrl)));
 }
 
 function chooseProfile(

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 import Conf from 'conf';
 import { errnoCode, errnoReason, Failure } from '../core/errors.ts';
-import { makePrivateDirectory } from '../core/files.ts';
+import { attempt, makePrivateDirectory } from '../core/files.ts';
 import type { Host } from '../core/host.ts';
 import { takeLock } from '../core/lock.ts';
 import { fileIo, replaceWhole } from '../core/write-file.ts';
@@ -56,14 +56,15 @@ function replaceSettingsFile(file: string, content: StoredObject, keepBackup: bo
       fileIo.syncDirectory(dirname(target));
     } catch (error) {
       if (hadBefore !== undefined) restore(target, backup, hadBefore);
-      ignoreErrors(() => removeTemporaryFiles(target));
+      // The error above is what is reported.
+      attempt(() => removeTemporaryFiles(target));
       // The copy may be whole although its directory could not be synced.
-      if (!keepBackup) ignoreErrors(() => rmSync(backup, { force: true }));
+      if (!keepBackup) attempt(() => rmSync(backup, { force: true }));
       throw error;
     }
   });
   // The next writer removes what is left.
-  ignoreErrors(() => removeTemporaryFiles(target));
+  attempt(() => removeTemporaryFiles(target));
   if (keepBackup) return;
   try {
     rmSync(backup, { force: true });
@@ -111,14 +112,6 @@ function readIfThere(file: string): Buffer | undefined {
   } catch (error) {
     if (errnoCode(error) === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-function ignoreErrors(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // The file itself is written, or its error is reported.
   }
 }
 

@@ -95,11 +95,12 @@ test('a directory that is not there is a failure that says what to do', () => {
 
 test('a disk that is full is a failure, even where it takes a part first', () => {
   let room = 5_000;
-  const spool = openSpool((descriptor, bytes, offset) => {
-    if (room === 0) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
-    const part = Math.min(room, bytes.length - offset);
-    room -= part;
-    return writeSync(descriptor, bytes, offset, part);
+  const spool = openSpool({
+    write: (descriptor, bytes, offset, position) => {
+      const part = Math.min(room, bytes.length - offset);
+      room -= part;
+      return writeSync(descriptor, bytes, offset, part, position);
+    },
   });
 
   expect(() => {
@@ -108,9 +109,10 @@ test('a disk that is full is a failure, even where it takes a part first', () =>
 });
 
 test('a write that takes a part at a time loses nothing', () => {
-  const spool = openSpool((descriptor, bytes, offset) =>
-    writeSync(descriptor, bytes, offset, Math.min(777, bytes.length - offset)),
-  );
+  const spool = openSpool({
+    write: (descriptor, bytes, offset, position) =>
+      writeSync(descriptor, bytes, offset, Math.min(777, bytes.length - offset), position),
+  });
   for (const line of linesUpTo(3 * linesInMemoryMax)) spool.add(line);
 
   expect([...spool.lines()]).toEqual(linesUpTo(3 * linesInMemoryMax));

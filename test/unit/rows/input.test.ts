@@ -235,9 +235,9 @@ describe('I14: what can be read only once is copied first', () => {
     await using directory = await temporaryDirectory();
     const place = { directory: directory.path, platform: 'linux' } as const;
     const { writeSync } = await import('node:fs');
-    const copy = await spoolBytes(chunks(), place, (descriptor, bytes, offset) =>
-      writeSync(descriptor, bytes, offset, 1),
-    );
+    const copy = await spoolBytes(chunks(), place, {
+      write: (descriptor, bytes, offset, position) => writeSync(descriptor, bytes, offset, 1, position),
+    });
     const full = () => {
       throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     };
@@ -245,7 +245,7 @@ describe('I14: what can be read only once is copied first', () => {
     expect(copy.sizeBytes).toBe(2 * text.length);
     expect(fstatSync(copy.descriptor).size).toBe(2 * text.length);
     copy.close();
-    await expect(spoolBytes(chunks(), place, full)).rejects.toMatchObject({
+    await expect(spoolBytes(chunks(), place, { write: full })).rejects.toMatchObject({
       kind: 'local-file',
       message: `cannot copy the rows into ${directory.path}: no space left on the device`,
     });
