@@ -7,13 +7,7 @@ import { Failure } from '../core/errors.ts';
 import { objectFrom } from '../core/json.ts';
 import { nearestName, printable } from '../core/text.ts';
 import type { Row, Screen, View } from '../output/view.ts';
-import {
-  checkProfileName,
-  noSuchProfile,
-  type Profile,
-  type ProfileValues,
-  profileKeys,
-} from '../settings/read-settings.ts';
+import { checkProfileName, noSuchProfile, type ProfileValues, profileKeys } from '../settings/read-settings.ts';
 import { companySetting, keyOf, parseAddress, parseFlag, type SettingSources } from '../settings/setting.ts';
 import type { SettingsDraft } from '../settings/write-settings.ts';
 
@@ -23,7 +17,9 @@ export const setUpProfile: SetUp = (profile, context) =>
     ...[listCommand, showCommand, currentCommand, setCommand, useCommand, renameCommand, removeCommand],
   ]);
 
-interface ShownProfile extends Profile {
+interface ShownProfile {
+  readonly name: string;
+  readonly values: ProfileValues;
   /** Whether it is the default profile. */
   readonly isCurrent: boolean;
 }

@@ -52,6 +52,13 @@ function visibleForm(found: string): string {
 
 let segmenter: Intl.Segmenter | undefined;
 
+/** The grapheme clusters of a text (UAX #29). */
+export function graphemesOf(text: string): Intl.Segments {
+  // Made once, and late: loading a locale takes longer than drawing a table.
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
+
 /**
  * Cuts text to a number of columns, between grapheme clusters (UAX #29), and appends `…`.
  *
@@ -60,11 +67,9 @@ let segmenter: Intl.Segmenter | undefined;
 export function cutText(text: string, widthMax: number, widthOf: (text: string) => number): string {
   if (widthOf(text) <= widthMax) return text;
   if (/^[ -~]*$/.test(text)) return `${text.slice(0, widthMax - 1)}…`;
-  // Made once: loading a locale takes longer than drawing a table.
-  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   let end = 0;
   let width = widthOf('…');
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     width += widthOf(segment);
     if (width > widthMax) break;
     end += segment.length;

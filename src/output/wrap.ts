@@ -1,14 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
-import { isAtMost, widthAtMost } from '../core/text.ts';
+import { graphemesOf, isAtMost, widthAtMost } from '../core/text.ts';
 
-let segmenter: Intl.Segmenter | undefined;
 let latest: { readonly text: string; readonly segments: Intl.Segments } | undefined;
 
-/** The grapheme clusters of a text (UAX #29). Those of the latest text are kept, since making them copies it. */
+/** The clusters of the latest text are kept, since making them copies it. */
 function graphemes(text: string): Intl.Segments {
-  // Made late, since loading the locale takes longer than drawing a plan.
-  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
-  if (latest?.text !== text) latest = { text, segments: segmenter.segment(text) };
+  if (latest?.text !== text) latest = { text, segments: graphemesOf(text) };
   return latest.segments;
 }
 

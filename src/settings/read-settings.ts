@@ -125,11 +125,6 @@ function parseContent(text: string, file: string): StoredObject {
 /** The settings of a profile: `baseUrl`, `site`. */
 export type ProfileValues = Readonly<Record<string, string | boolean>>;
 
-export interface Profile {
-  readonly name: string;
-  readonly values: ProfileValues;
-}
-
 /** All profiles, in the order of their creation. */
 export interface Profiles {
   readonly current: string | undefined;
@@ -233,14 +228,8 @@ export function credentialsFrom(content: StoredObject, file: string): ReadonlyMa
   );
 }
 
-export interface SettingsFiles {
-  readonly directory: string;
-  readonly config: string;
-  readonly credentials: string;
-}
-
 /** Finds the settings of the user who runs listctl; undefined without a home directory. */
-export function findSettingsFiles(host: Pick<Host, 'env' | 'platform' | 'passwdHome'>): SettingsFiles | undefined {
+export function findSettingsFiles(host: Pick<Host, 'env' | 'platform' | 'passwdHome'>) {
   const directory = findConfigDirectory(host);
   if (directory === undefined) return undefined;
   return { directory, config: join(directory, 'config.json'), credentials: join(directory, 'credentials.json') };
@@ -248,7 +237,7 @@ export function findSettingsFiles(host: Pick<Host, 'env' | 'platform' | 'passwdH
 
 /** The settings of the user who runs listctl; files are read when they are needed. */
 export class UserSettings {
-  readonly files: SettingsFiles | undefined;
+  readonly files: ReturnType<typeof findSettingsFiles>;
   /** Whether others can read the tokens, once they were read. */
   areCredentialsLoose = false;
   /** Whether others can write the profiles, once they were read. */

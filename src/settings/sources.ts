@@ -8,7 +8,7 @@ import {
   isDenied,
   nameShown,
   noSuchProfile,
-  type Profile,
+  type ProfileValues,
   readStoredFile,
   UserSettings,
   writableByOthers,
@@ -57,7 +57,9 @@ function readProjectFile(file: string, uid: number | undefined) {
 }
 
 /** The profile of a run. */
-export interface ChosenProfile extends Profile {
+export interface ChosenProfile {
+  readonly name: string;
+  readonly values: ProfileValues;
   /** `--profile`, `LISTCTL_PROFILE` or `profile use`. */
   readonly chosenBy: string;
   /** Whether it is that of --profile, which overrides the environment. */
@@ -117,7 +119,7 @@ export function openSources(
 }
 
 /** Whether the requests of this run go to the service of the profile. */
-export function isFor({ values }: Profile, sources: SettingSources): boolean {
+export function isFor({ values }: Pick<ChosenProfile, 'values'>, sources: SettingSources): boolean {
   const { baseUrl } = values;
   if (typeof baseUrl !== 'string') return true;
   const address = findValue(addressSetting, sources);

@@ -15,7 +15,6 @@ import {
   profilesFrom,
   readStoredFile,
   resolved,
-  type SettingsFiles,
   type StoredObject,
   storedVersion,
 } from './read-settings.ts';
@@ -137,10 +136,8 @@ export interface SettingsDraft {
  * Changes the settings under their lock, and returns the result of `change` and their paths. If it throws (local-file,
  * locked, or as `change`), nothing is written.
  */
-export async function changeSettings<T>(
-  host: Host,
-  change: (draft: SettingsDraft) => T,
-): Promise<{ readonly result: T; readonly files: SettingsFiles }> {
+export async function changeSettings<T>(host: Host, change: (draft: SettingsDraft) => T) {
+  const { uid } = host;
   const files = findSettingsFiles(host);
   if (files === undefined) {
     throw new Failure('local-file', 'cannot find the home directory', {
@@ -151,26 +148,22 @@ export async function changeSettings<T>(
   tryToWrite(files.directory, () => makePrivateDirectory(files.directory));
   const lock = await takeLock(`${files.config}.lock`, { waitMs: 10_000 }, host);
   try {
-    return { result: changeLocked(files, host.uid, change), files };
+    const config = readStoredFile(files.config, { uid, isSecret: false })?.content;
+    const credentials = readStoredFile(files.credentials, { uid, isSecret: true })?.content;
+    const draft: SettingsDraft = {
+      // Parsed as well to refuse a damaged file.
+      current: profilesFrom(config ?? {}, files.config).current,
+      profiles: new Map(membersOf(config?.['profiles'])),
+      tokens: new Map(credentialsFrom(credentials ?? {}, files.credentials)),
+    };
+    const result = change(draft);
+    const { current, profiles, tokens } = draft;
+    write(files.config, config, { current, profiles: Object.fromEntries(profiles) }, true);
+    write(files.credentials, credentials, { tokens: Object.fromEntries(tokens) }, false);
+    return { result, files };
   } finally {
     lock.release();
   }
-}
-
-function changeLocked<T>(files: SettingsFiles, uid: number | undefined, change: (draft: SettingsDraft) => T): T {
-  const config = readStoredFile(files.config, { uid, isSecret: false })?.content;
-  const credentials = readStoredFile(files.credentials, { uid, isSecret: true })?.content;
-  const draft: SettingsDraft = {
-    // Parsed as well to refuse a damaged file.
-    current: profilesFrom(config ?? {}, files.config).current,
-    profiles: new Map(membersOf(config?.['profiles'])),
-    tokens: new Map(credentialsFrom(credentials ?? {}, files.credentials)),
-  };
-  const result = change(draft);
-  const { current, profiles, tokens } = draft;
-  write(files.config, config, { current, profiles: Object.fromEntries(profiles) }, true);
-  write(files.credentials, credentials, { tokens: Object.fromEntries(tokens) }, false);
-  return result;
 }
 
 function write(
