@@ -9,7 +9,7 @@ import { env } from 'node:process';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { filesWith, newCanary, processesWith } from '../support/canary.ts';
 import { listctl } from '../support/listctl.ts';
-import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { type ScriptedAnswer, scriptedService, tokensSeen } from '../support/scripted-service.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
 const canary = newCanary();
@@ -233,7 +233,3 @@ describe('and nothing else', { timeout: 120_000 }, () => {
     expect(filesWith(canary, home.path)).toEqual([]);
   });
 });
-
-function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
-  return requests.map(({ headers }) => headers.authorization);
-}

@@ -646,16 +646,3 @@ describe('runs remove', () => {
     expect(existsSync(own)).toBe(false);
   });
 });
-
-test('each verb has a page with examples', async () => {
-  for (const verb of ['list', 'show', 'resolve', 'undo', 'remove']) {
-    const { exitCode, stdout } = await testRun(verb);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain(`  $ listctl runs ${verb}`);
-  }
-});
-
-async function testRun(verb: string) {
-  await using world = await runsWorld();
-  return world.run(['runs', verb, '--help']);
-}

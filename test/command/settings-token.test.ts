@@ -2,17 +2,13 @@
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { environmentFor, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { environmentFor, type ScriptedService, scriptedService, tokensSeen } from '../support/scripted-service.ts';
 import { type KeptSettings, keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
 const get = ['items', 'get', '17'];
-
-function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
-  return requests.map(({ headers }) => headers.authorization);
-}
 
 describe('a token is sent only to its service', () => {
   test.each([

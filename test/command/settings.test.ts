@@ -2,17 +2,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { scriptedService, tokensSeen } from '../support/scripted-service.ts';
 import { keptFor, settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run } from '../support/test-host.ts';
 
 const milk = { id: '17', fields: {} };
 const get = ['items', 'get', '17'];
-
-function tokensSeen({ requests }: ScriptedService): (string | undefined)[] {
-  return requests.map(({ headers }) => headers.authorization);
-}
 
 describe('a profile', () => {
   test('gives address, site, list and token, without a word in the environment', async () => {

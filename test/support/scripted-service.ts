@@ -63,6 +63,11 @@ function isRaw(body: unknown): body is string | Uint8Array | undefined {
   return body === undefined || typeof body === 'string' || body instanceof Uint8Array;
 }
 
+/** The value of `Authorization` of each request. */
+export function tokensSeen({ requests }: ScriptedService): readonly (string | undefined)[] {
+  return requests.map(({ headers }) => headers.authorization);
+}
+
 /** The body of a response: the item that the request names. */
 export function requestedItem({ path }: SeenRequest): { readonly id: string; readonly fields: object } {
   return { id: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)), fields: {} };
