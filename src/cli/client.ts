@@ -32,8 +32,8 @@ export interface ServiceAccess {
   retryPolicy(kind: 'one' | 'many'): RetryPolicy;
   /** Asks once before writes to `list "tasks" of site "home"` through a protected profile. */
   confirmWrites(place: string): Promise<void>;
-  /** For commands that open a transport themselves. */
-  connectOptions(): ConnectOptions;
+  /** Opens a transport with a token that may not be saved yet; the caller closes it. */
+  connect(address: Address, token: Token | undefined, options?: ConnectOptions): Promise<Transport>;
 }
 
 interface ServiceOptions {
@@ -71,7 +71,7 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
       serviceOf(sources) === 'graph' ? (await import('../api/graph/places.ts')).locate(list, client) : list,
     retryPolicy: (kind) => retryPolicy(sources, kind),
     confirmWrites: (place) => guard.check(`${place} at ${addressText(address())}`),
-    connectOptions,
+    connect: (at, given, more) => connect(at, async () => given, context, { ...connectOptions(), ...more }),
   };
 }
 

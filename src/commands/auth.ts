@@ -1,5 +1,5 @@
-import { addCommands, addHelpNotes, type CommandSpec, type Context, type SetUp } from '../cli/command.ts';
-import { connect, noToken, tokenCommandRunner } from '../cli/connect.ts';
+import { addCommands, addHelpNotes, type CommandSpec, type SetUp } from '../cli/command.ts';
+import { noToken, tokenCommandRunner } from '../cli/connect.ts';
 import { readTextFile } from '../cli/file-args.ts';
 import { globalFlags } from '../cli/flags.ts';
 import { tryService } from '../cli/probe.ts';
@@ -80,7 +80,7 @@ const loginCommand: CommandSpec = {
         inSession(
           context,
           (session, { withToken = false, check }: { readonly withToken?: boolean; readonly check: boolean }) =>
-            login(withToken, check, session, context),
+            login(withToken, check, session),
           { mayCreateProfile: true },
         ),
       );
@@ -103,7 +103,7 @@ const loginView: View<{ readonly profile: string; readonly origin: string; reado
   id: ({ profile }) => profile,
 };
 
-async function login(withToken: boolean, check: boolean, session: Session, context: Context): Promise<void> {
+async function login(withToken: boolean, check: boolean, session: Session): Promise<void> {
   const target = loginTarget(session);
   const { profile, address, values } = target;
   if (address.kind === 'local') throw noTokenNeeded();
@@ -112,7 +112,7 @@ async function login(withToken: boolean, check: boolean, session: Session, conte
       ? checkToken(await readTextFile('-', session.host), 'standard input').value
       : await askForToken(address, session);
     refuseOpenHttp(address, values['allowHttp'] === true);
-    if (check) await checkWithService(token, target, session, context);
+    if (check) await checkWithService(token, target, session);
     const { file } = await saveLogin({ profile, address, values, token }, session);
     await print({ profile, origin: originOf(address), file });
   });
@@ -123,10 +123,9 @@ async function checkWithService(
   token: string,
   { profile, address, values }: Omit<Login, 'token'>,
   session: Session,
-  context: Context,
 ): Promise<void> {
   const known = { ...session.settings.sources.user.profiles().byName.get(profile), ...values };
-  const failure = await tryToken({ value: token, source: 'auth login' }, { address, values: known }, session, context);
+  const failure = await tryToken({ value: token, source: 'auth login' }, { address, values: known }, session);
   if (failure === undefined) return;
   if (failure.details.status !== 401) return session.messages.say(`the token was not checked: ${failure.message}`);
   const { hint: _, ...details } = failure.details;
@@ -144,11 +143,10 @@ async function checkWithService(
 export async function tryToken(
   token: Token | undefined,
   { address, values: { site, list } }: Pick<Login, 'address' | 'values'>,
-  { settings: { sources, service }, host, service: { connectOptions } }: Session,
-  context: Context,
+  { settings: { sources, service }, host, service: { connect } }: Session,
 ): Promise<Failure | undefined> {
   const timeoutMs = findValue(globalFlags.timeout, sources) ?? 30_000;
-  const open = (at: Address) => connect(at, async () => token, context, connectOptions());
+  const open = (at: Address) => connect(at, token);
   const ids = Object.entries({ site, list }).filter(([, id]) => typeof id === 'string');
   return tryService(address, open, Object.fromEntries(ids), { timeoutMs, signal: host.signal }, service);
 }
@@ -263,9 +261,7 @@ const statusCommand: CommandSpec = {
     command
       .option('--check', 'ask the service whether it accepts the token')
       .action(
-        inSession(context, (session, { check = false }: { readonly check?: boolean }) =>
-          showStatus(check, session, context),
-        ),
+        inSession(context, (session, { check = false }: { readonly check?: boolean }) => showStatus(check, session)),
       );
     addHelpNotes(command, {
       examples: ['listctl auth status', 'listctl auth status --check', 'listctl auth status -p prod -o json'],
@@ -310,7 +306,7 @@ function statusLines({ expiry, accepted, ending, ...texts }: Status, { red, gree
   );
 }
 
-async function showStatus(check: boolean, session: Session, context: Context): Promise<void> {
+async function showStatus(check: boolean, session: Session): Promise<void> {
   let failure: Failure | undefined;
   await session.output.printing(statusView, false, async (print) => {
     const found = await currentToken(session);
@@ -320,7 +316,7 @@ async function showStatus(check: boolean, session: Session, context: Context): P
     }
     const { token, address } = found;
     const expiresAtMs = parseTokenExpiry(token.value);
-    if (check) failure = await tryCurrent(token, session, context);
+    if (check) failure = await tryCurrent(token, session);
     const isRejected = failure?.details.status === 401;
     await print({
       ...{ profile, address: address && addressText(address), source: token.source, ending: endOf(token) },
@@ -332,11 +328,11 @@ async function showStatus(check: boolean, session: Session, context: Context): P
 }
 
 /** @throws {Failure} usage, without an address that the token may be sent to */
-function tryCurrent(token: Token, session: Session, context: Context): Promise<Failure | undefined> {
+function tryCurrent(token: Token, session: Session): Promise<Failure | undefined> {
   const { sources, address } = session.settings;
   const [site, list] = [findValue(globalFlags.site, sources), findValue(globalFlags.list, sources)];
   const values = { ...(site !== undefined && { site }), ...(list !== undefined && { list }) };
-  return tryToken(token, { address: parseAddress(address()), values }, session, context);
+  return tryToken(token, { address: parseAddress(address()), values }, session);
 }
 
 const tokenCommand: CommandSpec = {

@@ -3,8 +3,7 @@ import { createClient } from '../api/client.ts';
 import { graphOperations } from '../api/graph/items.ts';
 import { graphAddress, locate, parseListAddress } from '../api/graph/places.ts';
 import { defaultRetries } from '../api/outcome.ts';
-import type { Context } from '../cli/command.ts';
-import { connect, tokenCommandRunner } from '../cli/connect.ts';
+import { tokenCommandRunner } from '../cli/connect.ts';
 import { globalFlags } from '../cli/flags.ts';
 import { askSecret } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
@@ -21,14 +20,14 @@ import { findToken, problemWithToken, type Token } from '../settings/token.ts';
  * @returns what to save: the token only if it was asked for
  * @throws {Failure} usage, for another address, or without a token off a terminal; as `Client.send`
  */
-export async function findList(text: string, session: Session, context: Context) {
+export async function findList(text: string, session: Session) {
   const { host } = parseListAddress(text);
   const address = serviceAddress(host, session);
   const { allowHttp } = session.settings;
   refuseOpenHttp(address, allowHttp);
   const known = await findToken(address, sourcesFor(address, session), tokenCommandRunner(session.host, false));
   const token = known ?? (await askToken(address, session));
-  const { site, list } = await locateList(text, address, token, session, context);
+  const { site, list } = await locateList(text, address, token, session);
   const names = { service: 'graph', baseUrl: addressText(address), site, list };
   const values: ProfileValues = allowHttp ? { ...names, allowHttp } : names;
   return { address, values, token: known === undefined ? token.value : undefined };
@@ -60,18 +59,9 @@ async function askToken(address: Address, session: Session): Promise<Token> {
   return { value, source: 'the prompt' };
 }
 
-async function locateList(
-  list: string,
-  address: Address,
-  token: Token,
-  session: Session,
-  context: Context,
-): Promise<ListRef> {
+async function locateList(list: string, address: Address, token: Token, session: Session): Promise<ListRef> {
   const { host, service, settings } = session;
-  const transport = await connect(address, async () => token, context, {
-    ...service.connectOptions(),
-    service: 'graph',
-  });
+  const transport = await service.connect(address, token, { service: 'graph' });
   const client = createClient(transport, {
     ...{ items: graphOperations, honorsKeys: false, ...defaultRetries },
     ...{ timeoutMs: findValue(globalFlags.timeout, settings.sources) ?? 30_000, signal: host.signal },

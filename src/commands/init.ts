@@ -1,4 +1,4 @@
-import { addHelpNotes, type Context, type SetUp } from '../cli/command.ts';
+import { addHelpNotes, type SetUp } from '../cli/command.ts';
 import { type GlobalFlag, globalFlags } from '../cli/flags.ts';
 import { askSecret, askText, confirm } from '../cli/prompts.ts';
 import { inSession, type Session } from '../cli/session.ts';
@@ -17,8 +17,7 @@ export const setUpInit: SetUp = (command, context) => {
     .action(
       inSession(
         context,
-        (session, address: string | undefined) =>
-          address === undefined ? init(session, context) : initList(address, session, context),
+        (session, address: string | undefined) => (address === undefined ? init(session) : initList(address, session)),
         { mayCreateProfile: true },
       ),
     );
@@ -35,20 +34,20 @@ export const setUpInit: SetUp = (command, context) => {
 };
 
 /** Sets up a list of Microsoft Graph; asks nothing if there is a token. */
-async function initList(listAddress: string, session: Session, context: Context): Promise<void> {
+async function initList(listAddress: string, session: Session): Promise<void> {
   const profile = checkProfileName(session.settings.sources.flags['--profile'] ?? 'default');
   let next = '';
   await session.output.printing(profileView, false, async (print) => {
-    const saved = await saveList(profile, listAddress, session, context);
+    const saved = await saveList(profile, listAddress, session);
     await print(saved);
     next = nextText(profile, saved.isCurrent);
   });
   await session.messages.notice(next);
 }
 
-async function saveList(profile: string, listAddress: string, session: Session, context: Context) {
+async function saveList(profile: string, listAddress: string, session: Session) {
   const { findList } = await import('./init-list.ts');
-  const { address, values, token } = await findList(listAddress, session, context);
+  const { address, values, token } = await findList(listAddress, session);
   const { isCurrent } = await saveLogin({ profile, address, values, token }, session);
   return { name: profile, isCurrent, values };
 }
@@ -58,7 +57,7 @@ interface Answers extends ListRef {
   readonly address: Address;
 }
 
-async function init(session: Session, context: Context): Promise<void> {
+async function init(session: Session): Promise<void> {
   if (!session.prompts.mayPrompt()) {
     throw new Failure('usage', 'init needs an interactive terminal', {
       hint: 'use: listctl auth login --with-token --base-url URL -s SITE -l LIST < token.txt',
@@ -68,12 +67,12 @@ async function init(session: Session, context: Context): Promise<void> {
   await session.output.printing(profileView, false, async (print) => {
     const answers = await askAll(session);
     if ('listAddress' in answers) {
-      const saved = await saveList(answers.profile, answers.listAddress, session, context);
+      const saved = await saveList(answers.profile, answers.listAddress, session);
       await print(saved);
       next = nextText(answers.profile, saved.isCurrent);
       return;
     }
-    const token = await askForWorkingToken(answers, session, context);
+    const token = await askForWorkingToken(answers, session);
     const { profile, address, site, list } = answers;
     const known = session.settings.sources.user.profiles().byName.get(profile);
     const isProtected =
@@ -137,7 +136,7 @@ function askForProfile(session: Session): Promise<string> {
 }
 
 /** Asks until the service accepts the token; undefined where none is needed. */
-async function askForWorkingToken(answers: Answers, session: Session, context: Context): Promise<string | undefined> {
+async function askForWorkingToken(answers: Answers, session: Session): Promise<string | undefined> {
   const { address, site, list } = answers;
   for (;;) {
     const token =
@@ -146,7 +145,7 @@ async function askForWorkingToken(answers: Answers, session: Session, context: C
         : await askSecret(`Token for ${addressText(address)}`, problemWithToken, session);
     const typed =
       token === undefined ? undefined : { value: token, source: 'the prompt', remedy: 'type another token' };
-    const failure = await tryToken(typed, { address, values: { site, list } }, session, context);
+    const failure = await tryToken(typed, { address, values: { site, list } }, session);
     if (failure === undefined) {
       await session.messages.say(
         token === undefined ? 'the service responds' : 'the service responds and accepts the token',
