@@ -25,10 +25,13 @@ export type Columns = ReadonlyMap<string, Column>;
 export interface ListSchema {
   readonly title: string;
   readonly columns: Columns;
+  /** The fields of the items of a list that is only read, by their ids. */
+  readonly fixed?: ReadonlyMap<number, Fields>;
 }
 
 /**
- * Reads `{"lists": [{"title", "columns": [columnDefinition, …]}]}`. Each list has `Title` as well.
+ * Reads `{"lists": [{"title", "columns": [columnDefinition, …]}], "users": [{"id", "EMail", …}]}`. Each list has `Title`
+ * as well; the users are those of the hidden list of persons that each site has.
  *
  * @throws {Failure} usage
  */
@@ -43,8 +46,22 @@ export function parseSchema(schema: JsonValue): readonly ListSchema[] {
   });
   const titles = parsed.map(({ title }) => title.toLowerCase());
   const twice = titles.find((title, at) => titles.indexOf(title) !== at);
-  if (twice === undefined) return parsed;
-  throw invalidSchema(`more than one list "${twice}"`);
+  if (twice !== undefined) throw invalidSchema(`more than one list "${twice}"`);
+  return [...parsed, usersOf(isObject(schema) ? schema['users'] : undefined)];
+}
+
+function usersOf(users: JsonValue = []): ListSchema {
+  if (!Array.isArray(users)) throw invalidSchema('"users" is not an array');
+  const fixed = users.map((user: JsonValue, at) => {
+    const { id, ...fields } = isObject(user) ? user : {};
+    if (typeof id !== 'number' || !Number.isSafeInteger(id)) throw invalidSchema(`user ${at + 1} has no id`);
+    return [id, fields] as const;
+  });
+  return {
+    title: 'User Information List',
+    columns: columnsFrom([{ name: 'EMail', text: {}, readOnly: true }], 'User Information List'),
+    fixed: new Map(fixed.sort(([one], [other]) => one - other)),
+  };
 }
 
 function columnsFrom(definitions: readonly JsonValue[], title: string): Columns {
@@ -103,7 +120,7 @@ function typeOf(definition: JsonObject): ColumnType {
   return isMultiple ? 'lookups' : 'lookup';
 }
 
-export const titleColumn = columnFrom({ name: 'Title', required: true, text: { maxLength: 255 } }) as Column;
+const titleColumn = columnFrom({ name: 'Title', required: true, text: { maxLength: 255 } }) as Column;
 
 /** Name, display name and facet of the columns that each list has. */
 const systemRows = [

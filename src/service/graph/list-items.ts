@@ -86,11 +86,16 @@ export function listChanges(call: ItemsCall, fresh: string): ChangesPage {
 /** The items of a page, and one more if there is. */
 function firstOf({ store, list, query }: Pick<ItemsCall, 'store' | 'list' | 'query'>): readonly Found[] {
   const found: Found[] = [];
-  for (const entry of itemsAfter(query.after, list.stored, store)) {
+  for (const entry of fixedAfter(query.after, list) ?? itemsAfter(query.after, list.stored, store)) {
     found.push(entry);
     if (found.length > query.top) break;
   }
   return found;
+}
+
+function fixedAfter(after: number, { fixed }: List): readonly Found[] | undefined {
+  if (fixed === undefined) return undefined;
+  return [...fixed].flatMap(([id, fields]) => (id > after ? [[id, { version: 1, fields: printFields(fields) }]] : []));
 }
 
 function filtered({ request, store, list, query, viewThreshold }: ItemsCall): readonly Found[] {

@@ -19,6 +19,8 @@ export interface List {
   readonly title: string;
   /** Undefined if any field may have any value. */
   readonly columns: Columns | undefined;
+  /** Its items, if it is only read. */
+  readonly fixed?: ListSchema['fixed'];
   /** Its name in the store. */
   readonly stored: string;
 }
@@ -44,9 +46,9 @@ export function placesIn(store: Store, schema: readonly ListSchema[] | undefined
     return { id, host, path };
   };
 
-  const listOf = (site: Site, { title, columns }: { title: string; columns: Columns | undefined }): List => {
-    const id = listId(site, title);
-    return { site, id, title, columns, stored: toStoredList({ site: site.id, list: id }) };
+  const listOf = (site: Site, known: Pick<List, 'title' | 'columns' | 'fixed'>): List => {
+    const id = listId(site, known.title);
+    return { ...known, site, id, stored: toStoredList({ site: site.id, list: id }) };
   };
 
   /** The titles of the lists that exist without a schema. */
@@ -69,7 +71,7 @@ export function placesIn(store: Store, schema: readonly ListSchema[] | undefined
     },
 
     lists: (site: Site): readonly List[] =>
-      schema?.map((list) => listOf(site, list)) ??
+      schema?.filter(({ fixed }) => fixed === undefined).map((list) => listOf(site, list)) ??
       namedLists(site).map(([, title]) => listOf(site, { title, columns: undefined })),
 
     /** @param name id or title */

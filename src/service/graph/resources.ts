@@ -2,7 +2,7 @@
 import { type Fields, ownField } from '../../core/item.ts';
 import { type JsonObject, type JsonValue, objectFrom } from '../../core/json.ts';
 import { fieldsOf, type StoredItem } from '../items.ts';
-import { type Column, columnOf, formatInstant, guidOf, lookupText, systemColumns, titleColumn } from './columns.ts';
+import { type Column, columnOf, formatInstant, guidOf, lookupText, systemColumns } from './columns.ts';
 import type { List, Site } from './places.ts';
 
 /** When sites and lists were created; items have times of their own. */
@@ -48,8 +48,9 @@ export function listResource({ site, id, title }: List): JsonObject {
   };
 }
 
+/** Only those of the system, if any field may have any value. */
 export function columnResources({ columns }: List): readonly JsonObject[] {
-  return [...(columns?.values() ?? [titleColumn]), ...systemColumns.values()].map(({ definition }) => definition);
+  return [...(columns?.values() ?? []), ...systemColumns.values()].map(({ definition }) => definition);
 }
 
 export function itemResource(list: List, id: string, item: StoredItem): JsonObject {
