@@ -12,14 +12,14 @@ import {
   refuseRest,
   skipBlanks,
 } from '../core/json-scan.ts';
-import { countOf } from '../core/text.ts';
+import { countOf, quoted } from '../core/text.ts';
 import { readYaml } from '../core/yaml.ts';
 import { badRowFailure, checkRows } from '../rows/check.ts';
 import { checkRename } from '../rows/columns.ts';
 import { contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
 import { JsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows, textOf, wholeText, yamlLengthMax } from '../rows/read.ts';
-import { type BadRow, quoted, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
+import { type BadRow, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
 import { withYamlPlaces } from '../rows/yaml-rows.ts';
 
 export interface Manifest extends ManifestHead {

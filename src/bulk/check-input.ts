@@ -2,7 +2,7 @@
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { untilStopped } from '../core/host.ts';
-import { badRowFailure, badRowsFailure, type Check, checkRows } from '../rows/check.ts';
+import { badRowFailures, badRowsFailure, type Check, checkRows } from '../rows/check.ts';
 import { type Input, nameOf, openInput } from '../rows/input.ts';
 import type { RowsFile } from '../rows/read.ts';
 import { findRunsDirectory } from '../settings/directories.ts';
@@ -43,9 +43,9 @@ export async function checkFile(
   for (const notice of check.notices) await session.messages.say(`listctl: ${notice}`);
   if (check.badCount === 0 || skipInvalid) return check;
   const name = nameOf(file.input.name);
-  const failures = check.bad.map((row) => badRowFailure(row, file));
+  const failures = check.bad.flatMap((row) => badRowFailures(row, file));
   for (const failure of failures) report.add(failure);
-  await reportBadRows(name, failures, check.badCount, session);
+  await reportBadRows(name, failures, failures.length + check.badCount - check.bad.length, session);
   throw badRowsFailure(check, file);
 }
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { collect } from '../cli/field-flags.ts';
 import { choiceOption, parseRatePerSecond, rateExpected } from '../cli/flags.ts';
 import { addMaxDeleteOption, readMaxDelete } from '../cli/guards.ts';
+import { parseFormFlags } from '../cli/list-form.ts';
 import { Failure } from '../core/errors.ts';
 import { type CellType, cellTypes, type ReadingOptions, type RowAction, type RowsOptions } from '../rows/types.ts';
 import { durationParser, parseFlag, parseNames, parseOneOf } from '../settings/setting.ts';
@@ -20,6 +21,8 @@ export interface BulkFlags {
   readonly only?: string;
   readonly type?: readonly string[];
   readonly empty?: string;
+  readonly names?: string;
+  readonly split?: string;
   readonly idColumn?: string;
   readonly rows?: string;
   readonly concurrency?: string;
@@ -99,7 +102,7 @@ export function addBulkOptions(command: Command, action: RowAction): void {
 /** Declares the flags for decoding a file. */
 export function addReadingOptions(command: Command): void {
   command
-    .addOption(choiceOption('--input-format <format>', 'format', formats, 'by file name'))
+    .addOption(choiceOption('--input-format <format>', 'input format', formats))
     .option('--delimiter <character>', 'CSV delimiter (default: detected)')
     .option('--encoding <name>', 'file encoding, e.g. windows-1252 (default utf-8)')
     .option('--no-quotes', 'CSV, TSV: quotes are ordinary characters');
@@ -195,6 +198,7 @@ export function parseReadingFlags(flags: BulkFlags): ReadingOptions {
     empty: oneOf('--empty', empties, flags.empty) ?? 'omit',
     idColumn,
     rows: oneOf('--rows', rowKinds, flags.rows) ?? 'auto',
+    ...parseFormFlags(flags),
   };
 }
 

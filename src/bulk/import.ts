@@ -6,6 +6,7 @@ import type { KeyField } from '../api/graph/key-field.ts';
 import { takeStdin } from '../cli/file-args.ts';
 import { checkMaxDelete } from '../cli/guards.ts';
 import { openKeyField, refuseKeyField } from '../cli/idempotency-key.ts';
+import { openListForm, showMapping, type TypedFields, toSentFields } from '../cli/list-form.ts';
 import { confirm } from '../cli/prompts.ts';
 import type { Session } from '../cli/session.ts';
 import { warnOfExpiry } from '../cli/token-expiry.ts';
@@ -109,7 +110,7 @@ export interface ImportCommand {
   /** As typed; `-` is stdin. */
   readonly from: string;
   /** Fields that override those of every row. */
-  readonly common: Fields;
+  readonly common: TypedFields;
   readonly ignoreMissing?: boolean | undefined;
   readonly isDryRun?: boolean | undefined;
   readonly needsConfirmation?: boolean | undefined;
@@ -146,6 +147,7 @@ export async function runImport(command: ImportCommand, options: BulkOptions, se
   await session.settings.locate();
   session.settings.address();
   refuseContradictions(command, options);
+  if (options.keysFrom !== undefined) refuseKeys(options, session);
   if (from === '-') takeStdin(host);
   if (options.journal !== undefined) checkJournalPath(options.journal, host);
   refuseSameFile(filesOf(from, options), host);
@@ -166,16 +168,18 @@ async function runInput(
   outputs: Pick<FileRun, 'summary' | 'rejects' | 'report'>,
   session: Session,
 ): Promise<void> {
-  const { action, common, from } = command;
+  const { action, common: typed, from } = command;
   const input = await openShown(from, session);
   try {
+    const form = await formOf(command, options, session);
+    const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
     const readOnly = await readOnlyFields(session);
-    const file = await openRows(input, { ...options, action, common, readOnly });
+    const file = await openRows(input, { ...options, action, common, readOnly, form });
     const keyField = command.isDryRun ? undefined : await keyFieldOf(options, session);
     const keyOf = keyOfRows(file, options, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
     const check = await checkFile(own.file, options.skipInvalid, outputs.report, session);
-    const facts = inputOf(file, check, { ...options, keyField }, session);
+    const facts = inputOf(file, check, { command, options, keyField }, session);
     const hasOwnKeys = own.isFound();
     const run = { command, options, file, check, input: facts, keyOf, keyField, hasOwnKeys, ...outputs };
     // Reads are recorded only on request, since they can be repeated.
@@ -184,12 +188,21 @@ async function runInput(
     if (!options.hasJournal && !command.isDryRun && action !== 'get') await session.messages.say(noRecordNotice);
     if (command.isDryRun) {
       checkMaxDelete(check.ofShard, options.maxDelete);
+      if (form !== undefined) await showMapping(form, options, session);
       await showDryRun(run, session);
     } else if (isRecorded) await withRecord(run, session, (record) => runFile(run, record, session));
     else await runFile(run, undefined, session);
   } finally {
     input.close();
   }
+}
+
+/** Only the fields of a create or an update have to fit the columns. */
+async function formOf({ action }: ImportCommand, options: BulkOptions, session: Session) {
+  const isWrite = action === 'create' || action === 'update';
+  if (session.settings.service !== 'graph' || !isWrite) return undefined;
+  const filled = options.keyField === undefined ? [] : [options.keyField];
+  return openListForm(session.settings.list(), { ...options, filled }, session);
 }
 
 /** Items that are read back have fields that Microsoft Graph refuses to write. */
@@ -206,13 +219,16 @@ function refuseContradictions({ isDryRun }: ImportCommand, { resume, restart, su
   });
 }
 
-/** @throws {Failure} usage, if the column does not exist, or no keys are sent */
-function keyOfRows(file: RowsFile, { keysFrom, keyField }: BulkOptions, session: Session): FileRun['keyOf'] {
+/** @throws {Failure} usage, if the column does not exist */
+function keyOfRows(file: RowsFile, { keysFrom }: BulkOptions, session: Session): FileRun['keyOf'] {
   if (keysFrom === undefined) return undefined;
-  if (session.settings.sendsKeys || keyField !== undefined)
-    return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
-  const isGraph = session.settings.service === 'graph';
-  const why = isGraph ? 'Microsoft Graph, except with --key-field' : '--idempotency none';
+  return keyDeriver(keysFrom, file, { origin: runOrigin(session), ...session.settings.list() });
+}
+
+/** @throws {Failure} usage, if no keys are sent */
+function refuseKeys({ keyField }: BulkOptions, { settings }: Session): void {
+  if (settings.sendsKeys || keyField !== undefined) return;
+  const why = settings.service === 'graph' ? 'Microsoft Graph, except with --key-field' : '--idempotency none';
   throw new Failure('usage', `--idempotency-key-from cannot be used with ${why}`);
 }
 
@@ -274,7 +290,7 @@ function shardText({ shard }: Pick<BulkOptions, 'shard'>): string | null {
 function inputOf(
   file: RowsFile,
   check: Check,
-  options: Omit<BulkOptions, 'keyField'> & Pick<FileRun, 'keyField'>,
+  { command, options, keyField }: Pick<FileRun, 'command' | 'options' | 'keyField'>,
   session: Session,
 ): RunInput {
   const { input } = file;
@@ -291,9 +307,9 @@ function inputOf(
     path: input.isSpooled ? undefined : absolutePath(input.name, host),
     rows: check.rows,
     sha256: check.sha256,
-    mapping: mappingOf(file),
+    mapping: mappingOf(file, command.common.fields),
     keysFrom: options.keysFrom && formatKeySource(options.keysFrom),
-    keyField: options.keyField,
+    keyField,
     isUndone: async ({ header, counts }) => {
       const journal = options.journal === undefined ? undefined : resolveLinks(absolutePath(options.journal, host));
       const undo = await findUndo(header.run, journal, findRunsDirectory(host) ?? '');
@@ -344,14 +360,16 @@ function otherRunFailure({ journal }: BulkOptions, { header }: Replay): Failure 
 }
 
 function readingOf({ options, format, delimiter }: RowsFile): JsonObject {
-  const { action: _action, common: _common, shard: _shard, blockBytes: _size, ...reading } = options;
+  const { action: _action, common: _common, form: _form, shard: _shard, blockBytes: _size, ...reading } = options;
   return fromReading({ ...reading, format, delimiter });
 }
 
-function mappingOf({ options, format, delimiter }: RowsFile): string {
-  const { rename, only, types, empty, idColumn, rows, common, encoding, quotes, decimal } = options;
+/** Of what was typed: a column that has changed since is found by the values of its rows. */
+function mappingOf({ options, format, delimiter }: RowsFile, common: Fields): string {
+  const { rename, only, types, empty, idColumn, rows, encoding, quotes, decimal, names = 'internal', split } = options;
   const reading = [format, delimiter, encoding, quotes !== false, decimal ?? '.'];
-  const facts = [...reading, [...rename], only, [...types], empty, idColumn, rows, printJson(common)];
+  const forms = names === 'internal' && split === undefined ? [] : [names, split];
+  const facts = [...reading, [...rename], only, [...types], empty, idColumn, rows, printJson(common), ...forms];
   return identityOf(JSON.stringify(facts));
 }
 

@@ -53,7 +53,14 @@ export function serviceAccess(options: ServiceOptions): ServiceAccess {
   const items = async () =>
     serviceOf(sources) === 'graph' ? (await import('../api/graph/items.ts')).graphOperations : listItemOperations;
   let token: Promise<Token | undefined> | undefined;
-  const client: ServiceAccess['client'] = async (kind = 'one', overrides = {}) => {
+  let one: Promise<Client> | undefined;
+  const client: ServiceAccess['client'] = (kind = 'one', overrides) => {
+    if (kind === 'many' || overrides !== undefined) return open(kind, overrides);
+    // One connection for all requests of a command.
+    one ??= open('one');
+    return one;
+  };
+  const open = async (kind: 'one' | 'many', overrides: Partial<ClientOptions> = {}) => {
     const at = address();
     // Only once: a token command may ask for a passphrase, and a pipe can be read once.
     const findOnce = () => (token ??= tokenFor(at, options));

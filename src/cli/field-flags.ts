@@ -3,25 +3,29 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
-import type { Fields } from '../core/item.ts';
+import type { Fields, ListRef } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, objectFrom, parseJson } from '../core/json.ts';
 import { readJsonFile, readJsonOrYamlFile, readTextFile } from './file-args.ts';
+import { choiceOption } from './flags.ts';
+import type { TypedFields } from './list-form.ts';
 import type { Session } from './session.ts';
 
 export interface FieldFlags {
   readonly field?: readonly string[];
   readonly fields?: string;
   readonly unset?: readonly string[];
+  readonly names?: string;
+  readonly split?: string;
+  readonly dryRun?: boolean;
+  readonly keyField?: string;
 }
 
 export function addFieldOptions(command: Command): void {
   command
-    .option(
-      '-f, --field <key=value>',
-      'set a string field; key:=JSON, key@=FILE and key:@=FILE also work; repeatable',
-      collect,
-    )
-    .option('--fields <file>', 'fields as JSON or YAML ("-" = stdin); -f wins');
+    .option('-f, --field <key=value>', 'set a field (key:=JSON, key@=FILE); repeatable', collect)
+    .option('--fields <file>', 'fields as JSON or YAML ("-" = stdin); -f wins')
+    .addOption(choiceOption('--names <kind>', 'Graph: columns by name', ['internal', 'display']))
+    .option('--split <character>', 'Graph: separator of several values');
 }
 
 /** Collects the values of a repeatable flag, for commander. */
@@ -29,22 +33,47 @@ export function collect(value: string, previous: readonly string[] = []): readon
   return [...previous, value];
 }
 
-/** Reads the fields of `--fields`, overridden by `--field` and `--unset`; throws if there are none. */
-export async function readFields(flags: FieldFlags, session: Session, command: Command): Promise<Fields> {
-  const merged = await readCommonFields(flags, session);
-  if (Object.keys(merged).length > 0) return merged;
-  const { noFields } = await import('./usage-errors.ts');
-  throw noFields(session.command.words, command, session.host);
+/**
+ * Reads the fields of `--fields`, overridden by `--field` and `--unset`, in the form that the list takes; throws if there
+ * are none.
+ */
+export async function readFields(
+  flags: FieldFlags,
+  findList: () => Promise<ListRef>,
+  session: Session,
+  command: Command,
+): Promise<Fields> {
+  const typed = await readCommonFields(flags, session);
+  if (Object.keys(typed.fields).length === 0) {
+    const { noFields } = await import('./usage-errors.ts');
+    throw noFields(session.command.words, command, session.host);
+  }
+  if (session.settings.service !== 'graph') return typed.fields;
+  const of = { list: await findList(), isNew: command.name() === 'create' };
+  return (await import('./list-form.ts')).toListFields(typed, flags, of, session);
 }
 
-/** The same for bulk runs, where they override the fields of each row: there may be none. */
-export async function readCommonFields(flags: FieldFlags, session: Session): Promise<Fields> {
+/** The same as they were typed, for bulk runs, where they override the fields of each row: there may be none. */
+export async function readCommonFields(flags: FieldFlags, session: Session): Promise<TypedFields> {
+  const { names, split } = flags;
+  if ((names ?? split) !== undefined && session.settings.service !== 'graph') {
+    throw new Failure('usage', `--${names === undefined ? 'split' : 'names'} requires --service graph`);
+  }
+  const texts = new Set<string>();
   const base = flags.fields === undefined ? {} : await readFieldsFile(flags.fields, session);
-  return objectFrom([...Object.entries(base), ...Object.entries(await readMembers(flags, session))]);
+  const members = await readMembers(flags, session, texts);
+  return { fields: objectFrom([...Object.entries(base), ...Object.entries(members)]), texts };
 }
 
-/** @throws {Failure} usage, for an invalid flag, a key that is set twice, or an unusable file */
-export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, session: Session): Promise<JsonObject> {
+/**
+ * @param texts receives the names of those that are texts
+ * @throws {Failure} usage, for an invalid flag, a key that is set twice, or an unusable file
+ */
+export async function readMembers(
+  flags: Pick<FieldFlags, 'field' | 'unset'>,
+  session: Session,
+  texts?: Set<string>,
+): Promise<JsonObject> {
   const members = new Map<string, JsonValue>();
   const put = (key: string, value: JsonValue) => {
     if (members.has(key)) throw new Failure('usage', `field "${key}" is set twice`);
@@ -53,6 +82,7 @@ export async function readMembers(flags: Pick<FieldFlags, 'field' | 'unset'>, se
   for (const text of flags.field ?? []) {
     const field = splitField(text);
     put(field.key, await readValue(field, session));
+    if (!field.operator.startsWith(':')) texts?.add(field.key);
   }
   for (const key of flags.unset ?? []) put(key, null);
   return objectFrom(members);

@@ -177,6 +177,11 @@ export function listNames(names: readonly string[], max: number, count = names.l
   return `${names.slice(0, max).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
+/** Quotes a text of a file in a message, and cuts it if it is long. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+}
+
 /** Quotes a word for a POSIX shell, if it needs quotes. */
 export function shellWord(text: string): string {
   // `Title='Buy milk'`, as it is typed.

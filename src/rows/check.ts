@@ -4,7 +4,7 @@ import { Failure } from '../core/errors.ts';
 import { countOf, countText } from '../core/text.ts';
 import { type Input, isGzip, nameOf } from './input.ts';
 import type { RowsFile } from './read.ts';
-import type { BadRow, Row } from './types.ts';
+import type { BadRow, Row, RowFault } from './types.ts';
 
 const blockBytes = 65_536;
 /** The most bytes of a line that are read. */
@@ -116,7 +116,7 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   const [first] = check.bad;
   const name = nameOf(file.input.name);
   // Several were reported one by one.
-  const only = check.badCount === 1 && first !== undefined ? badRowFailure(first, file) : undefined;
+  const only = check.badCount === 1 && first !== undefined && !first.more ? badRowFailure(first, file) : undefined;
   const where = only === undefined ? '' : `: ${only.message}`;
   const count = `${countOf(check.badCount, 'row')} of ${countText(check.rows)}`;
   return new Failure('usage', `${name}: ${count} cannot be sent${where}`, {
@@ -126,13 +126,23 @@ export function badRowsFailure(check: Check, file: RowsFile): Failure {
   });
 }
 
-/** The failure of a bad row, after its place: `line 4, column 2: …`. */
+/** The failures of a bad row, one for each cell. */
+export function badRowFailures(row: BadRow, file: Pick<RowsFile, 'header'>): readonly Failure[] {
+  return [row, ...(row.more ?? [])].map((fault) => badRowFailure({ ...row, ...fault, more: undefined }, file));
+}
+
+/** The failure of a bad row, after its place: `line 4, column 2: …; column 3: …`. */
 export function badRowFailure(row: BadRow, { header }: Pick<RowsFile, 'header'>): Failure {
-  const { number, line, column, byte, problem: reason } = row;
+  const { number, line, column, byte, more = [] } = row;
+  const reason = [row.problem, ...more.map(placedProblem)].join('; ');
   const columnName = column === undefined ? undefined : header[column - 1];
   const places = [`line ${line}`, ...(column === undefined ? [] : [`column ${column}`])].join(', ');
   return new Failure('usage', `${places}${byte === undefined ? '' : ` (byte ${byte})`}: ${reason}`, {
     outcome: 'not-sent',
     about: { row: number, line, column, columnName, byte, reason },
   });
+}
+
+function placedProblem({ problem, column }: RowFault): string {
+  return column === undefined ? problem : `column ${column}: ${problem}`;
 }

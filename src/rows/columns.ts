@@ -1,12 +1,16 @@
 /** The columns of CSV and TSV files, and their cells. */
 import { Failure } from '../core/errors.ts';
 import type { Fields } from '../core/item.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
-import { listNames, nearestName } from '../core/text.ts';
+import type { JsonValue } from '../core/json.ts';
+import { listNames, nearestName, quoted, shellWord } from '../core/text.ts';
+import { type Parsed, parseAutomatic, parseBoolean, parseJsonText, parseNumber } from '../core/typed-text.ts';
 import {
   type CellType,
   cellTypes,
-  quoted,
+  type FieldForm,
+  faultOf,
+  type ListForm,
+  missingText,
   type RawRow,
   type RowFault,
   type RowParser,
@@ -61,12 +65,23 @@ export function unsentIds(idColumn: string): string {
   return `${quoted(idColumn)} is not sent, because the service assigns ids; to send it as a field, pass --rename ${idColumn}=NAME`;
 }
 
+interface HeaderColumn {
+  /** From 0. */
+  readonly at: number;
+  /** As messages name it. */
+  readonly name: string;
+  readonly field: string;
+  /** Undefined for that of the list. */
+  readonly type: CellType | undefined;
+  readonly form: FieldForm | undefined;
+}
+
 interface Header {
   readonly cells: readonly string[];
   /** The columns at the end without a name, from 0: their cells must be empty. */
   readonly unnamed: readonly number[];
-  /** The columns that become fields; places are from 0. */
-  readonly columns: readonly { readonly at: number; readonly field: string; readonly type: CellType }[];
+  /** The columns that become fields. */
+  readonly columns: readonly HeaderColumn[];
   readonly idAt: number | undefined;
   readonly notices: readonly string[];
 }
@@ -84,10 +99,10 @@ export function readHeader(
   options: RowsOptions,
   file: string,
 ): Header {
-  const wrong = (problem: string, column: number | undefined) => {
+  const wrong = (problem: string, column: number | undefined, hint = 'nothing was sent') => {
     const place = column === undefined ? `line ${line}` : `line ${line}, column ${column}`;
     return new Failure('usage', `${file}, ${place}: invalid header: ${problem}`, {
-      hint: 'nothing was sent',
+      hint,
       about: { line, column, reason: problem },
     });
   };
@@ -104,11 +119,13 @@ export function readHeader(
   if (idAt === -1 && options.action !== 'create') {
     throw unknownName('--id-column', 'column', options.idColumn, names);
   }
+  const { columns, problems } = columnsOf(named, options);
+  refuseProblems([...problems, ...missingColumns(columns, options)], columns, wrong);
   const hasUnsentId = idAt !== -1 && options.action === 'create' && !options.rename.has(options.idColumn);
   return {
     cells: source.cells,
     unnamed: options.only === undefined ? unnamed : [],
-    columns: columnsOf(named, options),
+    columns,
     idAt: idAt === -1 ? undefined : idAt,
     notices: [
       ...(hasUnsentId ? [unsentIds(options.idColumn)] : []),
@@ -168,42 +185,125 @@ function checkNames(
   }
 }
 
-function columnsOf(named: readonly NamedColumn[], options: RowsOptions): Header['columns'] {
-  const { only, rename, types, common, idColumn } = options;
+/** The columns that become fields, and why some cannot. */
+function columnsOf(
+  named: readonly NamedColumn[],
+  options: RowsOptions,
+): { readonly columns: readonly HeaderColumn[]; readonly problems: readonly HeaderProblem[] } {
   const taken = new Map<string, string>();
-  return named.flatMap(({ name, type }, at) => {
-    const isWanted = only === undefined || only.includes(name);
-    // An id is a field only if it is renamed to one.
-    if (!isWanted || name === '' || isReservedName(name) || (name === idColumn && !rename.has(name))) return [];
-    const field = rename.get(name) ?? name;
+  const problems: HeaderProblem[] = [];
+  const columns = named.flatMap((cell, at) => {
+    if (!isWanted(cell.name, options)) return [];
+    const column = toColumn(cell, at, options);
+    if ('problem' in column) {
+      problems.push(column);
+      return [];
+    }
+    const { field } = column;
     const other = taken.get(field);
-    if (other !== undefined) throw sameField(other, name, field);
-    taken.set(field, name);
-    if (Object.hasOwn(common, field)) return [];
-    return [{ at, field, type: types.get(name) ?? types.get(field) ?? type ?? types.get('*') ?? 'string' }];
+    if (other !== undefined) throw sameField(other, cell.name, field);
+    taken.set(field, cell.name);
+    return Object.hasOwn(options.common, field) ? [] : [column];
   });
+  return { columns, problems };
+}
+
+/** An id is a field only if it is renamed to one. */
+function isWanted(name: string, { only, rename, idColumn }: RowsOptions): boolean {
+  if (name === '' || isReservedName(name) || (name === idColumn && !rename.has(name))) return false;
+  return only === undefined || only.includes(name);
+}
+
+function toColumn(
+  { name, type: inHeader }: NamedColumn,
+  at: number,
+  { rename, types, form: list }: RowsOptions,
+): HeaderColumn | HeaderProblem {
+  const field = rename.get(name) ?? name;
+  const type = types.get(name) ?? types.get(field) ?? inHeader ?? types.get('*');
+  if (list === undefined) return { at, name: field, field, type: type ?? 'string', form: undefined };
+  const form = list.field(field);
+  if ('problem' in form) return { ...form, column: at + 1 };
+  const { textProblem } = form;
+  if (type === undefined && textProblem !== undefined) return { problem: textProblem, column: at + 1 };
+  return { at, name, field: form.name, type, form };
+}
+
+interface HeaderProblem {
+  readonly problem: string;
+  readonly column: number | undefined;
+}
+
+/** The required columns that are nowhere: one failure, instead of one for each row. */
+function missingColumns(columns: readonly HeaderColumn[], { action, form, common }: RowsOptions) {
+  if (form === undefined || action !== 'create') return [];
+  const fields = { ...Object.fromEntries(columns.map(({ field }) => [field, true])), ...common };
+  return form.missing(fields).map(({ typed }) => ({ problem: missingText(typed), column: undefined }));
+}
+
+const headerProblemsMax = 20;
+
+/** Reports all of them at once. */
+function refuseProblems(
+  problems: readonly HeaderProblem[],
+  columns: readonly HeaderColumn[],
+  wrong: (problem: string, column: number | undefined, hint: string) => Failure,
+): void {
+  const [first, second] = problems;
+  if (first === undefined) return;
+  const advice = `${withoutThem(problems, columns)}; nothing was sent`;
+  if (second === undefined) throw wrong(first.problem, first.column, advice);
+  const texts = problems.map(({ problem, column }) =>
+    column === undefined ? problem : `column ${column}: ${problem}`,
+  );
+  const more = texts.length - headerProblemsMax;
+  const shown = texts.slice(0, headerProblemsMax).join('; ');
+  throw wrong(more > 0 ? `${shown}; and ${more} more` : shown, undefined, advice);
+}
+
+function withoutThem(problems: readonly HeaderProblem[], columns: readonly HeaderColumn[]): string {
+  const names = columns.map(({ name }) => name).join(',');
+  const isEnough = names !== '' && problems.every(({ column }) => column !== undefined);
+  const without = isEnough ? `, or pass --only ${shellWord(names)}` : '';
+  return `check the names with "listctl columns list"${without}`;
 }
 
 /** The value of a cell, undefined for no field; or why it is not valid. */
-type CellValue = { readonly value: JsonValue | undefined } | { readonly problem: string };
+type CellValue = Parsed | { readonly value: undefined; readonly problem?: undefined };
 
-/**
- * Parses a cell. Strings keep their blanks, other values do not; a number keeps its digits; true and false may have any
- * case, as in spreadsheets.
- */
-function parseCell(text: string, type: CellType, { empty, decimal = '.' }: RowsOptions): CellValue {
-  if (text === '') return emptyValues[empty];
+/** Makes the parser of the cells of a column. */
+function cellParser(
+  type: CellType | undefined,
+  form: FieldForm | undefined,
+  { empty, decimal = '.' }: RowsOptions,
+): (text: string) => CellValue {
+  const typed = typedParser(type ?? 'string', decimal);
+  if (form === undefined) return orEmpty(emptyValues[empty], typed);
+  const emptyValue = empty === 'omit' ? emptyValues.omit : form.fromJson(empty === 'null' ? null : '');
+  const checked = (text: string): Parsed => {
+    const parsed = typed(text);
+    return parsed.problem === undefined ? form.fromJson(parsed.value) : parsed;
+  };
+  return orEmpty(emptyValue, type === undefined ? form.fromText : checked);
+}
+
+function orEmpty(emptyValue: CellValue, parse: (text: string) => Parsed): (text: string) => CellValue {
+  return (text) => (text === '' ? emptyValue : parse(text));
+}
+
+/** Strings keep their blanks, other values do not; a number keeps its digits; true and false may have any case. */
+function typedParser(type: CellType, decimal: '.' | ','): (text: string) => Parsed {
   switch (type) {
     case 'string':
-      return { value: text };
+      return (value) => ({ value });
     case 'number':
-      return parseNumber(text, decimal);
+      return (text) => parseNumber(text, decimal);
     case 'boolean':
-      return boolean(text);
+      return parseBoolean;
     case 'json':
-      return json(text);
+      return parseJsonText;
     case 'auto':
-      return { value: isAutomatic(text, decimal) ? parseJson(text.replace(',', '.')) : text };
+      return (text) => ({ value: parseAutomatic(text, decimal) });
   }
 }
 
@@ -212,50 +312,6 @@ const emptyValues: Readonly<Record<RowsOptions['empty'], CellValue>> = {
   string: { value: '' },
   null: { value: null },
 };
-
-/** The numbers of JSON, by their decimal separator. */
-const numbers = {
-  '.': /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
-  ',': /^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
-} as const;
-
-/** With thousands separators, which may be decimal ones where others write. */
-const grouped = /^-?[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?$/;
-
-function parseNumber(text: string, decimal: '.' | ','): CellValue {
-  const digits = text.trim();
-  if (numbers[decimal].test(digits)) return { value: parseJson(digits.replace(',', '.')) };
-  const advice = [
-    ...(grouped.test(digits) ? ['remove thousands separators'] : []),
-    ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits)
-      ? ['pass --decimal , for a decimal comma']
-      : []),
-  ];
-  const { problem } = invalid(decimal === '.' ? 'a JSON number' : 'a number with a decimal comma', text);
-  return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(', or ')})` };
-}
-
-function isAutomatic(text: string, decimal: '.' | ','): boolean {
-  return numbers[decimal].test(text) || text === 'true' || text === 'false' || text === 'null';
-}
-
-function boolean(text: string): CellValue {
-  const word = text.trim().toLowerCase();
-  return word === 'true' || word === 'false' ? { value: word === 'true' } : invalid('true or false', text);
-}
-
-function json(text: string): CellValue {
-  try {
-    return { value: parseJson(text) };
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return invalid('JSON', text);
-  }
-}
-
-function invalid(what: string, text: string): { readonly problem: string } {
-  return { problem: `${quoted(text)} is not ${what}` };
-}
 
 /** Makes the parser of rows of cells. */
 export function createCellParser(header: Header, options: RowsOptions): RowParser {
@@ -273,35 +329,55 @@ export function createCellParser(header: Header, options: RowsOptions): RowParse
           column: unnamed + 1,
         };
       }
-      const fields = fieldsOf(cells);
-      if ('fault' in fields) return fields.fault;
-      return { id: idAt === undefined ? undefined : cells[idAt], fields: fields.fields };
+      const row = fieldsOf(cells);
+      const fault = faultOf(row.faults);
+      return fault ?? { id: idAt === undefined ? undefined : cells[idAt], fields: row.fields };
     },
     notices: () => notices,
     unknownName: () => undefined,
   };
 }
 
-function fieldReader(
-  { columns }: Header,
-  options: RowsOptions,
-): (cells: readonly string[]) => { readonly fields: Fields } | { readonly fault: RowFault } {
-  const { action, common } = options;
-  if (action === 'delete' || action === 'get') return () => ({ fields: {} });
+interface ReadFields {
+  readonly fields: Fields;
+  readonly faults: readonly RowFault[];
+}
+
+const none: readonly RowFault[] = [];
+
+function fieldReader({ columns }: Header, options: RowsOptions): (cells: readonly string[]) => ReadFields {
+  const { action, common, form } = options;
+  if (action === 'delete' || action === 'get') return () => ({ fields: {}, faults: none });
   const commonEntries = Object.entries(common);
   const names = [...columns.map(({ field }) => field), ...Object.keys(common)];
   // An assignment to `__proto__` would not make a member.
   const empties: () => Record<string, JsonValue> = names.includes('__proto__') ? () => Object.create(null) : () => ({});
+  const readers = columns.map((column) => ({ ...column, parse: cellParser(column.type, column.form, options) }));
+  const missing = action === 'create' ? form : undefined;
   return (cells) => {
     const fields = empties();
-    for (const { at, field, type } of columns) {
-      const read = parseCell(cells[at] ?? '', type, options);
-      if ('problem' in read) return { fault: { problem: `in ${quoted(field)}, ${read.problem}`, column: at + 1 } };
-      if (read.value !== undefined) fields[field] = read.value;
+    let faults = none;
+    for (const { at, name, field, form: fieldForm, parse } of readers) {
+      const { value, problem } = parse(cells[at] ?? '') as { value?: JsonValue; problem?: string };
+      if (problem !== undefined) {
+        faults = [...faults, { problem: `in ${quoted(name)}, ${problem}`, column: at + 1 }];
+        // Not missing as well.
+        fields[field] = '';
+      } else if (value === undefined) continue;
+      else if (fieldForm === undefined) fields[field] = value;
+      else fieldForm.put(fields, value);
     }
     for (const [name, value] of commonEntries) fields[name] = value;
-    return { fields };
+    if (missing !== undefined) faults = [...missingFaults(missing, fields, columns), ...faults];
+    return { fields, faults };
   };
+}
+
+function missingFaults(form: ListForm, fields: Fields, columns: Header['columns']): readonly RowFault[] {
+  return form.missing(fields).map(({ typed, field }) => {
+    const column = columns.find((each) => each.field === field);
+    return { problem: missingText(typed), column: column && column.at + 1 };
+  });
 }
 
 function ragged(cells: number, columns: number): RowFault {

@@ -1,13 +1,17 @@
 /** The rows of JSON files: elements of an array, which is never in memory as a whole, and their objects. */
 import { Failure } from '../core/errors.ts';
+import type { Fields } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
 import { isBlank } from '../core/json-scan.ts';
+import { quoted } from '../core/text.ts';
 import { isReservedName, requestedColumns, unknownName, unsentIds } from './columns.ts';
 import type { TextPart } from './decode.ts';
 import {
   beginningOf,
+  faultOf,
+  type ListForm,
+  missingText,
   type ParsedRow,
-  quoted,
   type RowFault,
   type RowParser,
   type RowSource,
@@ -186,6 +190,7 @@ export class JsonParser implements RowParser {
   readonly #names = new Set<string>();
   readonly #dropped = new Set<string>();
   readonly #readOnly = new Set<string>();
+  readonly #unwritten = new Set<string>();
   #hasUnsentId = false;
 
   constructor(options: RowsOptions) {
@@ -196,11 +201,11 @@ export class JsonParser implements RowParser {
   parse(source: RowSource): ParsedRow | RowFault {
     const value = source.kind === 'json' ? source.value : null;
     const row = parseBareId(value, this.#options) ?? this.#parseObject(value);
-    return typeof row === 'string' ? { problem: row, column: undefined } : row;
+    return typeof row === 'string' ? wholeRow(row) : row;
   }
 
   /** The row of an object, or why it is not valid. */
-  #parseObject(value: JsonValue): ParsedRow | string {
+  #parseObject(value: JsonValue): ParsedRow | RowFault | string {
     const { action, idColumn } = this.#options;
     if (!isObject(value)) return action === 'create' ? 'not a JSON object' : 'neither a JSON object nor an id';
     if (Object.hasOwn(value, 'listctl:text'))
@@ -210,7 +215,8 @@ export class JsonParser implements RowParser {
     this.#collect(parts);
     const { id, hasId } = parts;
     if (hasId && id === undefined && action !== 'create') return `${quoted(idColumn)} is neither a string nor a number`;
-    return action === 'create' || action === 'update' ? sentFrom(parts, this.#options) : { id, fields: {} };
+    if (action !== 'create' && action !== 'update') return { id, fields: {} };
+    return sentFrom(parts, this.#options, (name) => this.#unwritten.add(name));
   }
 
   #collect({ members, others, readOnly, hasId }: Parts): void {
@@ -231,10 +237,12 @@ export class JsonParser implements RowParser {
   notices(): readonly string[] {
     const names = [...this.#dropped].map(quoted).join(', ');
     const readOnly = [...this.#readOnly].map(quoted).join(', ');
+    const unwritten = [...this.#unwritten].map(quoted).join(', ');
     return [
       ...(this.#hasUnsentId ? [unsentIds(this.#options.idColumn)] : []),
       ...(names === '' ? [] : [`only the fields of items are sent; ignored: ${names}`]),
       ...(readOnly === '' ? [] : [`fields that only the service sets are not sent: ${readOnly}`]),
+      ...(unwritten === '' ? [] : [`fields that cannot be written are not sent: ${unwritten}`]),
     ];
   }
 
@@ -247,7 +255,13 @@ export class JsonParser implements RowParser {
   }
 }
 
+function wholeRow(problem: string): RowFault {
+  return { problem, column: undefined };
+}
+
 interface Parts {
+  /** Whether it has the shape of an item. */
+  readonly isItem: boolean;
   /** Those that may become fields. */
   readonly members: readonly (readonly [string, JsonValue])[];
   /** The names of members of an item that are not sent, without the id. */
@@ -272,16 +286,17 @@ function partsOf(object: JsonObject, options: RowsOptions): Parts | undefined {
   if (rows === 'items' && !isObject(inner)) {
     // get and delete need only the id.
     const needsFields = action === 'create' || inner !== undefined;
-    return needsFields ? undefined : { members: [], others: others(), readOnly: [], hasId, id, idValue };
+    return needsFields ? undefined : { isItem: true, members: [], others: others(), readOnly: [], hasId, id, idValue };
   }
   const looksLikeItem = all.length === 1 || Object.hasOwn(object, 'id') || hasId;
   if (isObject(inner) && rows !== 'fields' && (rows === 'items' || looksLikeItem)) {
     const members = Object.entries(inner).filter(([name]) => !isReservedName(name));
     const readOnly = members.map(([name]) => name).filter((name) => isReadOnly(name, options));
     const sent = readOnly.length === 0 ? members : members.filter(([name]) => !readOnly.includes(name));
-    return { members: sent, others: others(), readOnly, hasId, id, idValue };
+    return { isItem: true, members: sent, others: others(), readOnly, hasId, id, idValue };
   }
-  return { members: all.filter(([name]) => name !== idColumn), others: [], readOnly: [], hasId, id, idValue };
+  const members = all.filter(([name]) => name !== idColumn);
+  return { isItem: false, members, others: [], readOnly: [], hasId, id, idValue };
 }
 
 function isReadOnly(name: string, { readOnly = [], rename, only = [] }: RowsOptions): boolean {
@@ -291,9 +306,11 @@ function isReadOnly(name: string, { readOnly = [], rename, only = [] }: RowsOpti
 
 /** The fields to send, overridden by the common ones; or why they are not valid. */
 function sentFrom(
-  { members, hasId, id, idValue }: Parts,
-  { rename, only, idColumn, common }: RowsOptions,
-): ParsedRow | string {
+  { members, isItem, hasId, id, idValue }: Parts,
+  options: RowsOptions,
+  onLeftOut: (name: string) => void,
+): ParsedRow | RowFault | string {
+  const { rename, only, idColumn, common, form } = options;
   const fields = new Map<string, JsonValue>();
   const isWanted = (name: string) => only === undefined || only.includes(name);
   const idField = rename.get(idColumn);
@@ -305,8 +322,35 @@ function sentFrom(
     if (fields.has(field)) return `two members would both become field ${quoted(field)}`;
     fields.set(field, value);
   }
-  for (const [name, value] of Object.entries(common)) fields.set(name, value);
-  return { id, fields: objectFrom(fields) };
+  if (form !== undefined) {
+    const formed = isItem ? formedItem(fields, form, options, onLeftOut) : form.fields(fields);
+    const sent = checkedFields(formed, form, options);
+    return 'problem' in sent ? sent : { id, fields: sent.fields };
+  }
+  return { id, fields: objectFrom([...fields, ...Object.entries(common)]) };
+}
+
+function formedItem(
+  fields: Iterable<readonly [string, JsonValue]>,
+  form: ListForm,
+  { only = [], rename }: RowsOptions,
+  onLeftOut: (name: string) => void,
+) {
+  const named = new Set([...only, ...rename.values()]);
+  const formed = form.fieldsOfItem(objectFrom(fields), (name) => named.has(name));
+  for (const name of formed.leftOut) onLeftOut(name);
+  return formed;
+}
+
+function checkedFields(
+  { fields: own, problems }: ReturnType<ListForm['fields']>,
+  form: ListForm,
+  { common, action }: RowsOptions,
+): { readonly fields: Fields } | RowFault {
+  const fields = { ...own, ...common };
+  const missing = action === 'create' && problems.length === 0 ? form.missing(fields) : [];
+  const texts = [...problems.map(({ problem }) => problem), ...missing.map(({ typed }) => missingText(typed))];
+  return faultOf(texts.map(wholeRow)) ?? { fields };
 }
 
 /** A string or a number as an id. */

@@ -2,6 +2,7 @@
 import { Failure } from '../core/errors.ts';
 import { parseJson } from '../core/json.ts';
 import { findJsonFault } from '../core/json-scan.ts';
+import { quoted } from '../core/text.ts';
 import { checkRename, createCellParser, createIdParser, readHeader } from './columns.ts';
 import { type CellSyntax, csvRecords } from './csv.ts';
 import { decodeText, splitLines, type TextPart } from './decode.ts';
@@ -9,7 +10,6 @@ import { type ByteOptions, contentBytes, type Input, isEmpty, nameOf } from './i
 import { JsonParser, splitElements } from './json-rows.ts';
 import {
   type BadRow,
-  quoted,
   type RawRow,
   type Row,
   type RowFault,
@@ -287,7 +287,7 @@ function rowsFile(
   parser: RowParser,
   raws: (pass: Pass) => AsyncIterable<readonly RawRow[]>,
 ): RowsFile {
-  const { action, shard } = facts.options;
+  const { action, shard, form } = facts.options;
   const isOfShard = (number: number) => shard === undefined || (number - 1) % shard.count === shard.index - 1;
   return {
     ...facts,
@@ -298,13 +298,23 @@ function rowsFile(
       if (failure !== undefined) throw failure;
     },
     async *blocks(pass = {}) {
-      let number = 0;
-      for await (const block of raws(pass)) {
+      let before = 0;
+      const rowsOf = (block: readonly RawRow[]) => {
         const rows: (Row | BadRow)[] = [];
+        let number = before;
         for (const raw of block) {
           number += 1;
           if (pass.everyShard || isOfShard(number)) rows.push(toRow(number, raw, action, parser));
         }
+        return rows;
+      };
+      for await (const block of raws(pass)) {
+        let rows = rowsOf(block);
+        if (form?.isIncomplete) {
+          await form.complete();
+          rows = rowsOf(block);
+        }
+        before += block.length;
         if (rows.length > 0) yield rows;
       }
     },

@@ -2,6 +2,8 @@
 import type { Failure } from '../core/errors.ts';
 import { type Fields, fieldsBytesMax, idProblem } from '../core/item.ts';
 import { isObject, type JsonObject, type JsonValue, NumberToken, printJson, withoutUndefined } from '../core/json.ts';
+import { quoted } from '../core/text.ts';
+import type { Parsed } from '../core/typed-text.ts';
 
 export type RowAction = 'create' | 'update' | 'delete' | 'get';
 
@@ -31,11 +33,18 @@ export interface Row {
 export interface RowFault {
   /** Without line and column. */
   readonly problem: string;
+  /** Further ones of the same row. */
+  readonly more?: readonly RowFault[] | undefined;
   /**
    * From 1: the cell of CSV and TSV, else the character in the row's line, in UTF-16 units as editors count. Undefined if
    * it is about the whole row.
    */
   readonly column: number | undefined;
+}
+
+/** The first fault of a row, with the others; undefined for none. */
+export function faultOf([first, ...more]: readonly RowFault[]): RowFault | undefined {
+  return first && { ...first, more: more.length === 0 ? undefined : more };
 }
 
 /** A row that cannot be sent. */
@@ -50,16 +59,52 @@ export interface RawRow extends Pick<Row, 'line' | 'source'> {
   readonly fault?: RowFault | undefined;
 }
 
-/** Quotes a text of a file in a message, and cuts it if it is long. */
-export function quoted(text: string): string {
-  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
-}
-
 export type RowFormat = 'csv' | 'tsv' | 'jsonl' | 'json' | 'yaml' | 'ids';
 
 /** The types of cells, as in `--type Count=number` and in a header `Count:number`; `auto` detects JSON scalars. */
 export const cellTypes = ['string', 'number', 'boolean', 'json', 'auto'] as const;
 export type CellType = (typeof cellTypes)[number];
+
+/** What becomes of the values of a field, where the columns of a list have types. */
+export interface FieldForm {
+  /** The name under which they are sent. */
+  readonly name: string;
+  /** Why no text can be a value. */
+  readonly textProblem?: string;
+  readonly fromText: (text: string) => Parsed;
+  readonly fromJson: (value: JsonValue) => Parsed;
+  /** Sets it, with the annotation that an array needs. */
+  readonly put: (fields: Record<string, JsonValue>, value: JsonValue) => void;
+}
+
+type NameProblem = { readonly problem: string };
+
+interface FormedFields {
+  readonly fields: Fields;
+  readonly problems: readonly NameProblem[];
+}
+
+/** What becomes of fields, where the columns of a list have names and types. */
+export interface ListForm {
+  field(typed: string): FieldForm | NameProblem;
+  /** Fields as they are sent, of JSON members; and why some cannot be. */
+  fields(members: Iterable<readonly [string, JsonValue]>): FormedFields;
+  /**
+   * The same of the fields of an item that was read; those that cannot be written are left out.
+   *
+   * @param isKept whether one is not to be left out, but refused
+   */
+  fieldsOfItem(read: Fields, isKept: (name: string) => boolean): FormedFields & { readonly leftOut: readonly string[] };
+  /** The required columns without a value: as they are typed, and as they are sent. */
+  missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[];
+  /** Whether values were made that need `complete` first: they have to be made again after it. */
+  readonly isIncomplete: boolean;
+  complete(): Promise<void>;
+}
+
+export function missingText(typed: string): string {
+  return `the required column ${quoted(typed)} has no value`;
+}
 
 export interface RowsOptions {
   readonly action: RowAction;
@@ -90,7 +135,13 @@ export interface RowsOptions {
    * `rename` or `only`; `*` stands for the rest of a name.
    */
   readonly readOnly?: readonly string[] | undefined;
-  /** Fields that override those of every row. */
+  /** What fields are named by, where columns have a display name (default: internal). */
+  readonly names?: 'internal' | 'display' | undefined;
+  /** Divides a cell into several values, where a column has several. */
+  readonly split?: string | undefined;
+  /** Undefined if any field may have any value. */
+  readonly form?: ListForm | undefined;
+  /** Fields that override those of every row, as they are sent. */
   readonly common: Fields;
   /** One of `count` shares of the rows, by their numbers, from 1; undefined for every row. */
   readonly shard?: { readonly index: number; readonly count: number } | undefined;
@@ -99,7 +150,7 @@ export interface RowsOptions {
 }
 
 /** The options that decide what a row means, as a journal records them: no values of fields. */
-export type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'shard' | 'blockBytes'>;
+export type ReadingOptions = Omit<RowsOptions, 'action' | 'common' | 'form' | 'shard' | 'blockBytes'>;
 
 /** Makes plain JSON of the options for reading a file. */
 export function fromReading({ rename, types, ...plain }: ReadingOptions): JsonObject {
@@ -173,7 +224,7 @@ export function toRow(
   action: RowAction,
   parser: RowParser,
 ): Row | BadRow {
-  const bad = ({ problem, column }: RowFault): BadRow => ({ number, line, column, source, problem });
+  const bad = ({ problem, column, more }: RowFault): BadRow => ({ number, line, column, source, problem, more });
   if (fault !== undefined) return bad(fault);
   const row = parser.parse(source);
   if ('problem' in row) return bad(row);

@@ -4,6 +4,7 @@ import { graphServer } from '../support/graph-server.ts';
 import { run } from '../support/test-host.ts';
 
 const columns = [
+  { name: 'Title', text: {} },
   { name: 'Count', number: {} },
   { name: 'Tags', choice: { choices: ['a', 'b'], displayAs: 'checkBoxes' } },
   { name: 'Owner', personOrGroup: {} },

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.ts';
-import { type ScriptedAnswer, type ScriptedService, scriptedService } from '../support/scripted-service.ts';
+import { type ScriptedAnswer, type ScriptedService, scriptedGraph } from '../support/scripted-service.ts';
 import { settingsDirectory } from '../support/settings-directory.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { run, testHost } from '../support/test-host.ts';
@@ -56,7 +56,7 @@ test.each([
     printed: { id: '36' },
   },
 ])('$words', async ({ words, answer, sent, printed }) => {
-  await using service = await scriptedService(answer);
+  await using service = await scriptedGraph(answer);
 
   const { exitCode, stdout } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
 
@@ -70,7 +70,7 @@ test.each([
 });
 
 test('the ordinary service gets none of this', async () => {
-  await using service = await scriptedService({ status: 200, body: { id: '36', fields: {} } });
+  await using service = await scriptedGraph({ status: 200, body: { id: '36', fields: {} } });
   await run(['items', 'get', '36'], { env: envOf(service, { LISTCTL_SERVICE: '' }) });
   expect(service.requests[0]?.path).toBe(`${path}/items/36`);
   expect(service.requests[0]?.headers['client-request-id']).toBeUndefined();
@@ -83,9 +83,9 @@ test('the entity tag of the body is that of a conditional update', async () => {
   const answer = { status: 201, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1965 } } };
   const changed = { status: 200, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1964 } } };
   const updated = { status: 200, body: { '@odata.etag': tag, Year: 1965 } };
+  // The items of the list, and the create; then the item and the update.
   const none = { status: 200, body: { value: [] } };
-  // The columns and the items of the list, and the create; then the columns, the item and the update.
-  await using service = await scriptedService(none, none, answer, none, changed, updated);
+  await using service = await scriptedGraph(none, answer, changed, updated);
   const world = { env: envOf(service, { LISTCTL_STATE_DIR: directory.path }) };
 
   await run(['apply', manifest, '--key', 'Title', '--init', '--yes'], world);
@@ -102,6 +102,12 @@ const error = (code: string, inner = {}) => ({
     message: 'What Graph says.',
     innerError: { 'request-id': 'r-1', 'client-request-id': 'c-1', ...inner },
   },
+});
+
+test('the columns and the item take one connection', async () => {
+  await using service = await scriptedGraph({ status: 201, body: item });
+  await run(['items', 'create', '-f', 'Title=Milk'], { env: envOf(service) });
+  expect({ sent: service.requests.length, connections: service.connections() }).toEqual({ sent: 1, connections: 1 });
 });
 
 describe('errors', () => {
@@ -161,7 +167,7 @@ describe('errors', () => {
       says: 'Sites.ReadWrite.All',
     },
   ])('$name', async ({ words, answers, exit, sent, says }) => {
-    await using service = await scriptedService(...answers);
+    await using service = await scriptedGraph(...answers);
     const { exitCode, stderr } = await run([...words.split(' '), '-o', 'json'], { env: envOf(service) });
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: exit, sent });
     expect(stderr).toContain(says);
@@ -173,7 +179,7 @@ test.each([
   ['--idempotency', 'honored', '-f', 'Title=x'],
   ['--idempotency-key-from', 'row', '--from', '-', '--input-format', 'csv', '--journal', 'none'],
 ])('there are no idempotency keys: %s', async (...words) => {
-  await using service = await scriptedService({ status: 201, body: item });
+  await using service = await scriptedGraph({ status: 201, body: item });
   const world = { env: envOf(service), stdin: 'Title\nMilk\n' };
   const { exitCode, stderr } = await run(['items', 'create', ...words], world);
   expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
@@ -182,7 +188,7 @@ test.each([
 
 test('after a 503 another connection is used', async () => {
   const unavailable = { status: 503, headers: { 'retry-after': '1' }, body: error('serviceNotAvailable') };
-  await using service = await scriptedService(unavailable, { status: 200, body: item });
+  await using service = await scriptedGraph(unavailable, { status: 200, body: item });
   expect(await run(['items', 'get', '36'], { env: envOf(service) })).toMatchObject({ exitCode: 0 });
   expect(service.requests.map(({ headers }) => headers.connection)).toEqual(['keep-alive', 'close']);
 });
@@ -215,7 +221,7 @@ describe('a list by its address in the browser, or by names', () => {
       answers: [siteAnswer, { status: 200, body: { id: list } }],
     },
   ])('$given.LISTCTL_LIST is resolved once, and the ids are recorded', async ({ given, asked, answers }) => {
-    await using service = await scriptedService(...answers, { status: 201, body: item });
+    await using service = await scriptedGraph(...answers, { status: 201, body: item });
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'rows.csv');
     writeFileSync(file, 'Title\nMilk\n');
@@ -230,7 +236,7 @@ describe('a list by its address in the browser, or by names', () => {
   });
 
   test('an address with HTTPS in capitals is one, too', async () => {
-    await using service = await scriptedService(
+    await using service = await scriptedGraph(
       siteAnswer,
       { status: 200, body: { value: lists } },
       { status: 200, body: item },
@@ -240,7 +246,7 @@ describe('a list by its address in the browser, or by names', () => {
   });
 
   test('names go as they are where nothing is recorded', async () => {
-    await using service = await scriptedService({ status: 200, body: item });
+    await using service = await scriptedGraph({ status: 200, body: item });
     const given = { LISTCTL_SITE: 'contoso.sharepoint.com:/sites/x', LISTCTL_LIST: 'All books' };
     await run(['items', 'get', '36'], { env: envOf(service, given) });
     expect(service.requests.map(({ path: each }) => each)).toEqual([
@@ -252,7 +258,7 @@ describe('a list by its address in the browser, or by names', () => {
     'https://contoso.sharepoint.com/:l:/s/x/FIq',
     'https://contoso.sharepoint.com/sites/x/SitePages/Home.aspx',
   ])('%s is no address of a list', async (address) => {
-    await using service = await scriptedService({ status: 200, body: item });
+    await using service = await scriptedGraph({ status: 200, body: item });
     const world = { env: envOf(service, { LISTCTL_LIST: address, LISTCTL_SITE: '' }) };
     const { exitCode, stderr } = await run(['items', 'get', '36'], world);
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
@@ -261,7 +267,7 @@ describe('a list by its address in the browser, or by names', () => {
 
   test('a next page at another origin is not followed', async () => {
     const page = { value: [], '@odata.nextLink': 'https://evil.example/v1.0/sites/x/lists?$skiptoken=1' };
-    await using service = await scriptedService(siteAnswer, { status: 200, body: page });
+    await using service = await scriptedGraph(siteAnswer, { status: 200, body: page });
     const given = { LISTCTL_LIST: 'https://contoso.sharepoint.com/sites/x/Lists/Books', LISTCTL_SITE: '' };
     const { exitCode, stderr } = await run(['items', 'get', '36'], { env: envOf(service, given) });
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 1, sent: 2 });
@@ -290,7 +296,7 @@ describe('init with the address of a list', () => {
   ];
 
   test('asks nothing with a token in the environment, and saves ids', async () => {
-    await using service = await scriptedService(...answers);
+    await using service = await scriptedGraph(...answers);
     await using directory = await settingsDirectory();
     const env = { ...directory.env, LISTCTL_TOKEN: 'test-token' };
     const { exitCode } = await run(['init', address, '-p', 'books', '--base-url', service.url], { env });
@@ -319,7 +325,7 @@ describe('init with the address of a list', () => {
   });
 
   test('a list that is not there saves nothing', async () => {
-    await using service = await scriptedService(
+    await using service = await scriptedGraph(
       { status: 200, body: { id: site } },
       { status: 200, body: { value: [] } },
     );
@@ -343,7 +349,7 @@ describe('what a review found', () => {
   const address = 'https://contoso.sharepoint.com/sites/x/Lists/Books';
 
   test("init does not run another service's token command", async () => {
-    await using service = await scriptedService({ status: 200, body: { id: site } });
+    await using service = await scriptedGraph({ status: 200, body: { id: site } });
     await using directory = await settingsDirectory({
       current: 'work',
       profiles: { work: { baseUrl: 'https://lists.example/v1.0', tokenCommand: 'echo another-token' } },
@@ -365,7 +371,7 @@ describe('what a review found', () => {
   });
 
   test('an update whose response is about another item is in doubt', async () => {
-    await using service = await scriptedService({ status: 200, body: { '@odata.etag': tag, id: '8', Title: 'x' } });
+    await using service = await scriptedGraph({ status: 200, body: { '@odata.etag': tag, id: '8', Title: 'x' } });
     const { exitCode, stderr } = await run(['items', 'update', '7', '-f', 'Title=x'], { env: envOf(service) });
     expect(exitCode).toBe(8);
     expect(stderr).toContain('about item "8"');
@@ -375,7 +381,7 @@ describe('what a review found', () => {
     { given: { LISTCTL_LIST: list.toUpperCase() }, why: 'ids in capitals are the same list', exit: 2 },
     { given: { LISTCTL_SERVICE: 'list-item' }, why: 'rows of the other service are not created again', exit: 2 },
   ])('$why', async ({ given, exit }) => {
-    await using service = await scriptedService({ status: 201, body: item });
+    await using service = await scriptedGraph({ status: 201, body: item });
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'rows.csv');
     writeFileSync(file, 'Title\nMilk\n');
@@ -390,7 +396,7 @@ describe('what a review found', () => {
     [['-s', 'other.sharepoint.com:/sites/y', '-l', address], 'cannot be given as well'],
     [['-s', 'https://contoso.sharepoint.com/sites/x', '-l', 'Books'], '--site contoso.sharepoint.com:/sites/x'],
   ])('%s is refused', async (flags, says) => {
-    await using service = await scriptedService({ status: 200, body: item });
+    await using service = await scriptedGraph({ status: 200, body: item });
     const { exitCode, stderr } = await run(['items', 'get', '1', ...flags], { env: envOf(service) });
     expect({ exitCode, sent: service.requests.length }).toEqual({ exitCode: 2, sent: 0 });
     expect(stderr).toContain(says);
@@ -405,7 +411,7 @@ describe('what a review found', () => {
 
   test('a run is undone with the names that it was typed with', async () => {
     const created = { status: 201, body: item };
-    await using service = await scriptedService(
+    await using service = await scriptedGraph(
       ...[{ status: 200, body: { id: site } }, { status: 200, body: { id: list } }, created],
       ...[
         { status: 200, body: { id: site } },
@@ -424,7 +430,7 @@ describe('what a review found', () => {
   });
 
   test('auth login keeps the service', async () => {
-    await using service = await scriptedService({ status: 200, body: { id: list } });
+    await using service = await scriptedGraph({ status: 200, body: { id: list } });
     await using directory = await settingsDirectory();
     const words = [
       'auth',
@@ -445,7 +451,7 @@ describe('what a review found', () => {
 });
 
 test('a run of one service is not resumed on the other', async () => {
-  await using service = await scriptedService(
+  await using service = await scriptedGraph(
     { status: 201, body: item },
     { status: 401, body: error('InvalidAuthenticationToken') },
   );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseSchema } from '../../src/service/graph/columns.ts';
 import { graphErrorResponder } from '../../src/service/graph/errors.ts';
 import { graphService } from '../../src/service/graph/service.ts';
+import type { Service } from '../../src/service/message.ts';
 import { startServer } from '../../src/service/server.ts';
 import { openStore } from '../../src/service/store.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -12,24 +13,37 @@ import { type Run, run, type World } from './test-host.ts';
 interface GraphServer extends AsyncDisposable {
   /** A directory for files, which is the current one of commands. */
   readonly path: string;
+  /** The requests so far. */
+  readonly requests: readonly { readonly request: string; readonly body: string }[];
   /** Settings for the list `Books` of a site. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs listctl with the words, divided at blanks. */
-  listctl(words: string, world?: World): Promise<Run>;
+  /** Runs listctl with the words; those of a text are divided at blanks. */
+  listctl(words: string | readonly string[], world?: World): Promise<Run>;
   /** The JSON that it prints; throws if it fails. */
   json(words: string): Promise<unknown>;
   /** Writes a file, and returns its path. */
   file(name: string, text: string): string;
 }
 
-/** @param lists each a title with its column definitions */
-export async function graphServer(lists: Readonly<Record<string, readonly object[]>>): Promise<GraphServer> {
+/**
+ * @param lists each a title with its column definitions
+ * @param users of the site
+ */
+export async function graphServer(
+  lists: Readonly<Record<string, readonly object[]>>,
+  users: readonly object[] = [],
+): Promise<GraphServer> {
   const directory = await temporaryDirectory();
   const store = openStore(join(directory.path, 'store'));
-  const schema = { lists: Object.entries(lists).map(([title, columns]) => ({ title, columns })) };
+  const schema = { lists: Object.entries(lists).map(([title, columns]) => ({ title, columns })), users };
   const service = graphService(store, Date.now, { schema: parseSchema(JSON.parse(JSON.stringify(schema))) });
   const token = 'the-token-of-these-tests';
-  const server = await startServer(service, {
+  const requests: { request: string; body: string }[] = [];
+  const recording: Service = (request) => {
+    requests.push({ request: `${request.method} ${request.path}`, body: Buffer.from(request.body).toString() });
+    return service(request);
+  };
+  const server = await startServer(recording, {
     ...{ host: '127.0.0.1', port: 0, token, onError: () => {}, respondError: graphErrorResponder(Date.now) },
   });
   const env = {
@@ -40,10 +54,15 @@ export async function graphServer(lists: Readonly<Record<string, readonly object
     LISTCTL_LIST: 'Books',
     LISTCTL_STATE_DIR: directory.path,
   };
-  const listctl = (words: string, world: World = {}) =>
-    run(words.split(' '), { cwd: directory.path, ...world, env: { ...env, ...world.env } });
+  const listctl = (words: string | readonly string[], world: World = {}) =>
+    run(typeof words === 'string' ? words.split(' ') : words, {
+      cwd: directory.path,
+      ...world,
+      env: { ...env, ...world.env },
+    });
   return {
     path: directory.path,
+    requests,
     env,
     listctl,
     json: async (words) => {

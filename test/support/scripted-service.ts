@@ -28,18 +28,32 @@ export interface ScriptedService extends AsyncDisposable {
   /** Its base address, with the version segment. */
   readonly url: string;
   readonly requests: readonly SeenRequest[];
+  connections(): number;
 }
 
 /** Starts a service that gives these answers in their order, and the last one again and again. */
-export async function scriptedService(...answers: readonly ScriptedAnswer[]): Promise<ScriptedService> {
+export function scriptedService(...answers: readonly ScriptedAnswer[]): Promise<ScriptedService> {
+  return startService(answers, () => undefined);
+}
+
+/** The same for Microsoft Graph, where lists have no columns: these requests take no answer, and are not remembered. */
+export function scriptedGraph(...answers: readonly ScriptedAnswer[]): Promise<ScriptedService> {
+  const noColumns = { status: 200, body: { value: [] } };
+  return startService(answers, (path) => (path.endsWith('/columns') ? noColumns : undefined));
+}
+
+async function startService(
+  answers: readonly ScriptedAnswer[],
+  always: (path: string) => ScriptedAnswer | undefined,
+): Promise<ScriptedService> {
   const requests: SeenRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {
       const { method = '', url: path = '', headers } = request;
-      requests.push({ method, path, headers, body: Buffer.concat(chunks).toString() });
-      const answer = answers[Math.min(requests.length, answers.length) - 1];
+      const seen = { method, path, headers, body: Buffer.concat(chunks).toString() };
+      const answer = always(path) ?? answers[Math.min(requests.push(seen), answers.length) - 1];
       if (answer === undefined || answer.cut) return request.socket.destroy();
       if (answer.silent) return undefined;
       await answer.after;
@@ -52,7 +66,11 @@ export async function scriptedService(...answers: readonly ScriptedAnswer[]): Pr
       return response.end(isBytes ? body : JSON.stringify(body));
     });
   });
-  return { ...(await listening(server)), requests };
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
+  return { ...(await listening(server)), requests, connections: () => connections };
 }
 
 function bodyOf({ body }: ScriptedAnswer, request: SeenRequest | undefined): unknown {

@@ -1,7 +1,7 @@
 /** The columns of a list (learn.microsoft.com, resource type columnDefinition), and conditions on them. */
 import { Failure } from '../../core/errors.ts';
 import type { ListRef } from '../../core/item.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { nearestName } from '../../core/text.ts';
 import type { Client } from '../client.ts';
 import { listName } from '../failures.ts';
@@ -24,6 +24,10 @@ export interface Column {
   /** Whether Graph can write it: it is not read-only, and of a type that can be written. */
   readonly isWritable: boolean;
   readonly isHidden: boolean;
+  /** Whether the service gives an item a value that has none. */
+  readonly hasDefault: boolean;
+  /** Of a choice; undefined if any text is one. */
+  readonly choices: readonly string[] | undefined;
 }
 
 const writableTypes = [
@@ -47,16 +51,27 @@ const otherTypes = [
   'unknown',
 ] as const;
 
+/** Of each list, by its path. */
+const known = new WeakMap<Client, Map<string, Promise<readonly Column[]>>>();
+
 /**
- * Reads the columns of a list.
+ * Reads the columns of a list, once for a client.
  *
  * @throws {Failure} as `Client.send`
  */
-export async function readColumns(list: ListRef, client: Client): Promise<readonly Column[]> {
-  const place = listName(list);
+export function readColumns(list: ListRef, client: Client): Promise<readonly Column[]> {
+  const lists = known.get(client) ?? new Map<string, Promise<readonly Column[]>>();
+  known.set(client, lists);
+  const path = `${listPath(list)}/columns`;
+  const columns = lists.get(path) ?? readAll(path, listName(list), client);
+  lists.set(path, columns);
+  return columns;
+}
+
+async function readAll(path: string, place: string, client: Client): Promise<readonly Column[]> {
   const options = { parse: toColumn, purpose: { task: `read the columns of ${place}`, target: place } };
   const columns: Column[] = [];
-  for await (const page of pagesOf(`${listPath(list)}/columns`, options, client)) columns.push(...page);
+  for await (const page of pagesOf(path, options, client)) columns.push(...page);
   return columns;
 }
 
@@ -82,7 +97,14 @@ function toColumn(definition: JsonObject): Column {
     isReadOnly,
     isWritable: !isReadOnly && writableTypes.some((each) => each === type),
     isHidden: is('hidden'),
+    hasDefault: isObject(definition['defaultValue']),
+    choices: choicesOf(facet),
   };
+}
+
+function choicesOf(facet: JsonValue | undefined): readonly string[] | undefined {
+  const { choices, allowTextEntry } = isObject(facet) ? facet : {};
+  return Array.isArray(choices) && allowTextEntry !== true ? choices.map(String) : undefined;
 }
 
 /** Fields that only the service sets, whatever `readOnly` of their columns says; `*` is for the rest of a name. */

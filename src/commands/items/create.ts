@@ -71,7 +71,7 @@ function createMany(flags: CreateFlags, from: string, session: Session): Promise
 }
 
 async function readOptions(flags: CreateFlags, session: Session, command: Command): Promise<CreateOptions> {
-  const fields = await readFields(flags, session, command);
+  const fields = await readFields(flags, () => oneList(session.settings), session, command);
   const idempotencyKey = toIdempotencyKey(flags.idempotencyKey, session.settings.sendsKeys);
   return { list: await oneList(session.settings), fields, idempotencyKey };
 }

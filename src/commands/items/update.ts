@@ -4,7 +4,7 @@ import { addFieldOptions, collect, type FieldFlags, readFields } from '../../cli
 import { showDryRun } from '../../cli/output.ts';
 import { inSession, type Session } from '../../cli/session.ts';
 import { itemView } from '../../output/item.ts';
-import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, runFrom } from './select.ts';
+import { addFromOption, checkIdsOrFrom, type FromFlags, forEachItem, itemRefs, oneList, runFrom } from './select.ts';
 
 /** `listctl items update` */
 export const updateCommand: CommandSpec = {
@@ -21,7 +21,7 @@ export const updateCommand: CommandSpec = {
         const { from } = flags;
         checkIdsOrFrom(ids, from);
         if (from !== undefined) return runFrom({ action: 'update', done: 'updated', from }, flags, session);
-        const fields = await readFields(flags, session, command);
+        const fields = await readFields(flags, () => oneList(session.settings), session, command);
         await refuseFields(ids, command, session);
         const refs = await itemRefs(ids, session);
         if (flags.dryRun) return showDryRun(refs, (items, ref) => items.update(ref, fields), session);

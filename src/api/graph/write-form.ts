@@ -1,0 +1,411 @@
+/**
+ * Values in the form in which Microsoft Graph takes them, made from the columns of a list: a text becomes what its column
+ * is; JSON goes as it is, and is checked, since Graph answers a value of the wrong form with 500 (docs/graph.md, "Types
+ * and names").
+ */
+import { type Fields, ownField } from '../../core/item.ts';
+import { type JsonValue, NumberToken, printJson } from '../../core/json.ts';
+import { listNames, nearestName, quoted } from '../../core/text.ts';
+import { type Parsed, parseBoolean, parseJsonText, parseNumber } from '../../core/typed-text.ts';
+import { type Column, columnOfField, fieldName, isReference, isSystemField } from './columns.ts';
+import { plainForm } from './read-form.ts';
+
+type Names = 'internal' | 'display';
+
+/** The ids of the persons with a mail address in lower case. */
+export type People = ReadonlyMap<string, readonly number[]>;
+
+export interface FormOptions {
+  /** What fields are named by. */
+  readonly names?: Names | undefined;
+  /** Divides a text into several values; without it, they are a JSON array. */
+  readonly split?: string | undefined;
+  /** The decimal separator of numbers in texts. */
+  readonly decimal?: '.' | ',' | undefined;
+  /** The internal names of columns that get a value elsewhere. */
+  readonly filled?: readonly string[] | undefined;
+  readonly readPeople: () => Promise<People>;
+}
+
+/** What becomes of the values of a field. */
+interface FieldForm {
+  /** The name under which they are sent. */
+  readonly name: string;
+  /** Why no text can be a value. */
+  readonly textProblem?: string;
+  readonly fromText: (text: string) => Parsed;
+  readonly fromJson: (value: JsonValue) => Parsed;
+  /** Sets it, with the annotation that an array needs. */
+  readonly put: (fields: Record<string, JsonValue>, value: JsonValue) => void;
+  /** The annotation. */
+  readonly odataType?: string | undefined;
+}
+
+type NameProblem = { readonly problem: string };
+
+type Field = FieldForm | NameProblem;
+
+/** One for each column that is named, however many rows there are. */
+export class ListForm {
+  readonly #columns: readonly Column[];
+  readonly #options: FormOptions;
+  readonly #required: readonly Column[];
+  readonly #fields = { internal: new Map<string, Field>(), display: new Map<string, Field>() };
+  #people: People | undefined;
+  #needsPeople = false;
+
+  constructor(columns: readonly Column[], options: FormOptions) {
+    this.#columns = columns;
+    this.#options = options;
+    const { filled = [] } = options;
+    this.#required = columns.filter(
+      ({ name, isRequired, isWritable, isHidden, hasDefault }) =>
+        isRequired && isWritable && !isHidden && !hasDefault && !filled.includes(name),
+    );
+  }
+
+  /** Finds the field for a name as it was typed; or why there is none. */
+  field(typed: string, names: Names = this.#options.names ?? 'internal'): Field {
+    let found = this.#fields[names].get(typed);
+    if (found === undefined) {
+      found = this.#makeField(typed, names);
+      this.#fields[names].set(typed, found);
+    }
+    return found;
+  }
+
+  /**
+   * Fields as they are sent; and why some cannot be.
+   *
+   * @param texts the names of those that are texts, while others are JSON
+   */
+  fields(
+    members: Iterable<readonly [string, JsonValue]>,
+    texts?: ReadonlySet<string>,
+    names?: Names,
+  ): { readonly fields: Fields; readonly problems: readonly NameProblem[] } {
+    const fields: Record<string, JsonValue> = {};
+    const problems: NameProblem[] = [];
+    const taken = new Map<string, string>();
+    for (const [typed, value] of members) {
+      const form = this.field(typed, names);
+      if ('problem' in form) {
+        problems.push(form);
+        continue;
+      }
+      const other = taken.get(form.name);
+      taken.set(form.name, typed);
+      const isText = texts?.has(typed) === true && typeof value === 'string';
+      const parsed = isText ? form.fromText(value) : form.fromJson(value);
+      if (other !== undefined) problems.push({ problem: `${quoted(other)} and ${quoted(typed)} are the same column` });
+      else if (parsed.problem !== undefined) problems.push({ problem: `in ${quoted(typed)}, ${parsed.problem}` });
+      else form.put(fields, parsed.value);
+    }
+    return { fields, problems };
+  }
+
+  /** The names that were typed, with those that are sent. */
+  mapping(): readonly (readonly [typed: string, sent: string])[] {
+    return [...this.#fields[this.#options.names ?? 'internal']].flatMap(([typed, found]) =>
+      'problem' in found ? [] : [[typed, found.name] as const],
+    );
+  }
+
+  /** The required columns without a value: as they are typed, and as they are sent. */
+  missing(fields: Fields): readonly { readonly typed: string; readonly field: string }[] {
+    return this.#required
+      .filter((column) => {
+        const value = ownField(fields, fieldName(column)) ?? null;
+        return value === null || (Array.isArray(value) && value.length === 0);
+      })
+      .map((column) => ({ typed: this.#typedName(column), field: fieldName(column) }));
+  }
+
+  /**
+   * The same of the fields of an item that was read, by internal names; those that cannot be written are left out.
+   *
+   * @param isKept whether one is not to be left out, but refused
+   */
+  fieldsOfItem(read: Fields, isKept: (name: string) => boolean) {
+    const written = plainForm(read, this.#columns);
+    const isWritten = (name: string) => Object.hasOwn(written, name) || Object.hasOwn(written, `${name}LookupId`);
+    const others = Object.keys(read).filter((name) => !isWritten(name));
+    // Nobody reads a person by mail.
+    const isTyped = (name: string) =>
+      isMail(read[name]) && columnOfField(name, this.#columns)?.type === 'personOrGroup';
+    const kept = others.filter((name) => isKept(name) || isTyped(name));
+    const leftOut = others.filter((name) => !kept.includes(name));
+    return {
+      ...this.fields(
+        [...Object.entries(written), ...Object.entries(read).filter(([name]) => kept.includes(name))],
+        undefined,
+        'internal',
+      ),
+      leftOut,
+    };
+  }
+
+  /** Whether values were made that need `complete` first: they have to be made again after it. */
+  get isIncomplete(): boolean {
+    return this.#needsPeople && this.#people === undefined;
+  }
+
+  /** @throws {Failure} as `Client.send` */
+  async complete(): Promise<void> {
+    if (this.isIncomplete) this.#people = await this.#options.readPeople();
+  }
+
+  #typedName({ name, displayName }: Column): string {
+    return this.#options.names === 'display' ? displayName : name;
+  }
+
+  #makeField(typed: string, names: Names): Field {
+    const base = typed.endsWith(typeSuffix) ? this.field(typed.slice(0, -typeSuffix.length), names) : undefined;
+    if (base !== undefined && 'put' in base && base.odataType !== undefined) {
+      return annotationForm(base.name + typeSuffix, base.odataType);
+    }
+    const column = names === 'display' ? this.#displayed(typed) : columnOfField(typed, this.#columns);
+    if (column === undefined) {
+      return isSystemField(typed) ? { problem: `only the service sets ${quoted(typed)}` } : this.#unknown(typed);
+    }
+    if ('problem' in column) return column;
+    const refusal = refusalOf(column, typed);
+    if (refusal !== undefined) return { problem: refusal };
+    const name = fieldName(column);
+    if (!column.isMultiple) return { name, put: putAs(name), ...this.#single(column) };
+    const odataType = isReference(column) ? 'Collection(Edm.Int32)' : 'Collection(Edm.String)';
+    return { name, put: putAs(name, odataType), odataType, ...this.#several(column) };
+  }
+
+  #displayed(typed: string): Column | NameProblem | undefined {
+    const all = this.#columns.filter(({ displayName }) => displayName === typed);
+    const [column = all[0], ...others] = all.filter(({ isWritable, isHidden }) => isWritable && !isHidden);
+    if (column === undefined || others.length === 0) return column;
+    const names = [column, ...others].map(({ name }) => name);
+    return { problem: `${names.length} columns are displayed as ${quoted(typed)}: ${names.join(', ')}` };
+  }
+
+  #unknown(typed: string): NameProblem {
+    const byDisplay = this.#options.names === 'display';
+    const other = this.#columns.find(({ name, displayName }) => (byDisplay ? name : displayName) === typed);
+    if (other !== undefined) {
+      return byDisplay
+        ? { problem: `no column is displayed as ${quoted(typed)}, but as ${quoted(other.displayName)}` }
+        : {
+            problem: `the list has no column ${quoted(typed)}, but ${other.name} is displayed so (pass that, or --names display)`,
+          };
+    }
+    const names = this.#columns.filter(({ isWritable }) => isWritable).map((column) => this.#typedName(column));
+    const nearest = nearestName(typed, names);
+    const what = byDisplay ? `no column is displayed as ${quoted(typed)}` : `the list has no column ${quoted(typed)}`;
+    return { problem: nearest === undefined ? what : `${what} (did you mean ${quoted(nearest)}?)` };
+  }
+
+  #single(column: Column): ValueForm {
+    const { isValid, expected } = jsonForms[column.type];
+    const checked = (value: JsonValue): Parsed => (isValid(value) ? { value } : notA(printJson(value), expected));
+    const nullable = (check: (value: JsonValue) => Parsed) => (value: JsonValue) =>
+      value === null ? { value } : check(value);
+    const { decimal = '.' } = this.#options;
+    switch (column.type) {
+      case 'number':
+      case 'currency':
+        return { fromText: (text) => parseNumber(text, decimal), fromJson: nullable(checked) };
+      case 'boolean':
+        return { fromText: parseBoolean, fromJson: nullable(checked) };
+      case 'dateTime':
+        return { fromText: (text) => checked(text.trim()), fromJson: nullable(checked) };
+      case 'choice':
+      case 'lookup':
+      case 'personOrGroup': {
+        const element = this.#element(column);
+        return { fromText: element.fromText, fromJson: nullable(element.fromJson) };
+      }
+      case 'text':
+        return { fromText: (value) => ({ value }), fromJson: nullable(checked) };
+      default: {
+        const textProblem = `the type of the column is unknown: pass JSON, as with --type ${column.name}=json`;
+        return { textProblem, fromText: () => ({ problem: textProblem }), fromJson: (value) => ({ value }) };
+      }
+    }
+  }
+
+  /** A value of a choice, lookup or person, which may be one of several. */
+  #element(column: Column): ValueForm {
+    const { isValid, expected } = jsonForms[column.type];
+    if (column.type === 'choice') {
+      const check = (value: string) => choiceOf(value, column);
+      return {
+        fromText: check,
+        fromJson: (value) => (typeof value === 'string' ? check(value) : notA(printJson(value), expected)),
+      };
+    }
+    const isPerson = column.type === 'personOrGroup';
+    const fromJson = (value: JsonValue): Parsed => {
+      if (isPerson && isMail(value)) return this.#person(value.trim());
+      return isValid(value) ? { value } : notA(printJson(value), expected);
+    };
+    const fromText = (text: string) => {
+      const trimmed = text.trim();
+      return fromJson(/^[1-9]\d{0,9}$/.test(trimmed) ? Number(trimmed) : trimmed);
+    };
+    return { fromText, fromJson };
+  }
+
+  #several(column: Column): ValueForm {
+    const element = this.#element(column);
+    const { split } = this.#options;
+    const expected = column.type === 'choice' ? '["a","b"]' : '[7,8]';
+    const fromJson = (value: JsonValue): Parsed => {
+      // An empty array clears it.
+      if (value === null) return { value: [] };
+      return Array.isArray(value)
+        ? allOf(value, element.fromJson)
+        : notA(printJson(value), `an array (expected ${expected})`);
+    };
+    const parts = (text: string) =>
+      allOf(text.split(split ?? ''), (part) => notEmpty(part.trim(), element.fromText, text));
+    // One value, unless it may be several with a separator.
+    const single = (text: string): Parsed => {
+      const isUnclear = column.type === 'choice' && column.choices === undefined;
+      const only = isUnclear ? { problem: `${quoted(text)} may be several values` } : element.fromText(text);
+      if (only.problem === undefined) return { value: [only.value] };
+      return { problem: `${only.problem} (for several, pass ${expected}, or --split and the character between them)` };
+    };
+    const fromText = (text: string): Parsed => {
+      const given = text.trimStart().startsWith('[') ? parseJsonText(text) : undefined;
+      if (given?.problem === undefined && given !== undefined) return fromJson(given.value);
+      return split === undefined ? (given ?? single(text)) : parts(text);
+    };
+    return { fromText, fromJson };
+  }
+
+  #person(mail: string): Parsed {
+    this.#needsPeople = true;
+    // Made again when they are known.
+    if (this.#people === undefined) return { value: 0 };
+    const [id, ...others] = this.#people.get(mail.toLowerCase()) ?? [];
+    if (id === undefined) {
+      return { problem: `${quoted(mail)} is not a person of the site (they have to open it once, or pass their id)` };
+    }
+    if (others.length === 0) return { value: id };
+    return { problem: `${quoted(mail)} is several persons: pass one of their ids, ${[id, ...others].join(', ')}` };
+  }
+}
+
+type ValueForm = Pick<FieldForm, 'textProblem' | 'fromText' | 'fromJson'>;
+
+const typeSuffix = '@odata.type';
+
+/** An annotation goes before its value (OData JSON Format 4.01, section 4.5). */
+function putAs(name: string, odataType?: string): FieldForm['put'] {
+  return (fields, value) => {
+    if (odataType !== undefined) fields[name + typeSuffix] = odataType;
+    fields[name] = value;
+  };
+}
+
+function annotationForm(name: string, odataType: string): FieldForm {
+  const fromJson = (value: JsonValue): Parsed =>
+    value === odataType ? { value } : notA(printJson(value), `"${odataType}"`);
+  return { name, put: putAs(name), fromText: fromJson, fromJson };
+}
+
+/** Types that Graph cannot write, for messages. */
+const unwritable: Readonly<Partial<Record<Column['type'], string>>> = {
+  calculated: 'a calculated column',
+  hyperlinkOrPicture: 'a hyperlink or picture',
+  term: 'managed metadata',
+  thumbnail: 'an image',
+  geolocation: 'a location',
+  contentApprovalStatus: 'an approval status',
+};
+
+/** Why a column cannot be written; undefined if it can. */
+function refusalOf({ type, isReadOnly }: Column, typed: string): string | undefined {
+  if (isReadOnly) return `only the service sets ${quoted(typed)}`;
+  const kind = unwritable[type];
+  return kind === undefined ? undefined : `Microsoft Graph cannot write column ${quoted(typed)}: it is ${kind}`;
+}
+
+interface JsonForm {
+  readonly isValid: (value: JsonValue) => boolean;
+  /** `a number` */
+  readonly expected: string;
+}
+
+const isAnything: JsonForm = { isValid: () => true, expected: 'a value' };
+const isNumber: JsonForm = {
+  isValid: (value) => Number.isFinite(value instanceof NumberToken ? Number(value.digits) : value),
+  expected: 'a number',
+};
+const isText: JsonForm = { isValid: (value) => typeof value === 'string', expected: 'a string' };
+
+const jsonForms: Readonly<Record<Column['type'], JsonForm>> = {
+  text: isText,
+  choice: isText,
+  number: isNumber,
+  currency: isNumber,
+  boolean: { isValid: (value) => typeof value === 'boolean', expected: 'true or false' },
+  dateTime: {
+    isValid: (value) => typeof value === 'string' && isDate(value),
+    expected: 'a date (expected 2026-01-31 or 2026-01-31T10:00:00Z)',
+  },
+  lookup: { isValid: isId, expected: 'an id (expected a number, such as 7)' },
+  personOrGroup: { isValid: isId, expected: 'a person (expected a mail address, or an id such as 7)' },
+  calculated: isAnything,
+  hyperlinkOrPicture: isAnything,
+  term: isAnything,
+  thumbnail: isAnything,
+  geolocation: isAnything,
+  contentApprovalStatus: isAnything,
+  unknown: isAnything,
+};
+
+function isMail(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value.includes('@');
+}
+
+function isId(value: JsonValue): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= 2_147_483_647;
+}
+
+const dateForm =
+  /^(\d{4})-(\d\d)-(\d\d)(T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,7})?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)?)?$/;
+
+/** Whether it is a date of the calendar, perhaps with time and zone (ISO 8601). */
+function isDate(text: string): boolean {
+  const [, year, month, day] = (dateForm.exec(text) ?? []).map(Number);
+  if (year === undefined || month === undefined || day === undefined) return false;
+  const date = new Date(Date.UTC(year, month - 1, day));
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+}
+
+function notA(shown: string, expected: string): { readonly problem: string } {
+  return { problem: `${shown.length > 100 ? `${shown.slice(0, 100)}…` : shown} is not ${expected}` };
+}
+
+function choiceOf(value: string, { choices }: Column): Parsed {
+  if (choices?.includes(value) ?? true) return { value };
+  const nearest = nearestName(value, choices ?? []);
+  const advice =
+    nearest === undefined
+      ? `expected ${listNames((choices ?? []).map(quoted), 10)}`
+      : `did you mean ${quoted(nearest)}?`;
+  return { problem: `${quoted(value)} is not a choice (${advice})` };
+}
+
+function notEmpty(part: string, parse: (text: string) => Parsed, text: string): Parsed {
+  return part === '' ? { problem: `${quoted(text)} has an empty value` } : parse(part);
+}
+
+/** The values of several; or the first problem. */
+function allOf<T>(parts: readonly T[], parse: (part: T) => Parsed): Parsed {
+  const values: JsonValue[] = [];
+  for (const part of parts) {
+    const parsed = parse(part);
+    if (parsed.problem !== undefined) return parsed;
+    values.push(parsed.value);
+  }
+  return { value: values };
+}

@@ -1,0 +1,116 @@
+/** The form of fields by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
+import type { ListForm } from '../api/graph/write-form.ts';
+import { Failure } from '../core/errors.ts';
+import type { Fields, ListRef } from '../core/item.ts';
+import { parseFlag, parseOneOf } from '../settings/setting.ts';
+import { hasToken } from '../settings/token.ts';
+import type { Session } from './session.ts';
+
+/** The flags as typed. */
+export interface FormFlags {
+  readonly names?: string;
+  readonly split?: string;
+}
+
+export interface FormOptions {
+  readonly names?: 'internal' | 'display' | undefined;
+  readonly split?: string | undefined;
+  readonly decimal?: '.' | ',' | undefined;
+  /** The internal names of columns that get a value elsewhere. */
+  readonly filled?: readonly string[] | undefined;
+}
+
+/** @throws {Failure} usage */
+export function parseFormFlags({ names, split }: FormFlags): FormOptions {
+  if (split === '') throw new Failure('usage', 'invalid --split "": expected a character, such as ";"');
+  return {
+    names: names === undefined ? undefined : parseFlag('--names', names, parseOneOf(['internal', 'display'])),
+    split,
+  };
+}
+
+/**
+ * Reads the columns of a list; undefined if it has none that can be written, as a list of `serve` without a schema: its
+ * fields may have any names and values.
+ *
+ * @throws {Failure} as `Client.send`
+ */
+export async function openListForm(
+  list: ListRef,
+  options: FormOptions,
+  { service }: Pick<Session, 'service'>,
+): Promise<ListForm | undefined> {
+  const [{ readColumns }, { ListForm }] = await Promise.all([
+    import('../api/graph/columns.ts'),
+    import('../api/graph/write-form.ts'),
+  ]);
+  const client = await service.client();
+  const columns = await readColumns(list, client);
+  if (!columns.some(({ isWritable }) => isWritable)) return undefined;
+  const readPeople = async () => (await import('../api/graph/people.ts')).readPeople(list.site, client);
+  return new ListForm(columns, { ...options, readPeople });
+}
+
+/** Fields as they were typed. */
+export interface TypedFields {
+  readonly fields: Fields;
+  /** The names of those that are texts; others are JSON. */
+  readonly texts: ReadonlySet<string>;
+}
+
+/**
+ * Makes fields as they are sent.
+ *
+ * @param required whether they are all the fields of a new item
+ * @throws {Failure} usage; as `Client.send`
+ */
+export async function toSentFields(
+  { fields: typed, texts }: TypedFields,
+  form: ListForm,
+  required: boolean,
+): Promise<Fields> {
+  const make = () => form.fields(Object.entries(typed), texts);
+  let made = make();
+  if (form.isIncomplete) {
+    await form.complete();
+    made = make();
+  }
+  const missing = required && made.problems.length === 0 ? form.missing(made.fields) : [];
+  const problems = [
+    ...made.problems.map(({ problem }) => problem),
+    ...missing.map((column) => `the required column "${column.typed}" has no value: pass -f ${column.typed}=…`),
+  ];
+  if (problems.length === 0) return made.fields;
+  throw new Failure('usage', problems.join('; '), { hint: 'nothing was sent' });
+}
+
+/**
+ * Makes the fields of a command on single items; a dry run that has no token shows them as they were typed.
+ *
+ * @throws {Failure} usage; as `Client.send`
+ */
+export async function toListFields(
+  typed: TypedFields,
+  flags: FormFlags & { readonly dryRun?: boolean; readonly keyField?: string },
+  { list, isNew }: { readonly list: ListRef; readonly isNew: boolean },
+  session: Session,
+): Promise<Fields> {
+  const { settings, messages } = session;
+  const { keyField } = flags;
+  const options = { ...parseFormFlags(flags), filled: keyField === undefined ? [] : [keyField] };
+  if (flags.dryRun && !settings.address().startsWith('local:') && !hasToken(settings.sources)) {
+    await messages.say('without a token the columns of the list are not read: fields are shown as they were typed');
+    return typed.fields;
+  }
+  const form = await openListForm(list, options, session);
+  if (form === undefined) return typed.fields;
+  const fields = await toSentFields(typed, form, isNew);
+  if (flags.dryRun) await showMapping(form, options, session);
+  return fields;
+}
+
+/** Shows the names of columns that were found by display names. */
+export async function showMapping(form: ListForm, { names }: FormOptions, { messages }: Session): Promise<void> {
+  if (names !== 'display') return;
+  for (const [typed, sent] of form.mapping()) await messages.say(`column "${typed}" is sent as ${sent}`);
+}

@@ -1,0 +1,54 @@
+/** Numbers, booleans and JSON that are typed as text: in cells, and on the command line. */
+import { type JsonValue, parseJson } from './json.ts';
+import { quoted } from './text.ts';
+
+/** A value, or why there is none. */
+export type Parsed = { readonly value: JsonValue; readonly problem?: undefined } | { readonly problem: string };
+
+/** The numbers of JSON, by their decimal separator. */
+const numbers = {
+  '.': /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
+  ',': /^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$/,
+} as const;
+
+/** With thousands separators, which may be decimal ones where others write. */
+const grouped = /^-?[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+(?:[.,][0-9]+)?$/;
+
+/** Parses a number as JSON writes it, but for its decimal separator; it keeps its digits. Blanks around it are ignored. */
+export function parseNumber(text: string, decimal: '.' | ','): Parsed {
+  const digits = text.trim();
+  if (numbers[decimal].test(digits)) return { value: parseJson(digits.replace(',', '.')) };
+  const advice = [
+    ...(grouped.test(digits) ? ['remove thousands separators'] : []),
+    ...(decimal === '.' && /^-?[0-9]{1,3}(?:[.' \u00a0\u202f]?[0-9]{3})*,[0-9]+$/.test(digits)
+      ? ['pass --decimal , for a decimal comma']
+      : []),
+  ];
+  const { problem } = invalidText(decimal === '.' ? 'a JSON number' : 'a number with a decimal comma', text);
+  return { problem: advice.length === 0 ? problem : `${problem} (${advice.join(', or ')})` };
+}
+
+/** Parses a JSON scalar that is not in quotes; any other text is a string. */
+export function parseAutomatic(text: string, decimal: '.' | ','): JsonValue {
+  const isScalar = numbers[decimal].test(text) || text === 'true' || text === 'false' || text === 'null';
+  return isScalar ? parseJson(text.replace(',', '.')) : text;
+}
+
+/** Parses true or false in any case, as in spreadsheets. */
+export function parseBoolean(text: string): Parsed {
+  const word = text.trim().toLowerCase();
+  return word === 'true' || word === 'false' ? { value: word === 'true' } : invalidText('true or false', text);
+}
+
+export function parseJsonText(text: string): Parsed {
+  try {
+    return { value: parseJson(text) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return invalidText('JSON', text);
+  }
+}
+
+function invalidText(what: string, text: string): { readonly problem: string } {
+  return { problem: `${quoted(text)} is not ${what}` };
+}
