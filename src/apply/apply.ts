@@ -1,6 +1,7 @@
 /** `listctl apply`: reads the manifest, compares, shows the plan, asks, and executes it. */
 import { readFileSync } from 'node:fs';
 import { keyWindowMs } from '../api/outcome.ts';
+import { reportBadRows } from '../bulk/check-input.ts';
 import { type FailureReport, openFailureReport, reportFiles } from '../bulk/failure-report.ts';
 import { parsePaceFlags, type RunLimits } from '../bulk/flags.ts';
 import { keyAgeMs, type PresentMoment } from '../bulk/keys.ts';
@@ -8,6 +9,7 @@ import { noSummary, openRejectsOutput, openSummary, refuseSummary, type Summary 
 import { presentMoment, refuseSameFile } from '../bulk/record.ts';
 import { findRunFailure } from '../bulk/send.ts';
 import { checkMaxDelete, readMaxDelete } from '../cli/guards.ts';
+import { parseFormFlags, showMapping } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath } from '../core/files.ts';
@@ -20,6 +22,7 @@ import { planLines, planMarkdown, stepsText } from '../output/plan.ts';
 import { notAPlan } from '../output/printer.ts';
 import { nameOf } from '../rows/input.ts';
 import { executePlan, resolveHint } from './execute.ts';
+import type { GraphList } from './graph.ts';
 import {
   type ManifestFlags,
   type OpenManifest,
@@ -173,6 +176,7 @@ async function applyTo(known: State | undefined, options: ApplyOptions, session:
   const { plan, present } = await planChanges(state, read, options, session);
   if (saved !== undefined) checkPlanIsCurrent(saved, state, plan);
   await saySettled(plan, state, session);
+  if (opened.graph !== undefined) await checkColumns(plan, opened.graph, options, session);
   await showPlan(plan, state, known === undefined, options, session);
   const deletes = { count: plan.counts.delete, managed: countManaged(state) };
   const isGuarded = needsTypedConfirmation(deletes, maxDelete);
@@ -270,6 +274,27 @@ async function readItems(begun: State, options: ApplyOptions, session: Session):
   const imported = uniqueItems(others, begun.key);
   const there = [...imported].map(([key, item]) => [key, { ...item, kind: 'there' }] as const);
   return { current: new Map(there), imported, isSame };
+}
+
+/** @throws {Failure} usage, if an item to create lacks a required column */
+async function checkColumns(
+  plan: Plan,
+  graph: GraphList,
+  { opened, flags, report }: ApplyOptions,
+  session: Session,
+): Promise<void> {
+  if (graph.form !== undefined && isOnlyPlanned(flags)) {
+    await showMapping(graph.form, parseFormFlags(flags), session);
+  }
+  const { incompleteCreates } = await import('./graph.ts');
+  const failures = incompleteCreates(plan, opened.manifest, graph);
+  const [first] = failures;
+  if (first === undefined) return;
+  for (const failure of failures) report.add(failure);
+  const name = nameOf(opened.name);
+  await reportBadRows(name, failures, failures.length, session);
+  const message = `${name}: ${countOf(failures.length, 'item')} cannot be created: ${first.message}`;
+  throw new Failure('usage', message, { outcome: 'not-sent', hint: 'nothing was sent' });
 }
 
 /** Says which items in doubt were found in the list. */

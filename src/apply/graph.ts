@@ -3,17 +3,20 @@ import { type Column, columnOfField, isReference, readColumns } from '../api/gra
 import { type KeyField, keyFieldOf } from '../api/graph/key-field.ts';
 import { itemPages } from '../api/graph/pages.ts';
 import { annotated, plainForm, sameValue } from '../api/graph/read-form.ts';
+import type { ListForm } from '../api/graph/write-form.ts';
 import { tooLarge } from '../api/transport.ts';
 import type { RunLimits } from '../bulk/flags.ts';
 import { whileShown } from '../bulk/report.ts';
+import { createListForm, type FormOptions } from '../cli/list-form.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { type Fields, type Item, isSameField, type ListRef, ownField, strongTag } from '../core/item.ts';
 import { type JsonValue, NumberToken, objectFrom } from '../core/json.ts';
-import { countOf, listNames } from '../core/text.ts';
+import { countOf, listNames, quoted } from '../core/text.ts';
 import { jsonText } from '../output/layout.ts';
-import { keyText, type Manifest } from './manifest.ts';
-import type { CurrentItem, SameField } from './plan.ts';
+import { missingText, type ListForm as RowsForm } from '../rows/types.ts';
+import { keyText, type Manifest, type ManifestColumns } from './manifest.ts';
+import type { CurrentItem, Plan, SameField } from './plan.ts';
 import { refreshItems } from './refresh.ts';
 import { type KnownItem, type State, shorten } from './state.ts';
 
@@ -28,12 +31,15 @@ export interface ListRead {
 }
 
 /** A list by its columns: what their values mean, and in which form they are read and written. */
-export class GraphList {
+export class GraphList implements ManifestColumns {
   readonly columns: readonly Column[];
+  /** Undefined if the fields of the list may have any names and values. */
+  readonly form: ListForm | undefined;
   readonly #found = new Map<string, Column | undefined>();
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly Column[], form: ListForm | undefined) {
     this.columns = columns;
+    this.form = form;
   }
 
   columnOf(field: string): Column | undefined {
@@ -53,6 +59,49 @@ export class GraphList {
     return column === undefined ? isSameField(one, other) : sameValue(column, one, other);
   };
 
+  /**
+   * The form of the fields of a manifest: as they are sent, without annotations. An item may lack a required column, if it
+   * exists already.
+   */
+  get rowsForm(): RowsForm | undefined {
+    const { form } = this;
+    if (form === undefined) return undefined;
+    return {
+      field: (typed) => {
+        const field = form.field(typed);
+        if ('problem' in field) return field;
+        const put = (fields: Record<string, JsonValue>, value: JsonValue) => {
+          if (!isAnnotation(field.name)) fields[field.name] = value;
+        };
+        return { ...field, put };
+      },
+      fields: (members) => withoutAnnotations(form.fields(members)),
+      fieldsOfItem: (read, isKept) => withoutAnnotations(form.fieldsOfItem(read, isKept)),
+      missing: () => [],
+      get isIncomplete() {
+        return form.isIncomplete;
+      },
+      complete: () => form.complete(),
+    };
+  }
+
+  /**
+   * The field of the column that identifies items, by the name that was typed.
+   *
+   * @throws {Failure} usage, if there is no such column, or its values cannot be keys
+   */
+  keyNamed(typed: string): string {
+    const field = this.form?.field(typed) ?? { name: typed };
+    const column = 'name' in field ? this.columnOf(field.name) : undefined;
+    // Two texts may be one instant.
+    const isUnfit = column?.isMultiple === true || column?.type === 'dateTime';
+    if ('name' in field && !isUnfit) return field.name;
+    const problem = 'problem' in field ? field.problem : `${quoted(typed)} is a ${column?.type}`;
+    throw new Failure('usage', `invalid key field: ${problem}`, {
+      hint: 'pass --key with a column of text or numbers; nothing was sent',
+    });
+  }
+
   /** Adds the annotations that fields need in a request. */
   readonly toSent = (fields: Fields): Fields => annotated(fields, this.columns);
 
@@ -68,9 +117,39 @@ export class GraphList {
   }
 }
 
+function isAnnotation(name: string): boolean {
+  return name.includes('@');
+}
+
+/** `toSent` adds them. */
+function withoutAnnotations<T extends { readonly fields: Fields }>(formed: T): T {
+  const members = Object.entries(formed.fields).filter(([name]) => !isAnnotation(name));
+  return { ...formed, fields: objectFrom(members) };
+}
+
+/** The creates of a plan that lack a required column, each with the reason. */
+export function incompleteCreates(
+  { steps }: Pick<Plan, 'steps'>,
+  { items }: Pick<Manifest, 'items'>,
+  { form }: GraphList,
+): readonly Failure[] {
+  const lines = new Map(items.map(({ key, line }) => [key, line]));
+  return steps.flatMap(({ action, key, fields }) => {
+    const missing = action === 'create' ? (form?.missing(fields) ?? []) : [];
+    if (missing.length === 0) return [];
+    const line = lines.get(key);
+    const reason = missing.map(({ typed }) => missingText(typed)).join('; ');
+    return [
+      new Failure('usage', `line ${line}: ${reason}`, { hint: 'nothing was sent', about: { line, key, reason } }),
+    ];
+  });
+}
+
 /** Reads the columns of a list. */
-export async function openGraphList(list: ListRef, session: Session): Promise<GraphList> {
-  return new GraphList(await readColumns(list, await session.service.client()));
+export async function openGraphList(list: ListRef, options: FormOptions, session: Session): Promise<GraphList> {
+  const client = await session.service.client();
+  const columns = await readColumns(list, client);
+  return new GraphList(columns, await createListForm(columns, options, list, client));
 }
 
 /** Up to so many items are read one by one, if nothing is to be created. */

@@ -19,7 +19,16 @@ import { checkRename } from '../rows/columns.ts';
 import { contentHash, type Input, isEmpty, nameOf } from '../rows/input.ts';
 import { JsonParser } from '../rows/json-rows.ts';
 import { checkOptions, findFormat, jsonRow, openRows, textOf, wholeText, yamlLengthMax } from '../rows/read.ts';
-import { type BadRow, type RawRow, type Row, type RowsOptions, rowLengthMax, toRow } from '../rows/types.ts';
+import {
+  type BadRow,
+  type ListForm,
+  type RawRow,
+  type Row,
+  type RowFault,
+  type RowsOptions,
+  rowLengthMax,
+  toRow,
+} from '../rows/types.ts';
 import { withYamlPlaces } from '../rows/yaml-rows.ts';
 
 export interface Manifest extends ManifestHead {
@@ -49,7 +58,7 @@ interface ManifestDocument extends ManifestHead {
   readonly rows: readonly RawRow[];
 }
 
-interface ManifestHead {
+export interface ManifestHead {
   readonly site?: string | undefined;
   readonly list?: string | undefined;
   readonly key?: string | undefined;
@@ -177,6 +186,7 @@ class ItemCollector {
   /** The first invalid items. */
   readonly failures: Failure[] = [];
   invalidCount = 0;
+  #lacksKeys = false;
   readonly #key: string;
   readonly #columns: { readonly header: readonly string[] };
   readonly #lines = new Map<string, number>();
@@ -194,31 +204,37 @@ class ItemCollector {
   add(row: Row | BadRow): void {
     this.#rows += 1;
     if (row.problem !== undefined) {
-      this.#refuse(row, row.problem);
+      this.#refuse(row, [row, ...(row.more ?? [])]);
       return;
     }
     const { fields, line } = row;
     const read = readKey(fields, this.#key);
     if ('problem' in read) {
-      this.#refuse(row, read.problem);
+      this.#refuseKey(row, read.problem);
       return;
     }
     const { key } = read;
     const first = this.#lines.get(key);
     if (first !== undefined) {
-      this.#refuse(row, `the key ${quoted(key)} is already used in line ${first}`, key);
+      this.#refuseKey(row, `the key ${quoted(key)} is already used in line ${first}`, key);
       return;
     }
     this.#lines.set(key, line);
     this.items.push({ key, fields, line });
   }
 
-  #refuse(row: Row | BadRow, problem: string, key?: string): void {
+  #refuseKey(row: Row, problem: string, key?: string): void {
+    this.#lacksKeys = true;
+    this.#refuse(row, [{ problem, column: undefined }], key);
+  }
+
+  #refuse({ number, line, source }: Row | BadRow, faults: readonly RowFault[], key?: string): void {
     this.invalidCount += 1;
     if (this.failures.length >= reportedMax) return;
-    const { number, line, source } = row;
-    const column = row.problem === undefined ? undefined : row.column;
-    this.failures.push(badRowFailure({ number, line, column, source, problem }, this.#columns).about({ key }));
+    for (const { problem, column } of faults) {
+      const bad = { number, line, source, problem, column };
+      this.failures.push(badRowFailure(bad, this.#columns).about({ key }));
+    }
   }
 
   /** The failure of a manifest with invalid items. */
@@ -230,8 +246,10 @@ class ItemCollector {
       `${name}: ${this.invalidCount} of ${countOf(this.#rows, 'item')} invalid: ${first.message}`,
       {
         outcome: 'not-sent',
-        about: this.invalidCount === 1 ? first.details.about : undefined,
-        hint: `fix them: each item needs a unique value in the key field ${quoted(this.#key)}; nothing was sent`,
+        about: this.failures.length === 1 ? first.details.about : undefined,
+        hint: this.#lacksKeys
+          ? `fix them: each item needs a unique value in the key field ${quoted(this.#key)}; nothing was sent`
+          : 'nothing was sent',
       },
     );
   }
@@ -252,12 +270,22 @@ export function keyText(value: JsonValue): string | undefined {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
 }
 
+/** What the columns of a list say of a manifest. */
+export interface ManifestColumns {
+  /** Undefined if fields may have any names and values. */
+  readonly rowsForm: ListForm | undefined;
+  /** The field of the column that identifies items; throws a Failure if it cannot. */
+  keyNamed(typed: string): string;
+}
+
 export interface ManifestOptions {
   /** The flags of `--from`. */
   readonly rows: Omit<RowsOptions, 'action' | 'shard'>;
   readonly key?: string | undefined;
   /** The key field of an earlier run, if it is given neither as an option nor in the file. */
   readonly stateKey?: (() => string | undefined) | undefined;
+  /** Opens the list of a manifest, whose columns say what its values are; undefined for any names and values. */
+  readonly openGraph?: ((head: ManifestHead) => Promise<ManifestColumns>) | undefined;
   /** Receives the first 1,000 invalid items, and their number. */
   readonly onProblems?: ((failures: readonly Failure[], count: number) => void) | undefined;
 }
@@ -277,8 +305,10 @@ export async function readManifest(input: Input, options: ManifestOptions): Prom
   return document === undefined ? readRows(input, rows, options) : readDocument(input, document, rows, options);
 }
 
-async function readRows(input: Input, rows: RowsOptions, options: ManifestOptions): Promise<Manifest> {
-  const key = keyName(undefined, options, input);
+async function readRows(input: Input, given: RowsOptions, options: ManifestOptions): Promise<Manifest> {
+  const graph = await options.openGraph?.({});
+  const rows = { ...given, form: graph?.rowsForm };
+  const key = keyName(undefined, options, input, graph);
   if (await isEmpty(input, rows)) {
     const sha256 = await contentHash(input, rows);
     return { key, items: [], sha256, sizeBytes: 0, isBlank: true, notices: [] };
@@ -293,16 +323,24 @@ async function readRows(input: Input, rows: RowsOptions, options: ManifestOption
 async function readDocument(
   input: Input,
   document: ManifestDocument,
-  rows: RowsOptions,
+  given: RowsOptions,
   options: ManifestOptions,
 ): Promise<Manifest> {
-  checkOptions('json', rows);
-  checkRename(rows.rename);
+  checkOptions('json', given);
+  checkRename(given.rename);
   const { site, list } = document;
-  const key = keyName(document.key, options, input);
+  const graph = await options.openGraph?.(document);
+  const rows = { ...given, form: graph?.rowsForm };
+  const key = keyName(document.key, options, input, graph);
   const items = new ItemCollector(key);
   const interpreter = new JsonParser(rows);
-  for (const [at, raw] of document.rows.entries()) items.add(toRow(at + 1, raw, 'create', interpreter));
+  const toRows = () => document.rows.map((raw, at) => toRow(at + 1, raw, 'create', interpreter));
+  let found = toRows();
+  if (rows.form?.isIncomplete) {
+    await rows.form.complete();
+    found = toRows();
+  }
+  for (const row of found) items.add(row);
   const unknown = interpreter.unknownName();
   if (unknown !== undefined) throw unknown;
   const { sizeBytes } = input;
@@ -329,7 +367,12 @@ async function firstCharacter(input: Input, rows: RowsOptions): Promise<string |
 }
 
 /** The name of the key field: in the file, in --key or in the state. */
-function keyName(inFile: string | undefined, { key, stateKey }: ManifestOptions, input: Input): string {
+function keyName(
+  inFile: string | undefined,
+  { key, stateKey }: ManifestOptions,
+  input: Input,
+  graph: ManifestColumns | undefined,
+): string {
   if (inFile !== undefined && key !== undefined && inFile !== key) {
     throw new Failure(
       'usage',
@@ -337,8 +380,10 @@ function keyName(inFile: string | undefined, { key, stateKey }: ManifestOptions,
       { hint: 'leave out --key, or change the file; nothing was sent' },
     );
   }
-  const name = key ?? inFile ?? stateKey?.() ?? '';
-  if (name !== '') return name;
+  const typed = key ?? inFile ?? '';
+  if (typed !== '') return graph === undefined ? typed : graph.keyNamed(typed);
+  const known = stateKey?.() ?? '';
+  if (known !== '') return known;
   throw new Failure('usage', `no key field given for ${nameOf(input.name)}`, {
     hint: 'pass --key <field>, or write "key: <field>" at the top of the manifest; nothing was sent',
   });
@@ -347,6 +392,6 @@ function keyName(inFile: string | undefined, { key, stateKey }: ManifestOptions,
 function checkedItems(items: ItemCollector, input: Input, { onProblems }: ManifestOptions): readonly ManifestItem[] {
   const failure = items.failure(nameOf(input.name));
   if (failure === undefined) return items.items;
-  onProblems?.(items.failures, items.invalidCount);
+  onProblems?.(items.failures, Math.max(items.invalidCount, items.failures.length));
   throw failure;
 }

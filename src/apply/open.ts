@@ -5,6 +5,7 @@ import { type BulkFlags, parseReadingFlags, type RunLimits } from '../bulk/flags
 import { bootId, type RecordFile, runOrigin } from '../bulk/record.ts';
 import { whileShown } from '../bulk/report.ts';
 import { removeRun } from '../bulk/runs.ts';
+import type { ListNames } from '../cli/run-settings.ts';
 import type { Session } from '../cli/session.ts';
 import { Failure } from '../core/errors.ts';
 import { absolutePath, resolveLinks } from '../core/files.ts';
@@ -73,6 +74,12 @@ export async function openManifest(
   const statePath = statePathOf(name, flags, host);
   let problems: Parameters<NonNullable<ManifestOptions['onProblems']>> = [[], 0];
   const input = await openInput(name, { host, spoolDirectory: findRunsDirectory(host) });
+  let graph: GraphList | undefined;
+  const openGraph = async (head: ListNames) => {
+    const list = await session.settings.locate(head);
+    graph = await (await import('./graph.ts')).openGraphList(list, reading, session);
+    return graph;
+  };
   try {
     const read = () =>
       untilStopped(
@@ -80,6 +87,7 @@ export async function openManifest(
           rows: { ...reading, common: {} },
           key: flags.key,
           stateKey: () => readState(statePath)?.key,
+          openGraph: session.settings.service === 'graph' ? openGraph : undefined,
           onProblems: (...found) => {
             problems = found;
           },
@@ -90,8 +98,6 @@ export async function openManifest(
     const manifest = await whileShown(() => ({ doing: `reading ${nameOf(name)}` }), session, read, isLong);
     for (const notice of manifest.notices) await session.messages.say(`listctl: ${notice}`);
     const target = { origin: runOrigin(session), ...(await session.settings.locate(manifest)) };
-    const isGraph = session.settings.service === 'graph';
-    const graph = isGraph ? await (await import('./graph.ts')).openGraphList(target, session) : undefined;
     const toWords = (file: string) => wordsFor(file, flags, session);
     return { name, words: toWords(name), wordsFor: toWords, manifest, target, graph, statePath };
   } finally {
@@ -102,9 +108,11 @@ export async function openManifest(
 }
 
 function wordsFor(name: string, flags: ManifestFlags, { settings: { sources } }: Session): string {
-  const { inputFormat, delimiter, encoding, quotes, decimal, rename = [], only, type = [], empty, key, state } = flags;
+  const { inputFormat, delimiter, encoding, quotes, decimal, rename = [], only, type = [], empty, ...more } = flags;
+  const { key, state, names, split } = more;
   const given: readonly (readonly [string, string | undefined])[] = [
     ...Object.entries({ '--key': key, '--state': state, '--input-format': inputFormat }),
+    ...Object.entries({ '--names': names, '--split': split }),
     ...Object.entries({ '--delimiter': delimiter, '--encoding': encoding, '--only': only, '--empty': empty }),
     ['--decimal', decimal] as const,
     ...rename.map((text) => ['--rename', text] as const),

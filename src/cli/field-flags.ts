@@ -23,7 +23,13 @@ export interface FieldFlags {
 export function addFieldOptions(command: Command): void {
   command
     .option('-f, --field <key=value>', 'set a field (key:=JSON, key@=FILE); repeatable', collect)
-    .option('--fields <file>', 'fields as JSON or YAML ("-" = stdin); -f wins')
+    .option('--fields <file>', 'fields as JSON or YAML ("-" = stdin); -f wins');
+  addFormOptions(command);
+}
+
+/** Declares the flags for fields by the columns of a list. */
+export function addFormOptions(command: Command): void {
+  command
     .addOption(choiceOption('--names <kind>', 'Graph: columns by name', ['internal', 'display']))
     .option('--split <character>', 'Graph: separator of several values');
 }

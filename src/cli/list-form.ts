@@ -1,4 +1,6 @@
 /** The form of fields by the columns of a list, where the service has them (docs/graph.md, "Types and names"). Loaded late. */
+import type { Client } from '../api/client.ts';
+import type { Column } from '../api/graph/columns.ts';
 import type { ListForm } from '../api/graph/write-form.ts';
 import { Failure } from '../core/errors.ts';
 import type { Fields, ListRef } from '../core/item.ts';
@@ -40,14 +42,21 @@ export async function openListForm(
   options: FormOptions,
   { service }: Pick<Session, 'service'>,
 ): Promise<ListForm | undefined> {
-  const [{ readColumns }, { ListForm }] = await Promise.all([
-    import('../api/graph/columns.ts'),
-    import('../api/graph/write-form.ts'),
-  ]);
+  const { readColumns } = await import('../api/graph/columns.ts');
   const client = await service.client();
-  const columns = await readColumns(list, client);
+  return createListForm(await readColumns(list, client), options, list, client);
+}
+
+/** The same from columns that were read. */
+export async function createListForm(
+  columns: readonly Column[],
+  options: FormOptions,
+  { site }: Pick<ListRef, 'site'>,
+  client: Client,
+): Promise<ListForm | undefined> {
   if (!columns.some(({ isWritable }) => isWritable)) return undefined;
-  const readPeople = async () => (await import('../api/graph/people.ts')).readPeople(list.site, client);
+  const { ListForm } = await import('../api/graph/write-form.ts');
+  const readPeople = async () => (await import('../api/graph/people.ts')).readPeople(site, client);
   return new ListForm(columns, { ...options, readPeople });
 }
 

@@ -15,7 +15,7 @@ import { isFor, type Sources } from '../settings/sources.ts';
 import { hasToken } from '../settings/token.ts';
 import { globalFlags } from './flags.ts';
 
-interface ListNames {
+export interface ListNames {
   readonly site?: string | undefined;
   readonly list?: string | undefined;
 }

@@ -9,7 +9,7 @@ import {
   addReportOption,
 } from '../bulk/flags.ts';
 import { addHelpNotes, type SetUp, serviceExits } from '../cli/command.ts';
-import { collect } from '../cli/field-flags.ts';
+import { addFormOptions, collect } from '../cli/field-flags.ts';
 import { addMaxDeleteOption } from '../cli/guards.ts';
 import { inSession } from '../cli/session.ts';
 
@@ -37,7 +37,7 @@ export const setUpApply: SetUp = (command, context) => {
     globalFlags: ['site', 'list', 'output'],
     exitCodes: {
       2: 'invalid usage, an empty manifest, no state, or not confirmed; nothing was sent',
-      5: 'the saved plan is out of date, or an item was replaced',
+      5: 'the saved plan is out of date, or an item was replaced or exists already',
       8: 'in doubt: an item may have been created',
       9: 'some steps failed',
       12: '--detailed-exitcode: there are changes',
@@ -96,4 +96,5 @@ export function addManifestOptions(command: Command): void {
     .option('--state <file>', 'state file (default MANIFEST.state.json)');
   addReadingOptions(command);
   addFieldReadingOptions(command);
+  addFormOptions(command);
 }

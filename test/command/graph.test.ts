@@ -83,7 +83,7 @@ test('the entity tag of the body is that of a conditional update', async () => {
   const answer = { status: 201, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1965 } } };
   const changed = { status: 200, body: { ...item, id: '1', fields: { Title: 'Dune', Year: 1964 } } };
   const updated = { status: 200, body: { '@odata.etag': tag, Year: 1965 } };
-  // The items of the list, and the create; then the item and the update.
+  // The items of the list and the create; then the item and the update.
   const none = { status: 200, body: { value: [] } };
   await using service = await scriptedGraph(none, answer, changed, updated);
   const world = { env: envOf(service, { LISTCTL_STATE_DIR: directory.path }) };

@@ -2,9 +2,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { parseJson } from '../../../src/core/json.ts';
+import { parseSchema } from '../../../src/service/graph/columns.ts';
 import type { ScriptedAnswer } from '../../support/scripted-service.ts';
 import { type Run, run } from '../../support/test-host.ts';
-import { graphIn, schemaOf } from '../../unit/service/graph/graph-in.ts';
+import { graphIn, type schemaOf } from '../../unit/service/graph/graph-in.ts';
 import { type ManyWorld, manyWorld } from '../bulk/bulk-world.ts';
 import type { StateShown } from './apply-world.ts';
 import type { JsonFields } from './item-service.ts';
@@ -46,7 +48,9 @@ const items = '/sites/root/lists/Books/items';
 
 /** @param columns undefined for a list that may have any field */
 export async function graphWorld(columns?: ColumnDefinitions): Promise<GraphWorld> {
-  const graph = await graphIn(columns === undefined ? {} : { schema: schemaOf({ Books: columns }) });
+  const users = [{ id: 7, EMail: 'ann@contoso.com' }];
+  const schema = JSON.stringify({ lists: [{ title: 'Books', columns }], users });
+  const graph = await graphIn(columns === undefined ? {} : { schema: parseSchema(parseJson(schema)) });
   const server = createServer((incoming, response) => {
     void (async () => {
       const { method = '', url = '', headers } = incoming;

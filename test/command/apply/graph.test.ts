@@ -130,6 +130,93 @@ describe('a second apply changes nothing', () => {
   });
 });
 
+describe('the values of a manifest are made by the columns of the list', () => {
+  test('from cells of a CSV file', async () => {
+    await using world = await graphWorld(everyColumn);
+    world.file(
+      'books.csv',
+      'Title,Note,Count,Done,Status,Tags,Due,Shelf,Shelves,Owner\n' +
+        'Dune,007,1.50,TRUE,New,a;b,2026-01-31,10,11;12,ann@contoso.com\n' +
+        '1984,,,,,,,,,\n',
+    );
+    const apply = (...words: readonly string[]) =>
+      world.run('apply', 'books.csv', '--key', 'Title', '--split', ';', ...words);
+    expect(await apply('--init', '--yes', '--concurrency', '1')).toMatchObject({ exitCode: 0 });
+    expect(world.bodies.map((body) => JSON.parse(body).fields)).toEqual([
+      {
+        ...{ Title: 'Dune', Note: '007', Count: 1.5, Done: true, Status: 'New', Due: '2026-01-31' },
+        ...{ 'Tags@odata.type': 'Collection(Edm.String)', Tags: ['a', 'b'], ShelfLookupId: 10 },
+        ...{ 'ShelvesLookupId@odata.type': 'Collection(Edm.Int32)', ShelvesLookupId: [11, 12], OwnerLookupId: 7 },
+      },
+      { Title: '1984' },
+    ]);
+    expect(await apply('--dry-run', '--detailed-exitcode')).toMatchObject({ exitCode: 0 });
+    expect(await apply('--init', '--yes', '--state', 'other')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['POST', 'POST']);
+  });
+
+  test.each([
+    ['csv', 'Title,Count,Status\nDune,ten,Bad\nEden,1,Bod\n', ['line 2, column 2', '"ten"', '"Bad"', '"Bod"']],
+    ['tsv', 'Title\tNmae\nDune\t\n', ['Nmae']],
+    ['yaml', manifestOf('Title: Dune, Count: "1", Sum: 2', 'Title: Eden, Status: Bad'), ['Count', 'Sum', 'Bad']],
+    ['json', '{"items": [{"Title": 7}, {"Title": "x", "Created": "2026-01-31"}]}', ['Title', 'Created']],
+  ])('or all that are bad are named, and nothing is sent: %s', async (format, text, named) => {
+    await using world = await graphWorld(everyColumn);
+    world.file(`books.${format}`, text);
+    const { exitCode, stderr } = await world.run('apply', `books.${format}`, '--key', 'Title', '--init', '--yes');
+    expect(exitCode).toBe(2);
+    for (const name of named) expect(stderr).toContain(name);
+    expect(world.writes()).toEqual([]);
+  });
+
+  test('a person by mail in YAML, with one read for all', async () => {
+    await using world = await graphWorld(everyColumn);
+    const owned = (Title: string) => `Title: ${Title}, Owner: ann@contoso.com, Owners: [ANN@contoso.com]`;
+    world.file('books.yaml', manifestOf(owned('Dune'), owned('Eden')));
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(world.bodies[0] ?? '').fields).toMatchObject({ OwnerLookupId: 7, OwnersLookupId: [7] });
+    expect(world.requests.filter((request) => /User%20Information/.test(request))).toHaveLength(1);
+  });
+
+  test('by their display names', async () => {
+    await using world = await graphWorld([
+      { name: 'Import_x0020_Key', displayName: 'Import Key', text: {} },
+      { name: 'Open_x0020_Date', displayName: 'Open Date', dateTime: {} },
+    ]);
+    world.file('books.csv', 'Title,Import Key,Open Date\nDune,a1,2026-01-31\n');
+    const words = ['books.csv', '--key', 'Import Key', '--names', 'display'];
+    const plan = await world.run('plan', ...words, '--init');
+    expect(plan.stderr).toContain('column "Open Date" is sent as Open_x0020_Date');
+    expect(await world.run('apply', ...words, '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(world.bodies[0] ?? '').fields).toEqual({
+      ...{ Title: 'Dune', Import_x0020_Key: 'a1', Open_x0020_Date: '2026-01-31' },
+    });
+    expect(world.known('books.csv.state.json')).toMatchObject({ key: 'Import_x0020_Key', items: { a1: { id: '1' } } });
+    expect(await world.run('apply', 'books.csv', '--names', 'display')).toMatchObject({ exitCode: 0 });
+    expect(world.writes()).toEqual(['POST']);
+  });
+
+  test('a required column may be missing, unless the item is created', async () => {
+    await using world = await graphWorld([...everyColumn, { name: 'Needed', text: {}, required: true }]);
+    await world.add({ Title: 'Dune', Needed: 'x' });
+    world.file('books.yaml', manifestOf('Title: Dune, Count: 1'));
+    expect(await world.run('apply', 'books.yaml', '--init', '--yes')).toMatchObject({ exitCode: 0 });
+    world.file('books.yaml', manifestOf('Title: Dune, Count: 2', 'Title: Eden', 'Title: Solaris'));
+    const { exitCode, stderr } = await world.run('apply', 'books.yaml', '--yes');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('line 4: the required column "Needed" has no value');
+    expect(stderr).toContain('line 5: the required column "Needed" has no value');
+    expect(world.writes()).toEqual(['PATCH 1']);
+  });
+
+  test.each(['Due', 'Tags', 'Nobody'])('the key field cannot be %s', async (key) => {
+    await using world = await graphWorld(everyColumn);
+    world.file('books.csv', 'Title,Due\nDune,2026-01-31\n');
+    const { exitCode, stderr } = await world.run('apply', 'books.csv', '--key', key, '--init', '--yes');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('invalid key field') });
+  });
+});
+
 describe('without a state', () => {
   test('items of the list with keys of the manifest are imported', async () => {
     await using world = await graphWorld(everyColumn);
