@@ -9,6 +9,9 @@ import { type FileIo, fileIo, writeWhole } from './write-file.ts';
 /** The number of lines that need no file. */
 export const linesInMemoryMax = 1_000;
 
+/** Lines that are written at once after those: longer texts stay in memory until the next full collection. */
+const linesAtOnce = 50;
+
 const chunkBytes = 65_536;
 
 /**
@@ -31,7 +34,7 @@ export function openSpool(io: Pick<FileIo, 'write'> = fileIo) {
   return {
     add: (line: string) => {
       waiting.push(line);
-      if (waiting.length > linesInMemoryMax) spill();
+      if (waiting.length > (file === undefined ? linesInMemoryMax : linesAtOnce)) spill();
     },
     *lines(): Generator<string> {
       try {
