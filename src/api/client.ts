@@ -108,6 +108,8 @@ export interface Operation<T> {
   readonly sentMsAgo?: number | undefined;
   /** The service refuses a repeat of a create that it has applied, so that it may be sent again (keys-6). */
   readonly isRepeatable?: boolean | undefined;
+  /** An earlier process may have applied the same create: a 400 is in doubt until it is looked up. */
+  readonly mayExist?: boolean | undefined;
   /** A read that finds the result of a write in doubt. */
   readonly lookUp?: (() => Operation<Finding<T>>) | undefined;
 }
@@ -244,7 +246,8 @@ class Attempts<T> implements RequestAttempts<T> {
   #wasInDoubt = false;
   #last: FailedAttempt | undefined;
   /** The attempts that may have applied the write, and those of them with status 500. */
-  readonly #doubts = { all: 0, faults: 0 };
+  #doubts = 0;
+  #faults = 0;
   /** Why the last look-up did not settle it. */
   #notFound: string | undefined;
 
@@ -254,7 +257,7 @@ class Attempts<T> implements RequestAttempts<T> {
     this.#method = operation.request.method;
     if (operation.sentMsAgo === undefined) return;
     this.#doubt = earlierProcess;
-    this.#doubts.all = 1;
+    this.#doubts = 1;
   }
 
   get isInDoubt(): boolean {
@@ -292,6 +295,7 @@ class Attempts<T> implements RequestAttempts<T> {
     const wasInDoubt = this.isInDoubt;
     this.#last = failed;
     if (isDoubtful(this.#method, outcome)) this.#addDoubt(failed);
+    else if (this.#operation.mayExist && attempt.response?.status === 400) this.#doubt ??= earlierProcess;
     const { waitMs, isRetryAfter = false, tooLongMs } = mayRetry ? this.#wait(failed) : {};
     await this.#report(failed, tookMs, waitMs);
     const { response } = attempt;
@@ -426,14 +430,13 @@ class Attempts<T> implements RequestAttempts<T> {
 
   /** Whether a create that is not there was not applied: a repeat was refused, or the service failed each time. */
   #isDisproved(): boolean {
-    const { all, faults } = this.#doubts;
-    return this.#last?.attempt.response?.status === 400 || (all === faults && faults > 1);
+    return this.#last?.attempt.response?.status === 400 || (this.#doubts === this.#faults && this.#faults > 1);
   }
 
   #addDoubt(failed: FailedAttempt): void {
     this.#doubt = failed;
-    this.#doubts.all += 1;
-    if (failed.attempt.response?.status === 500) this.#doubts.faults += 1;
+    this.#doubts += 1;
+    if (failed.attempt.response?.status === 500) this.#faults += 1;
   }
 
   /** Resolves a write in doubt whose item is missing now: a delete is done, an update has failed (outcomes-4). */

@@ -252,10 +252,15 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 }
 
 /** The operations that write a key; undefined for those of the service. */
-async function keyedItems(column: string | undefined, promise: KeyField['promise'] = 'none') {
+async function keyedItems(
+  column: string | undefined,
+  promise: KeyField['promise'] = 'none',
+  keysFrom?: BulkOptions['keysFrom'],
+) {
   if (column === undefined) return undefined;
   const { keyedOperations } = await import('../api/graph/key-field.ts');
-  return keyedOperations({ column, promise });
+  // That of a column alone may belong to another row.
+  return keyedOperations({ column, promise }, keysFrom?.kind === 'row' || keysFrom?.kind === 'content');
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -487,7 +492,7 @@ async function planOf(
   const { action, done, ignoreMissing = false } = command;
   const { inDoubt } = options;
   const { column, promise = 'none' } = run.keyField ?? {};
-  const items = await keyedItems(column, promise);
+  const items = await keyedItems(column, promise, options.keysFrom);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();

@@ -133,8 +133,8 @@ export function createRowSender<R extends SentRow>(
     begin: (row, key, sentMsAgo) => {
       const operation = toOperation(items, row, action, list, key ?? undefined, given);
       const attempts = client.startAttempts(sentMsAgo === undefined ? operation : { ...operation, sentMsAgo });
-      const { settle } = attempts;
-      if (looksUp && sentMsAgo !== undefined && settle !== undefined) return { attempt: settle };
+      const settle = looksUp && sentMsAgo !== undefined ? attempts.settle : undefined;
+      if (settle !== undefined) return { attempt: settle };
       if (!ignoreMissing) return attempts;
       return { attempt: async () => doneIfMissing(await attempts.attempt(), { id: row.id ?? '' }) };
     },

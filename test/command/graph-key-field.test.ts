@@ -122,6 +122,14 @@ test('a key that is given may have been sent before: its item is the result', as
   }
 });
 
+test('a key that is given is no doubt by itself', async () => {
+  await using graph = await faultyGraph(columns);
+  graph.mishaps.creates = ['400'];
+  const words = 'items create --key-field Unique --idempotency-key given-key -f Title=x -o id';
+  expect(await listctl(graph, words)).toMatchObject({ exitCode: 1 });
+  expect(graph.counts()).toEqual({ creates: 1, lookUps: 1 });
+});
+
 test('an item with the same value of a field that is the key is no success', async () => {
   await using graph = await faultyGraph(columns);
   await graph.add({ Title: 'other', Unique: 'k' });
@@ -208,12 +216,21 @@ describe('the rows of a file', () => {
     expect(new Set(intents)).toEqual(new Set(keys));
   });
 
-  test('derive it with --idempotency-key-from', async () => {
+  test.each([
+    ['row', 0],
+    ['content', 0],
+    ['column:Title', 9],
+  ])('derive it with --idempotency-key-from %s, and are not created twice without a journal', async (source, exit) => {
     await using graph = await faultyGraph(columns);
-    const more = '--idempotency-key-from column:Title';
+    const more = `--idempotency-key-from ${source}`;
     expect(await create(graph, 'Unique', more)).toMatchObject({ exitCode: 0 });
-    const { exitCode } = await create(graph, 'Unique', `${more} --restart`);
-    expect({ exitCode, items: (await graph.items()).size }).toEqual({ exitCode: 9, items: 3 });
+    const { exitCode, stdout } = await create(graph, 'Unique', `${more} --restart`);
+    expect({ exitCode, items: (await graph.items()).size }).toEqual({ exitCode: exit, items: 3 });
+    const ids = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id);
+    if (exit === 0) expect(ids).toEqual([...(await graph.items()).keys()]);
   });
 
   test('have it in a column of the input, of any script', async () => {

@@ -87,13 +87,17 @@ export function keyProblem(key: JsonValue): string | undefined {
   return key.length > keyLengthMax ? `is longer than ${keyLengthMax} characters` : undefined;
 }
 
-/** The operations of Graph, with the key of each create in a column, unless it is among the fields. */
-export function keyedOperations(keyField: KeyField): ItemOperations {
-  return { ...graphOperations, create: (...args) => createOperation(keyField, ...args) };
+/**
+ * The operations of Graph, with the key of each create in a column, unless it is among the fields.
+ *
+ * @param mayExist whether an item with a key is that of an earlier, identical create
+ */
+export function keyedOperations(keyField: KeyField, mayExist = false): ItemOperations {
+  return { ...graphOperations, create: (...args) => createOperation({ ...keyField, mayExist }, ...args) };
 }
 
 function createOperation(
-  { column, promise }: KeyField,
+  { column, promise, mayExist }: KeyField & Pick<Operation<Item>, 'mayExist'>,
   list: ListRef,
   fields: Fields,
   newKey: string | undefined,
@@ -106,7 +110,7 @@ function createOperation(
   if (promise === 'none') return { ...operation, purpose };
   const lookUp = () => findByKey(list, { column, key }, given);
   if (promise === 'indexed') return { ...operation, purpose, lookUp };
-  return { ...operation, purpose, lookUp, isRepeatable: true, check: () => faultCheck(lookUp()) };
+  return { ...operation, purpose, lookUp, isRepeatable: true, mayExist, check: () => faultCheck(lookUp()) };
 }
 
 /** The fields of an item, with its key. */

@@ -1,5 +1,5 @@
 /** `items create --key-field`: one item with its key in a column of Microsoft Graph. Loaded late. */
-import type { Client, Operation } from '../../api/client.ts';
+import type { Client } from '../../api/client.ts';
 import { findByKey, type KeyField, keyedOperations, keyProblem } from '../../api/graph/key-field.ts';
 import { openKeyField, refuseKeyField, toIdempotencyKey } from '../../cli/idempotency-key.ts';
 import { showRequests } from '../../cli/output.ts';
@@ -56,11 +56,11 @@ async function send(
   { list, fields, key, keyField, idempotencyKey }: Omit<KeyedCreate, 'keyField'> & { keyField: KeyField; key: string },
   client: Client,
 ): Promise<Item> {
-  const operation: Operation<Item> = keyedOperations(keyField).create(list, fields, key);
-  if (idempotencyKey === undefined) return client.send(operation);
-  if (keyField.promise === 'unique') return client.send({ ...operation, sentMsAgo: 0 });
-  const finding = keyField.promise === 'none' ? undefined : await client.send(findByKey(list, { ...keyField, key }));
-  if (finding === undefined || (finding.reason !== undefined && finding.isMissing)) return client.send(operation);
+  const isRepeat = idempotencyKey !== undefined;
+  const operation = keyedOperations(keyField, isRepeat).create(list, fields, key);
+  if (!isRepeat || keyField.promise !== 'indexed') return client.send(operation);
+  const finding = await client.send(findByKey(list, { ...keyField, key }));
+  if (finding.reason !== undefined && finding.isMissing) return client.send(operation);
   if (finding.reason === undefined) return finding.value;
   throw new Failure('in-doubt', `in doubt: ${finding.reason}`, { outcome: 'unknown', idempotencyKey: key });
 }
