@@ -84,11 +84,10 @@ async function showDryRun(run: FileRun, session: Session): Promise<void> {
 }
 
 async function* requestsOf(run: FileRun, session: Session): AsyncGenerator<PlannedRequest> {
-  const { file, keyOf, hasOwnKeys } = run;
+  const { file, keyOf, keyField, hasOwnKeys } = run;
   const list = session.settings.list();
-  const { keyField: column } = run.options;
-  const items = (await keyedItems(column)) ?? (await session.service.items());
-  const unknownKey = column === undefined || hasOwnKeys ? undefined : '<key>';
+  const items = (await keyedItems(keyField)) ?? (await session.service.items());
+  const unknownKey = keyField === undefined || hasOwnKeys ? undefined : '<key>';
   const { action } = file.options;
   const given = new IdSet();
   for await (const block of file.blocks()) {
@@ -126,7 +125,7 @@ interface FileRun {
   readonly input: RunInput;
   /** Derives the key of a row; undefined for random keys. */
   readonly keyOf: ((row: KeyedRow) => string) | undefined;
-  /** The column that keys are written into; undefined for a dry run. */
+  /** The column that keys are written into. */
   readonly keyField: KeyField | undefined;
   /** Whether the rows have their keys in that column already. */
   readonly hasOwnKeys: boolean;
@@ -171,11 +170,11 @@ async function runInput(
   const { action, common: typed, from } = command;
   const input = await openShown(from, session);
   try {
+    const keyField = await keyFieldOf(options, session);
     const form = await formOf(command, options, session);
     const common = form === undefined ? typed.fields : await toSentFields(typed, form, false);
     const readOnly = await readOnlyFields(session);
     const file = await openRows(input, { ...options, action, common, readOnly, form });
-    const keyField = command.isDryRun ? undefined : await keyFieldOf(options, session);
     const keyOf = keyOfRows(file, options, session);
     const own = await ownKeysIn(distinctRows(file, keyOf, options), options);
     const check = await checkFile(own.file, options.skipInvalid, outputs.report, session);
@@ -252,15 +251,11 @@ async function ownKeysIn(file: RowsFile, { keyField, keysFrom }: BulkOptions): P
 }
 
 /** The operations that write a key; undefined for those of the service. */
-async function keyedItems(
-  column: string | undefined,
-  promise: KeyField['promise'] = 'none',
-  keysFrom?: BulkOptions['keysFrom'],
-) {
-  if (column === undefined) return undefined;
+async function keyedItems(keyField: KeyField | undefined, keysFrom?: BulkOptions['keysFrom']) {
+  if (keyField === undefined) return undefined;
   const { keyedOperations } = await import('../api/graph/key-field.ts');
   // That of a column alone may belong to another row.
-  return keyedOperations({ column, promise }, keysFrom?.kind === 'row' || keysFrom?.kind === 'content');
+  return keyedOperations(keyField, keysFrom?.kind === 'row' || keysFrom?.kind === 'content');
 }
 
 function distinctRows(file: RowsFile, keyOf: FileRun['keyOf'], { keysFrom, keepBefore }: BulkOptions): RowsFile {
@@ -491,8 +486,8 @@ async function planOf(
   const { command, options, file, check, summary, report, keyOf, rejects } = run;
   const { action, done, ignoreMissing = false } = command;
   const { inDoubt } = options;
-  const { column, promise = 'none' } = run.keyField ?? {};
-  const items = await keyedItems(column, promise, options.keysFrom);
+  const { promise = 'none' } = run.keyField ?? {};
+  const items = await keyedItems(run.keyField, options.keysFrom);
   const { idempotency, sendsKeys, list } = session.settings;
   const before = decision.kind === 'resume' ? decision.before : undefined;
   const given = (before && record?.given) ?? new IdSet();

@@ -305,9 +305,14 @@ export interface OwnKeys {
  */
 export function ownKeys(file: RowsFile, field: string, problemOf: (value: JsonValue) => string | undefined): OwnKeys {
   const { header, options } = file;
+  const fieldOf = (name: string) => {
+    const typed = options.rename.get(name) ?? name;
+    const form = options.form?.field(typed);
+    return form !== undefined && 'name' in form ? form.name : typed;
+  };
   const isColumn = header.some((cell) => {
     const { name } = nameAndType(cell);
-    return (options.rename.get(name) ?? name) === field && (options.only?.includes(name) ?? true);
+    return fieldOf(name) === field && (options.only?.includes(name) ?? true);
   });
   let [isFound, without]: [boolean, KeyedRow | undefined] = [isColumn, undefined];
   const keyOf = (row: Row) => {

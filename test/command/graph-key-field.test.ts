@@ -7,7 +7,7 @@ import { type FaultyGraph, faultyGraph, type Mishap } from '../support/faulty-gr
 import { type Run, run, type World } from '../support/test-host.ts';
 
 const columns = [
-  { name: 'Unique', text: {}, indexed: true, enforceUniqueValues: true },
+  { name: 'Unique', displayName: 'A key', text: {}, indexed: true, enforceUniqueValues: true },
   { name: 'Indexed', text: {}, indexed: true },
   { name: 'Plain', text: {} },
   { name: 'Count', number: {}, indexed: true },
@@ -166,6 +166,14 @@ describe('nothing is sent', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('Microsoft Graph') });
   });
 
+  test.each(['-f Title=x', '--from rows.csv'])('by --dry-run into no column: %s', async (input) => {
+    await using graph = await faultyGraph(columns);
+    const cwd = graph.env['LISTCTL_STATE_DIR'] ?? '';
+    writeFileSync(join(cwd, 'rows.csv'), 'Title\na\n');
+    const ran = await listctl(graph, `items create --key-field Nowhere --dry-run ${input}`, { cwd });
+    expect(ran).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('no such column') });
+  });
+
   test.each([
     ['-f Title=x', '<key>'],
     ['-f Title=x --idempotency-key given', 'given'],
@@ -250,10 +258,10 @@ describe('the rows of a file', () => {
     ['Unique,Title\nk,a\nK,b\n', 'rows 1 and 2 (lines 2 and 3) have the same key in "Unique"'],
     ['Unique,Title\n k,a\n', 'begins or ends with a blank'],
     [`Unique,Title\n${'k'.repeat(256)},a\n`, 'is longer than 255 characters'],
-    ['Unique:number,Title\n1,a\n', 'is not a string'],
-  ])('are refused before anything is sent: %j', async (text, says) => {
+    ['A key,Title\n,a\n', 'the key in "Unique" is missing', '--names display'],
+  ])('are refused before anything is sent: %j', async (text, says, more = '') => {
     await using graph = await faultyGraph(columns);
-    const { exitCode, stderr } = await create(graph, 'Unique', '', text);
+    const { exitCode, stderr } = await create(graph, 'Unique', more, text);
     expect({ exitCode, stderr, ...graph.counts() }).toMatchObject({ exitCode: 2, creates: 0 });
     expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error.message).toContain(says);
   });

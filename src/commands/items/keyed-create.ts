@@ -18,14 +18,13 @@ interface KeyedCreate {
 }
 
 export async function createKeyed(create: KeyedCreate, isDryRun: boolean, session: Session): Promise<void> {
-  const { list, fields, keyField: column } = create;
+  const { list, fields } = create;
   refuseKeyField(session);
   const typed = typedKey(create);
+  const keyField = await openKeyField(create.keyField, list, session);
   if (isDryRun) {
-    const operations = keyedOperations({ column, promise: 'none' });
-    return showRequests([operations.create(list, fields, typed ?? '<key>').request], session);
+    return showRequests([keyedOperations(keyField).create(list, fields, typed ?? '<key>').request], session);
   }
-  const keyField = await openKeyField(column, list, session);
   const key = typed ?? toIdempotencyKey(undefined, true) ?? '';
   await session.output.printing(
     itemView,
