@@ -36,23 +36,29 @@ async function booksWithDune() {
   return { ...server, read, before: await read() };
 }
 
-test('edit shows what can be written, by plain names, and sends what changed in the form of the columns', async () => {
-  await using server = await booksWithDune();
-  const editor = server.file(
-    'editor',
-    `#!/bin/sh
-cp "$1" '${join(server.path, 'seen')}'
-perl -0pi -e 's/OwnerLookupId: 10/OwnerLookupId: 11/; s/Tags:\\n.*?- b\\n/Tags: [c]\\n/s; s/OwnersLookupId:\\n.*?- 14\\n//s' "$1"
-`,
-  );
+type Books = Awaited<ReturnType<typeof booksWithDune>>;
+
+/** Starts `items edit` with a program that edits the file; the answers follow their questions. */
+async function edit(server: Books, perl: string, ...answers: readonly (readonly [string, string])[]) {
+  const seen = join(server.path, 'seen');
+  const editor = server.file('editor', `#!/bin/sh\ncp "$1" '${seen}'\nperl -0pi -e '${perl}' "$1"\n`);
   chmodSync(editor, 0o700);
   const env = { ...server.env, EDITOR: editor, NO_COLOR: '1' };
   const host = testHost({ env, terminal: 120, cwd: server.path });
   const running = main(['items', 'edit', '1', '-o', 'none'], { ...host, env: { ...host.env, ...env } });
-  await host.answer('Send these 3 changes', 'y\n');
-  expect(await running).toBe(0);
+  for (const [question, answer] of answers) await host.answer(question, answer);
+  return { exitCode: await running, stderr: host.printed.stderr, seen: readFileSync(seen, 'utf8') };
+}
 
-  expect(readFileSync(join(server.path, 'seen'), 'utf8').split('\n\n')[1]).toBe(`Title: Dune
+test('edit shows what can be written, by plain names, and sends what changed in the form of the columns', async () => {
+  await using server = await booksWithDune();
+  const program =
+    's/OwnerLookupId: 10/OwnerLookupId: 11/; s/Tags:\\n.*?- b\\n/Tags: [c]\\n/s; s/OwnersLookupId:\\n.*?- 14\\n//s';
+
+  const { exitCode, seen } = await edit(server, program, ['Send these 3 changes', 'y\n']);
+
+  expect(exitCode).toBe(0);
+  expect(seen.split('\n\n')[1]).toBe(`Title: Dune
 Count: 2
 Due: "2026-01-31T10:00:00Z"
 ShelfLookupId: 3
@@ -65,6 +71,16 @@ OwnersLookupId:
   - 14
 `);
   expect(await server.read()).toEqual({ ...server.before, OwnerLookupId: '11', Tags: ['c'], Owners: [] });
+});
+
+test('edit sends no value of the wrong type: it says which one, and opens the editor again', async () => {
+  await using server = await booksWithDune();
+
+  const { exitCode, stderr } = await edit(server, 's/Count: 2/Count: many/', ['Open the editor again?', 'n\n']);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('"Count"');
+  expect(await server.read()).toEqual(server.before);
 });
 
 const changes = {

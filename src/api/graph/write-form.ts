@@ -47,7 +47,8 @@ type Field = FieldForm | NameProblem;
 
 /** One for each column that is named, however many rows there are. */
 export class ListForm {
-  readonly #columns: readonly Column[];
+  /** Those of the list. */
+  readonly columns: readonly Column[];
   readonly #options: FormOptions;
   readonly #required: readonly Column[];
   readonly #fields = { internal: new Map<string, Field>(), display: new Map<string, Field>() };
@@ -55,7 +56,7 @@ export class ListForm {
   #needsPeople = false;
 
   constructor(columns: readonly Column[], options: FormOptions) {
-    this.#columns = columns;
+    this.columns = columns;
     this.#options = options;
     const { filled = [] } = options;
     this.#required = columns.filter(
@@ -127,12 +128,11 @@ export class ListForm {
    * @param isKept whether one is not to be left out, but refused
    */
   fieldsOfItem(read: Fields, isKept: (name: string) => boolean) {
-    const written = plainForm(read, this.#columns);
+    const written = plainForm(read, this.columns);
     const isWritten = (name: string) => Object.hasOwn(written, name) || Object.hasOwn(written, `${name}LookupId`);
     const others = Object.keys(read).filter((name) => !isWritten(name));
     // Nobody reads a person by mail.
-    const isTyped = (name: string) =>
-      isMail(read[name]) && columnOfField(name, this.#columns)?.type === 'personOrGroup';
+    const isTyped = (name: string) => isMail(read[name]) && columnOfField(name, this.columns)?.type === 'personOrGroup';
     const kept = others.filter((name) => isKept(name) || isTyped(name));
     const leftOut = others.filter((name) => !kept.includes(name));
     return {
@@ -164,7 +164,7 @@ export class ListForm {
     if (base !== undefined && 'put' in base && base.odataType !== undefined) {
       return annotationForm(base.name + typeSuffix, base.odataType);
     }
-    const column = names === 'display' ? this.#displayed(typed) : columnOfField(typed, this.#columns);
+    const column = names === 'display' ? this.#displayed(typed) : columnOfField(typed, this.columns);
     if (column === undefined) {
       return isSystemField(typed) ? { problem: `only the service sets ${quoted(typed)}` } : this.#unknown(typed);
     }
@@ -178,7 +178,7 @@ export class ListForm {
   }
 
   #displayed(typed: string): Column | NameProblem | undefined {
-    const all = this.#columns.filter(({ displayName }) => displayName === typed);
+    const all = this.columns.filter(({ displayName }) => displayName === typed);
     const [column = all[0], ...others] = all.filter(({ isWritable, isHidden }) => isWritable && !isHidden);
     if (column === undefined || others.length === 0) return column;
     const names = [column, ...others].map(({ name }) => name);
@@ -187,7 +187,7 @@ export class ListForm {
 
   #unknown(typed: string): NameProblem {
     const byDisplay = this.#options.names === 'display';
-    const other = this.#columns.find(({ name, displayName }) => (byDisplay ? name : displayName) === typed);
+    const other = this.columns.find(({ name, displayName }) => (byDisplay ? name : displayName) === typed);
     if (other !== undefined) {
       return byDisplay
         ? { problem: `no column is displayed as ${quoted(typed)}, but as ${quoted(other.displayName)}` }
@@ -195,7 +195,7 @@ export class ListForm {
             problem: `the list has no column ${quoted(typed)}, but ${other.name} is displayed so (pass that, or --names display)`,
           };
     }
-    const names = this.#columns.filter(({ isWritable }) => isWritable).map((column) => this.#typedName(column));
+    const names = this.columns.filter(({ isWritable }) => isWritable).map((column) => this.#typedName(column));
     const nearest = nearestName(typed, names);
     const what = byDisplay ? `no column is displayed as ${quoted(typed)}` : `the list has no column ${quoted(typed)}`;
     return { problem: nearest === undefined ? what : `${what} (did you mean ${quoted(nearest)}?)` };

@@ -50,13 +50,22 @@ interface Opening {
 /** What of an item can be edited, and the form in which it is sent. */
 interface Form {
   shown(fields: Fields): Fields;
-  sent(fields: Fields): Fields;
+  /** @throws {Failure} usage, for what no request can hold; as `Client.send` */
+  sent(fields: Fields): Promise<Fields>;
   left(fields: Fields): readonly string[];
 }
 
-const plainFields: Form = { shown: (fields) => fields, sent: (fields) => fields, left: () => [] };
+const plainFields: Form = { shown: (fields) => fields, sent: async (fields) => fields, left: () => [] };
 
-type Send<T> = (base: Item, changes: readonly FieldChange[], editing: Editing) => Promise<T>;
+/** An edited item: as it was, and what changed. */
+interface Edit {
+  readonly base: Item;
+  readonly changes: readonly FieldChange[];
+  /** The changes as they are sent. */
+  readonly fields: Fields;
+}
+
+type Send<T> = (edit: Edit, client: Client) => Promise<T>;
 
 /**
  * Opens an item in the user's editor and, once confirmed, sends only what changed. After any failure the text is kept
@@ -71,8 +80,8 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     });
   }
   if (isDryRun) {
-    await editUntilSent(ref, session, (base, changes, { form }) =>
-      showDryRun([ref], (items) => items.update(ref, form.sent(toFields(changes)), strongTag(base.etag)), session),
+    await editUntilSent(ref, session, ({ base, fields }) =>
+      showDryRun([ref], (items) => items.update(ref, fields, strongTag(base.etag)), session),
     );
     return;
   }
@@ -81,9 +90,9 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
     itemView,
     false,
     async (print) => {
-      const item = await editUntilSent(ref, session, async (base, changes, { client, form }) => {
+      const item = await editUntilSent(ref, session, async ({ base, changes, fields }, client) => {
         await confirmChanges(ref, changes, session);
-        return client.send(client.items.update(ref, form.sent(toFields(changes)), strongTag(base.etag)));
+        return client.send(client.items.update(ref, fields, strongTag(base.etag)));
       });
       if (item !== undefined) await print(item);
     },
@@ -92,14 +101,17 @@ export async function editItem(ref: ItemRef, isDryRun: boolean, session: Session
 }
 
 /** Microsoft Graph returns some types of columns in another form than it takes. */
-async function readForm(list: ListRef, client: Client, { settings }: Session): Promise<Form> {
-  if (settings.service !== 'graph') return plainFields;
-  const { readColumns } = await import('../../api/graph/columns.ts');
-  const { annotated, plainForm, unwrittenFields } = await import('../../api/graph/read-form.ts');
-  const columns = await readColumns(list, client);
+async function readForm(list: ListRef, session: Session): Promise<Form> {
+  if (session.settings.service !== 'graph') return plainFields;
+  const [{ openListForm, toSentFields }, { plainForm, unwrittenFields }] = await Promise.all([
+    import('../../cli/list-form.ts'),
+    import('../../api/graph/read-form.ts'),
+  ]);
+  const form = await openListForm(list, {}, session);
+  const columns = form?.columns ?? [];
   return {
     shown: (fields) => plainForm(fields, columns),
-    sent: (fields) => annotated(fields, columns),
+    sent: async (fields) => (form === undefined ? fields : toSentFields({ fields, texts: new Set() }, form, false)),
     left: (fields) => unwrittenFields(fields, columns),
   };
 }
@@ -108,7 +120,7 @@ async function readForm(list: ListRef, client: Client, { settings }: Session): P
 async function editUntilSent<T>(ref: ItemRef, session: Session, send: Send<T>): Promise<T | undefined> {
   const client = await session.service.client();
   const item = await client.send(client.items.get(ref));
-  const form = await readForm(ref, client, session);
+  const form = await readForm(ref, session);
   const base = { ...item, fields: form.shown(item.fields) };
   const draft = new Draft(ref.id);
   const editing: Editing = { ref, form, left: form.left(item.fields), draft, client, session };
@@ -143,7 +155,7 @@ async function openOnce<T>(
   editing: Editing,
   send: Send<T>,
 ): Promise<{ readonly value: T | undefined } | Opening> {
-  const { ref, draft, session } = editing;
+  const { ref, form, draft, client, session } = editing;
   const { base } = opening;
   await openInEditor(draft.file, session.host);
   let edited: string | undefined;
@@ -162,20 +174,24 @@ async function openOnce<T>(
     await session.messages.say(`${reason}: nothing was sent; item "${ref.id}" is unchanged`);
     return { value: undefined };
   }
+  let sent: Fields | undefined;
   try {
-    return { value: await send(base, changes, editing) };
+    sent = await form.sent(toFields(changes));
+    return { value: await send({ base, changes, fields: sent }, client) };
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRefusal(error, sent !== undefined)) throw error;
     await confirmReopening(error, editing);
     if (error.kind === 'conflict') return reopenAfterConflict(error, base, changes, editing);
     return { base, body: splitComments(edited).body, notes: [notSent(error.message)], failure: error };
   }
 }
 
-/** Whether the service refused the fields, so that others may be accepted. */
-function isRefusal(error: unknown): error is Failure {
-  if (!(error instanceof Failure) || error.details.outcome !== 'refused') return false;
-  return error.kind === 'refused' || error.kind === 'conflict';
+/** Whether other fields may be accepted: these are invalid, or were refused by the service. */
+function isRefusal(error: unknown, isSent: boolean): error is Failure {
+  if (!(error instanceof Failure)) return false;
+  const { kind, details } = error;
+  if (!isSent) return kind === 'usage';
+  return details.outcome === 'refused' && (kind === 'refused' || kind === 'conflict');
 }
 
 /** @param text undefined if it is not UTF-8, so that it cannot be shown again */
