@@ -22,9 +22,9 @@ Dune,0593099322,New,18
 `;
 
 const files = {
-  'books.csv': `Title;ISBN;Publication Year;Price
-Ubik;0547572298;1969;9,90
-Kindred;0807083690;1979;12,50
+  'books.csv': `Title;ISBN;Publication Year;Price;Genres;Owner
+Ubik;0547572298;1969;9,90;Novel,Satire;ann@contoso.com
+Kindred;0807083690;1979;12,50;Novel;
 `,
   'prices.csv': `ISBN,Price
 0441172717,8.5
@@ -36,17 +36,16 @@ Kindred;0807083690;1979;12,50
 0575079932,Roadside Picnic,9
 `,
   'seed.yaml': `- Title: Test 1
+  Owner: ann@contoso.com
 - Title: Test 2
 `,
 };
 
 /** Serves the list, and puts the files into a directory. */
 export async function booksService(directory: string): ReturnType<typeof graphServer> {
-  const server = await graphServer({ Books: columns });
+  const server = await graphServer({ Books: columns }, [{ id: 7, EMail: 'ann@contoso.com' }]);
   server.file('items.csv', items);
-  const { exitCode, stderr } = await server.listctl(
-    'items create --from items.csv --type Price=number --concurrency 1 -o none',
-  );
+  const { exitCode, stderr } = await server.listctl('items create --from items.csv --concurrency 1 -o none');
   if (exitCode !== 0) throw new Error(stderr);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
   return server;
