@@ -30,20 +30,18 @@ export async function exportList(flags: ManifestFlags, session: Session): Promis
   const client = await session.service.client();
   const columns = await readColumns(list, client);
   const written = columns.filter(isWrittenBack);
-  if (key !== undefined) checkKey(key, written);
+  // A list of `serve` without a schema has no columns of its own, and any fields.
+  const hasColumns = written.length > 0;
+  if (key !== undefined && hasColumns) checkKey(key, written);
   checkLookups(written);
   const query = { filter: undefined, select: undefined, limit: Number.MAX_SAFE_INTEGER, nonIndexed: false };
   const exported = new ExportedItems(key, columns);
   const pages = exported.writtenPages(itemPages(list, query, client));
   if (output.format(true) === 'pretty' && !output.hasQuery) await printManifest({ ...list, key }, pages, session);
   else {
-    const view: View<Item> = {
-      ...itemView,
-      printsNone: true,
-      inPages: true,
-      columns: ['id', ...written.map(fieldName)],
-    };
-    await output.printing(view, true, async (print) => {
+    const view: View<Item> = { ...itemView, printsNone: true, inPages: true };
+    const shown = hasColumns ? { columns: ['id', ...written.map(fieldName)] } : {};
+    await output.printing({ ...view, ...shown }, true, async (print) => {
       for await (const items of pages) {
         for (const item of items) await print(item);
         if (host.stdout.isClosed) return;

@@ -104,6 +104,15 @@ test('a list without items is an empty manifest', async () => {
   expect((await server.listctl('state export --all')).stdout).toMatch(/^site: .+\nlist: .+\nitems: \[\]\n$/);
 });
 
+test('a list without columns, of a service without a schema, has any fields', async () => {
+  await using server = await graphServer({});
+  const env = { LISTCTL_BASE_URL: `local:${server.path}/items` };
+  await server.listctl('items create -f Title=Dune -f Count:=2 -o none', { env });
+  const yaml = await server.listctl('state export --all --key Title', { env });
+  expect(yaml.stdout).toContain('key: Title\nitems:\n  - Title: Dune\n    Count: 2\n');
+  expect((await server.listctl('state export --all -o csv', { env })).stdout).toBe('id,Title,Count\n1,Dune,2\n');
+});
+
 describe('is refused', () => {
   test.each([
     { words: '--all --key Titel', says: 'did you mean Title?' },
