@@ -50,7 +50,7 @@ function hasKeyField(mode: ModeName): mode is KeyFieldMode {
 export function columnsOf(mode: ModeName): readonly object[] | undefined {
   const isUnique = { indexed: true, enforceUniqueValues: true };
   const columns = (more: Readonly<Record<string, object>>) =>
-    ['Key', 'Row', 'Note', 'Kept', 'Mark'].map((name) => ({ name, text: {}, ...more[name] }));
+    ['Title', 'Key', 'Row', 'Note', 'Kept', 'Mark'].map((name) => ({ name, text: {}, ...more[name] }));
   if (mode === 'create-unique') return columns({ Key: isUnique });
   if (mode === 'create-indexed') return columns({ Key: { indexed: true } });
   return mode === 'apply-unique' ? columns({ Row: isUnique }) : undefined;

@@ -82,7 +82,9 @@ async function exchange(
   entry.applied = done?.applied === true;
   if (step !== undefined && 'head' in step) return flood(step, socket);
   if (step !== undefined && 'answer' in step) return answerWith(step, done, entry, socket);
-  return sendAll(step, answerTo(done, connection), entry, socket);
+  const mayFollow = await sendAll(step, answerTo(done, connection), entry, socket);
+  if (done?.closes !== undefined) socket.end();
+  return mayFollow && done?.closes === undefined;
 }
 
 /** Sends the server's own answer, with the fault where its point is. */
@@ -179,9 +181,10 @@ async function flood({ head, chunk }: FloodStep, socket: Socket): Promise<boolea
 function answerTo(done: Done | undefined, { padded }: Pick<Connection, 'padded'>): OwnBytes {
   const { status, body } = done ?? { status: 200, body: { id: '17', fields: {} } };
   const etag = done?.etag === undefined ? [] : [['ETag', done.etag] as const];
+  const closing = done?.closes === undefined ? [] : [['Connection', 'close'] as const];
   const padding = 'p'.repeat(400);
   const bytes = answerBytes(status, {
-    headers: padded ? [...etag, ['X-Padding', padding]] : etag,
+    headers: [...etag, ...closing, ...(padded ? [['X-Padding', padding] as const] : [])],
     body: padded ? { ...body, padding } : body,
   });
   const bodyAt = bytes.indexOf('\r\n\r\n') + 4;

@@ -26,6 +26,8 @@ export interface Done {
   readonly etag?: string;
   /** Whether the items are others than before. */
   readonly applied: boolean;
+  /** Ends the connection, so that the next attempt begins with one of its own. */
+  readonly closes?: true;
 }
 
 /** The items, and whether the service keeps its word on `Idempotency-Key`. */
@@ -78,7 +80,9 @@ export function faultItems({
     apply: (request) => {
       if (request.method === 'POST') return createOnce(request);
       const { path } = request;
-      if (path.endsWith('/columns')) return collection([columnOf(keys)]);
+      if (path.endsWith('/columns')) {
+        return { ...collection(keys === undefined ? [] : [columnOf(keys), title]), closes: true };
+      }
       const [, key] = /\$filter=fields%2FKey%20eq%20'([^']*)'/.exec(path) ?? [];
       if (key === undefined) return applyToItem(request, stored);
       return collection(withKey(decodeURIComponent(key)).map(([id, { fields }]) => ({ id, fields })));
@@ -86,8 +90,10 @@ export function faultItems({
   };
 }
 
-function columnOf(keys: KeyColumn | undefined) {
-  return { name: keyColumn, text: {}, indexed: true, enforceUniqueValues: keys?.isUnique === true };
+const title = { name: 'Title', text: {} };
+
+function columnOf({ isUnique }: KeyColumn) {
+  return { name: keyColumn, text: {}, indexed: true, enforceUniqueValues: isUnique };
 }
 
 function collection(value: readonly object[]): Done {

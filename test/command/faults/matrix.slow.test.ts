@@ -92,8 +92,11 @@ async function runCell(
 ): Promise<Seen> {
   const { point, action, method } = cell;
   const step = { point, action };
+  // With Microsoft Graph the first request of a write with fields reads the columns of the list.
+  const isSecond = kind === 'graph' && /^(POST|PATCH)$/.test(method);
+  const plan = times === 'once' ? inOrder(step) : always(step);
   await using server = await faultServer({
-    plan: times === 'once' ? inOrder(step) : always(step),
+    plan: isSecond ? (attempt) => (attempt === 1 ? undefined : plan(attempt - 1)) : plan,
     honorsKeys: method === 'keyed POST',
     padded: true,
   });
@@ -106,7 +109,7 @@ async function runCell(
   return {
     exitCode,
     ...host.printed,
-    attempts: server.log.length,
+    attempts: server.log.length - (isSecond ? 1 : 0),
     createdCount: server.createdCount(),
     title: server.items.get('17')?.fields['Title'],
     tokens: read.map(({ headers }) => headers['authorization'] ?? ''),
