@@ -7,9 +7,10 @@ process.env['TZ'] = 'America/New_York';
 
 const units = [
   'api/{failure-scope,outcome,retry*,client*}',
-  'bulk/journal*',
-  'output/printable',
-  'apply/plan',
+  'apply/{plan,plan-file,state-file,recover}',
+  'bulk/{journal*,payload-hash,retry-decision,row-keys}',
+  'output/{cut-text,failure-text,printable,quantity-text,whole-lines,wrap}',
+  '{item,json,nearest-name}',
 ] as const;
 
 // biome-ignore lint/style/noDefaultExport: vitest reads nothing else.
