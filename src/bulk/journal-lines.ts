@@ -284,12 +284,9 @@ function tailOf(bytes: Buffer, path: string, offsetBytes: number): JournalTail {
 /** An LF with one flipped bit. */
 const changedEnds: ReadonlySet<number | undefined> = new Set([0x0b, 0x08, 0x0e, 0x02, 0x1a, 0x2a, 0x4a, 0x8a]);
 
-/** Whether a whole line is followed by a changed LF: nothing ever follows an incomplete line. */
+/** Whether a whole group, which ends with `]`, is followed by a changed LF: nothing ever follows an incomplete line. */
 function hasChangedEnd(bytes: Buffer): boolean {
   for (let close = bytes.indexOf(0x5d); close !== -1; close = bytes.indexOf(0x5d, close + 1)) {
-    if (isWholeTo(bytes, close + 1)) return true;
-  }
-  for (let close = bytes.indexOf(0x7d); close !== -1; close = bytes.indexOf(0x7d, close + 1)) {
     if (isWholeTo(bytes, close + 1)) return true;
   }
   return false;

@@ -1,5 +1,5 @@
 /** Reading the lines of a journal, and refusing other files. */
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeLine, type JournalGroup } from '../../../src/bulk/journal-format.ts';
@@ -7,6 +7,7 @@ import {
   beginsAsJournal,
   fileIo,
   type JournalIo,
+  lostJournal,
   readGroups,
   readHeader,
   readLastGroup,
@@ -27,7 +28,8 @@ function diskOf(bytes: Uint8Array | string, pieceBytes = 65_536) {
   const disk = { open: 0 };
   const io: JournalIo = {
     ...fileIo,
-    open: () => {
+    open: (_, flags) => {
+      expect(flags).toBe('r');
       disk.open += 1;
       return 3;
     },
@@ -91,12 +93,16 @@ describe('the first line', () => {
     expect(read('x00000000 {"listctl":"journal",')).toEqual(somebodyElses);
     expect(read('00000000 {"listctl":"journal",\r')).toEqual(somebodyElses);
     expect(read('milk\n')).toEqual(somebodyElses);
+    expect(read(head.toString().replace('\n', '\v'))).toEqual(somebodyElses);
     expect(read(encodeLine({ listctl: 'diary', version: 1 } as never))).toEqual(somebodyElses);
   });
 
   test('of a newer listctl is reported as such, and one without a required member as damage', () => {
     expect(read(encodeLine({ ...header, version: 2 } as never))).toEqual(
-      failure(`${path} was written by a newer listctl (journal version 2)`),
+      expect.objectContaining({
+        message: `${path} was written by a newer listctl (journal version 2)`,
+        details: { hint: 'update listctl; nothing was sent, and the file was not changed' },
+      }),
     );
     expect(read(encodeLine({ ...header, rows: 'all' } as never))).toEqual(
       failure(`${path} is damaged at byte 0: its first line is not valid`),
@@ -130,6 +136,35 @@ describe('whether a file begins as a journal', () => {
   test('one that is not there may become one', () => {
     expect(beginsAsJournal('/nowhere/a.journal')).toBe(true);
   });
+});
+
+test('a journal that was removed or replaced during its run is not at its path any more', async () => {
+  await using directory = await temporaryDirectory();
+  const [file, moved] = [join(directory.path, 'a.journal'), join(directory.path, 'b.journal')];
+  writeFileSync(file, head);
+  const descriptor = openSync(file, 'r');
+  try {
+    expect(fileIo.isAt(descriptor, file)).toBe(true);
+    renameSync(file, moved);
+    expect([file, moved].map((each) => fileIo.isAt(descriptor, each))).toEqual([false, true]);
+    writeFileSync(file, head);
+    expect(fileIo.isAt(descriptor, file)).toBe(false);
+  } finally {
+    closeSync(descriptor);
+  }
+  expect(lostJournal(file).details.hint).toContain('no further row is sent');
+});
+
+test('the file system says when a file was written, and that it cannot be synced', async () => {
+  await using directory = await temporaryDirectory();
+  const file = join(directory.path, 'a.journal');
+  writeFileSync(file, head);
+  utimesSync(file, 1000, 2000);
+
+  expect(fileIo.modifiedMs(file)).toBe(2_000_000);
+  rmSync(file);
+  expect(fileIo.modifiedMs(file)).toBeNaN();
+  await expect(fileIo.syncData(2 ** 30)).rejects.toMatchObject({ code: 'EBADF' });
 });
 
 describe('the groups', () => {
